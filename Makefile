@@ -1,0 +1,56 @@
+# Each target does its own set-up: a virtual environment in .venv with the pinned versions of constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+export HF_HUB_OFFLINE ?= 1
+export TOKENIZERS_PARALLELISM ?= false
+
+.PHONY: demo test check lint types contracts manifest manifest-check tests env env-dev env-vllm check-vllm bench clean
+
+demo: $(STAMPS)/run  ## evaluate a toy model and two baselines on synthetic data
+	$(BIN)/python -m medical_tasks.demo
+
+test: check tests  ## everything that must hold
+
+check: lint types contracts manifest-check  ## all but the tests
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMPS)/dev
+	$(BIN)/mypy
+
+contracts: $(STAMPS)/dev
+	$(BIN)/lint-imports
+
+manifest-check: $(STAMPS)/dev
+	$(BIN)/medical-tasks manifest --check
+
+manifest: $(STAMPS)/dev  ## write tasks.json, cards and Croissant files anew
+	$(BIN)/medical-tasks manifest --write
+
+tests: $(STAMPS)/dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+env: $(STAMPS)/run
+env-dev: $(STAMPS)/dev
+
+$(STAMPS)/torch: constraints.txt scripts/install_torch.sh
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	mkdir -p $(STAMPS)
+	sh scripts/install_torch.sh $(BIN)/python
+	touch $@
+
+$(STAMPS)/run: $(STAMPS)/torch setup.cfg pyproject.toml
+	$(PIP) -e '.[lighteval]' -c constraints.txt
+	touch $@
+
+$(STAMPS)/dev: $(STAMPS)/torch setup.cfg pyproject.toml
+	$(PIP) -e '.[dev]' -c constraints.txt
+	touch $@ $(STAMPS)/run
+
+clean:
+	rm -rf $(VENV) .env-vllm build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis demo

@@ -1,0 +1,1 @@
+"""Hub folders of the dataset builders; shipped as data, imported by nothing."""

@@ -1,0 +1,7 @@
+"""inspect's entry point: importing this registers every task as `medical_tasks/<name>`."""
+
+from __future__ import annotations
+
+from medical_tasks.medcalc_bench.inspect_task import medcalc, medcalc_direct, medcalc_one_shot
+
+__all__ = ["medcalc", "medcalc_direct", "medcalc_one_shot"]

@@ -1,0 +1,218 @@
+"""Builds datasets into folders that `load_dataset` reads, whole or not at all.
+
+A build works in a hidden folder inside the dataset's folder, and when everything is written moves its files into place:
+first the parquet files, under names of their own content, then card and Croissant file, and the marker last. Renaming is
+all that happens after the last byte is written, so a full disk or a kill at any moment leaves the dataset that was there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from medical_tasks._version import __version__
+from medical_tasks.card import card_text
+from medical_tasks.catalog import BENCHMARKS, dataset_spec
+from medical_tasks.croissant import croissant_text
+from medical_tasks.dataset_source import DatasetSource, file_sha256, find_files, steps_to_get
+from medical_tasks.dataset_store import (
+    MARKER,
+    BuiltConfig,
+    BuiltSplit,
+    built_configs,
+    built_name,
+    datasets_home,
+    marker_text,
+)
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.hub_builder import builder_class
+
+__all__ = ["BuiltDataset", "build_dataset", "build_source", "dataset_source"]
+
+_STAGE_PREFIX = ".building-"
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_HASH_DIGITS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltDataset:
+    """What a build made.
+
+    Attributes:
+        folder: for `load_dataset(folder, config)`.
+        config: the configuration that was built.
+        rows: its number of rows, all splits together.
+        splits: split name to number of rows.
+        notes: what the user should know though it is no error.
+    """
+
+    folder: Path
+    config: str
+    rows: int
+    splits: Mapping[str, int]
+    notes: tuple[str, ...]
+
+
+def dataset_source(name: str) -> DatasetSource:
+    """Finds how a dataset is built: by convention in `SOURCES` of its benchmark's `data` module.
+
+    Args:
+        name: of a dataset.
+
+    Returns:
+        Its source.
+
+    Raises:
+        UsageError: There is no such dataset.
+    """
+    spec = dataset_spec(name)
+    benchmark = next(benchmark for benchmark in BENCHMARKS if spec in benchmark.datasets)
+    sources: tuple[DatasetSource, ...] = importlib.import_module(f"medical_tasks.{benchmark.name}.data").SOURCES
+    return next(source for source in sources if source.spec.name == name)
+
+
+def build_dataset(name: str, *, source: Path | None, config: str, out: Path | None = None) -> BuiltDataset:
+    """Builds one configuration of a dataset from its official files.
+
+    Other configurations in the same folder stay as they are; an earlier build of the same one is replaced at once.
+
+    Args:
+        name: of the dataset.
+        source: folder of the official files, or the file where one is enough; None for `demo`.
+        config: which configuration.
+        out: the dataset's folder; by default the one `run` looks in.
+
+    Returns:
+        Where it is and how many rows it has.
+
+    Raises:
+        UsageError: Wrong name or options, official files that are not as they should be, or a folder of something else.
+        MissingError: The official files, or the disk space, are not there.
+    """
+    return build_source(dataset_source(name), place=source, config=config, folder=out or datasets_home() / name)
+
+
+def build_source(source: DatasetSource, *, place: Path | None, config: str, folder: Path) -> BuiltDataset:
+    """Builds one configuration of a given source; see `build_dataset`.
+
+    Args:
+        source: the dataset.
+        place: folder or file of the official files.
+        config: which configuration.
+        folder: the dataset's folder, made when absent.
+
+    Returns:
+        Where it is and how many rows it has.
+
+    Raises:
+        UsageError: As `build_dataset`.
+        MissingError: As `build_dataset`.
+    """
+    spec = source.spec
+    files = find_files(source, config, place)
+    hashes = {path.name: file_sha256(path) for path in files.values()}
+    for name, digest in hashes.items():
+        true_config = source.known_files.get(digest, config)
+        if true_config != config:
+            raise UsageError(
+                f"{name}: is the official file of config {true_config}, not of {config}. Give --config {true_config}, or "
+                f"the right file.\n{steps_to_get(spec)}"
+            )
+    try:
+        with _opened_folder(folder, spec.name):
+            others = {key: built for key, built in built_configs(folder).items() if key != config}
+            with tempfile.TemporaryDirectory(prefix=_STAGE_PREFIX, dir=folder) as stage_name:
+                stage = Path(stage_name)
+                splits = _write_splits(source, config, place, stage)
+                notes = _check_rows(source, config, splits)
+                built = BuiltConfig(version=spec.version, suite=__version__, source=hashes, splits=splits)
+                notes += _put_in_place(source, {**others, config: built}, stage, folder)
+                _remove_unnamed(folder, config, built)
+    except OSError as error:
+        raise _write_error(folder, error) from error
+    rows = {name: split.rows for name, split in splits.items()}
+    return BuiltDataset(folder=folder, config=config, rows=sum(rows.values()), splits=rows, notes=tuple(notes))
+
+
+def _write_splits(source: DatasetSource, config: str, place: Path | None, stage: Path) -> dict[str, BuiltSplit]:
+    """Runs the builder in the stage; its files are `stage/<config>/<split>-<hash>.parquet` afterwards."""
+    from datasets.exceptions import DatasetGenerationError
+
+    out = stage / "written"
+    with _progress_on_terminals_only():
+        builder = builder_class(source)(
+            # A cache of its own: no trace of credentialed rows in the user's, and no earlier result taken for this one.
+            cache_dir=str(stage / "cache"),
+            config_name=config,
+            data_dir=None if place is None else str(place),
+        )
+        try:
+            builder.download_and_prepare(
+                output_dir=str(out), file_format="parquet", max_shard_size="1TB", verification_mode="no_checks"
+            )
+        except DatasetGenerationError as error:
+            # The library wraps whatever the reader or the disk said; both are told to the user as they are.
+            if isinstance(error.__cause__, MedicalTasksError | OSError):
+                raise error.__cause__ from None
+            raise
+    splits: dict[str, BuiltSplit] = {}
+    (stage / config).mkdir()
+    for split in source.splits[config]:
+        path = out / f"{builder.dataset_name}-{split}.parquet"
+        _flush_to_disk(path)
+        digest = file_sha256(path)
+        info = builder.info.splits[split]
+        entry = BuiltSplit(
+            path=f"{config}/{split}-{digest[:_HASH_DIGITS]}.parquet",
+            rows=info.num_examples,
+            sha256=digest,
+            file_bytes=path.stat().st_size,
+            num_bytes=info.num_bytes,
+        )
+        path.rename(stage / entry.path)
+        splits[split] = entry
+    return splits
+
+
+@contextlib.contextmanager
+def _progress_on_terminals_only() -> Iterator[None]:
+    import datasets
+
+    hide = not sys.stderr.isatty() and not datasets.are_progress_bars_disabled()
+    if hide:
+        datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if hide:
+            datasets.enable_progress_bars()
+
+
+def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit]) -> list[str]:
+    """Compares the numbers of rows with the published ones; a living release may differ, with a note."""
+    notes: list[str] = []
+    for split, published in source.published_rows.get(config, {}).items():
+        rows = splits[split].rows
+        if rows == published:
+            continue
+        text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
+        if config not in source.living:
+            raise UsageError(f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}")
+        notes.append(f"{text}; right if the publisher has released another size since, else the file is cut off")
+    return notes
+
+
+def _write_error(folder: Path, error: OSError) -> MedicalTasksError:
+    reason = error.strerror or str(error)
+    kept = "Nothing of this build was kept; what was built there before is as it was."
+    if error.errno in _NO_SPACE:
+        return MissingError(f"{folder}: no space to write ({reason}). {kept} Free some, or choose another place with --out.")
+    return UsageError(f"{folder}: cannot write there ({reason}). {kept} Choose another place with --out.")

@@ -1,0 +1,97 @@
+"""The 55 clinical calculators of MedCalc-Bench: published rules, any unit, and every step told.
+
+    from medical_tasks.calculators import calculate
+
+    result = calculate("cha2ds2_vasc", {"age": [72, "years"], "sex": "Female", "Hypertension history": True})
+    result.answer        # 3
+    result.explanation   # one step a line
+    result.source        # Lip GYH et al. Chest 2010;137:263-272.
+
+`calculate` takes a calculator (id, slug, name or alias) and the dataset's `Relevant Entities`: names of v1.0 and
+v1.2 in any case and spacing, `[value, unit]` pairs or bare numbers (taken in the parameter's own unit, which the
+steps say). Missing findings count as absent and are listed; missing required inputs, unknown units and impossible
+values are a `CalculatorInputError`. Entities that a calculator does not use are ignored, listed in `Result.ignored`
+and in the steps; from a person (`from_arguments`) an unknown name is an error.
+
+The modules: `units` and `substances` convert; `measures` and `inputs` read a value; `patient` and `labs` hold the
+inputs that many calculators share; `base` is the `Calculator`; the clinical families hold one pure function for
+each rule; `index` lists them; `arguments` reads and prints for a person.
+
+How to add a calculator
+-----------------------
+1. Write a keyword-only function in the module of its family: units at the end of parameter names (`creatinine_mg_dl`),
+   `say: Say = quiet` last, the rule with its thresholds and its paper in the docstring. The function's name is the
+   slug. It returns `float` (decimal), `int` (integer), `datetime.date`, or `(weeks, days)`. It is pure: same
+   inputs, same answer; `say` only receives lines. It rounds nothing unless the published rule does.
+2. Decorate it with `@calculator(id=, name=, category=, output=, unit=, inputs=, source=, aliases=)`; names and
+categories
+   are the dataset's. `inputs` are in the order of the steps, one for each parameter (same `parameter` name):
+   shared ones from `patient` and `labs`; `flag("parameter", "Dataset name", *aliases)` for findings (absent when not
+   mentioned); `Choice(parameter=, name=, words={word: value})` for classes, the first word of a value being its label;
+   `SHARED.named("Dataset name", *aliases, parameter=)` renames, `SHARED.optional(value, "what is assumed")` makes it
+   optional (`optional(None)` for a function that takes `float | None`). An input is found by its name, parameter and
+   aliases; case, spaces, punctuation, subscripts and the misspellings of `names.fold` need no alias.
+3. Values are already said when the function is called; it says what it does with them. Scores: `points = Points(say)`,
+   `points.add("Age 72 is 65 to 74", 1)` for a class and `points.flag("Hypertension", hypertension)` for a finding, also
+   when it gives 0; return `points.score` (whole points) or `points.total` (halves). Equations say formula, numbers and
+   result in one line. Use f-strings, and no loops over names: a calculation with its steps should take well under 50
+   microseconds.
+4. What cannot be answered is `raise CalculatorInputError("<input>: <rule>; got <value>. <next step>")`.
+5. A named departure from the rule is a `Convention` in `conventions=`; it is off unless asked for.
+6. Import it in `index.py`, add it to `CALCULATORS` in id order, and write `tests/golden/calculators/<slug>.json`
+   (three cases or more, one on a threshold, each with its derivation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from medical_tasks.calculators.base import Answer, Calculator, Convention, Result
+from medical_tasks.calculators.errors import CalculatorInputError, UnitError
+from medical_tasks.calculators.index import CALCULATORS, AnyCalculator, find
+
+__all__ = [
+    "CALCULATORS",
+    "Answer",
+    "AnyCalculator",
+    "Calculator",
+    "CalculatorInputError",
+    "Convention",
+    "Result",
+    "UnitError",
+    "calculate",
+    "find",
+]
+
+
+def calculate(
+    calculator: int | str | AnyCalculator,
+    entities: Mapping[str, object],
+    *,
+    conventions: frozenset[str] = frozenset(),
+) -> Result:
+    """Apply a calculator to a patient's entities.
+
+    Args:
+        calculator: the dataset's id, a slug, name or alias, or a `Calculator`.
+        entities: name to value, as in the dataset's `Relevant Entities`.
+        conventions: names of departures from the published rules to follow (see `Convention`).
+
+    Returns:
+        The answer with its steps.
+
+    Raises:
+        CalculatorInputError: unknown calculator or convention, missing required input, unreadable or impossible value.
+    """
+    entry = calculator if isinstance(calculator, Calculator) else find(calculator)
+    if conventions:
+        _check(conventions)
+    return entry.calculate(entities, conventions)
+
+
+def _check(conventions: frozenset[str]) -> None:
+    known = {convention.name for entry in CALCULATORS for convention in entry.conventions}
+    if unknown := conventions - known:
+        raise CalculatorInputError(
+            f"unknown convention {', '.join(sorted(unknown))}; known: {', '.join(sorted(known)) or 'none'}"
+        )

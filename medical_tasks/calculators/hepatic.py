@@ -1,0 +1,113 @@
+"""Liver: fibrosis and the MELD score."""
+
+from __future__ import annotations
+
+import math
+
+from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.labs import (
+    ALT,
+    AST,
+    BILIRUBIN_MG_DL,
+    CREATININE_MG_DL,
+    INR,
+    PLATELETS,
+    SODIUM_MMOL_L,
+)
+from medical_tasks.calculators.patient import AGE, flag
+from medical_tasks.calculators.trace import Say, quiet
+
+__all__ = ["fib_4", "meld_na"]
+
+
+@calculator(
+    id=19,
+    name="Fibrosis-4 (FIB-4) Index for Liver Fibrosis",
+    category="lab",
+    output="decimal",
+    inputs=(AGE, AST, ALT, PLATELETS),
+    source="Sterling RK et al. Hepatology 2006;43:1317-1325.",
+    aliases=("FIB-4",),
+)
+def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l: float, say: Say = quiet) -> float:
+    """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT).
+
+    Source: Sterling et al., Hepatology 2006;43:1317-1325.
+    """
+    index = age_years * ast_u_l / (platelets_10e9_l * math.sqrt(alt_u_l))
+    say(
+        f"FIB-4 = age × AST / (platelets × √ALT) = {age_years:.6g} × {ast_u_l:.6g} / ({platelets_10e9_l:.6g} × "
+        f"√{alt_u_l:.6g}) = {index:.6g}."
+    )
+    return index
+
+
+@calculator(
+    id=23,
+    name="MELD Na (UNOS/OPTN)",
+    category="lab",
+    output="decimal",
+    inputs=(
+        CREATININE_MG_DL,
+        BILIRUBIN_MG_DL,
+        INR,
+        SODIUM_MMOL_L,
+        flag("dialysis_twice", "Dialysis at least twice in the past week", "dialysis"),
+        flag(
+            "continuous_hemodialysis",
+            "Continuous veno-venous hemodialysis for ≥24 hours in the past week",
+            "Continuous veno-venous hemodialysis for >=24 hours in the past week",
+            "CVVHD",
+        ),
+    ),
+    source="OPTN policy 9 (MELD with sodium, January 2016); Kim WR et al. N Engl J Med 2008;359:1018-1026.",
+    aliases=("MELD-Na", "MELD"),
+)
+def meld_na(
+    *,
+    creatinine_mg_dl: float,
+    bilirubin_mg_dl: float,
+    inr: float,
+    sodium_mmol_l: float,
+    dialysis_twice: bool,
+    continuous_hemodialysis: bool,
+    say: Say = quiet,
+) -> float:
+    """MELD with sodium, 6 to 40.
+
+    Creatinine, bilirubin and INR count as at least 1.0, creatinine as at most 4.0 and as 4.0 with dialysis twice or 24
+    hours of continuous hemodialysis in the past week; sodium is kept within 125 and 137. MELD(i) is 0.957 · ln Cr +
+    0.378 · ln bilirubin + 1.120 · ln INR + 0.643, rounded to one decimal and multiplied by 10. When it is above 11,
+    1.32 · (137 − Na) − 0.033 · MELD(i) · (137 − Na) is added. The result is rounded and at most 40.
+
+    Source: OPTN policy 9 of January 2016.
+    """
+    if dialysis_twice or continuous_hemodialysis:
+        creatinine = 4.0
+        say("Dialysis in the past week: creatinine counts as 4.0 mg/dL.")
+    else:
+        creatinine = min(max(creatinine_mg_dl, 1.0), 4.0)
+    bilirubin = max(bilirubin_mg_dl, 1.0)
+    ratio = max(inr, 1.0)
+    sodium = min(max(sodium_mmol_l, 125.0), 137.0)
+    say(
+        f"Within limits: creatinine {creatinine:.6g} (1 to 4), bilirubin {bilirubin:.6g} (1 or more), INR {ratio:.6g} (1 or "
+        f"more), sodium {sodium:.6g} (125 to 137)."
+    )
+    exact = 0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(ratio) + 0.643
+    initial = round(exact * 10)  # one decimal, times 10, in one step: a whole number without binary noise
+    say(
+        f"MELD(i) = 0.957 × ln({creatinine:.6g}) + 0.378 × ln({bilirubin:.6g}) + 1.120 × ln({ratio:.6g}) + 0.643 = "
+        f"{exact:.6g}, rounded to one decimal and times 10 = {initial}."
+    )
+    if initial <= 11:
+        say("MELD(i) is not above 11: no sodium term.")
+        return float(min(initial, 40))
+    missing = 137 - sodium
+    meld = initial + 1.32 * missing - 0.033 * initial * missing
+    score = min(round(meld), 40)
+    say(
+        f"MELD = {initial} + 1.32 × (137 − {sodium:.6g}) − 0.033 × {initial} × (137 − {sodium:.6g}) = {meld:.6g}, rounded "
+        f"and at most 40 = {score}."
+    )
+    return float(score)

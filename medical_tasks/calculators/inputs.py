@@ -1,0 +1,233 @@
+"""How an input of a calculator is found among a patient's entities and read into a keyword argument.
+
+Each kind of input has `read(raw, say)`: it turns what stands in the data into the value of the function's
+parameter, says the line that shows it, and raises `CalculatorInputError` when it cannot.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
+
+from medical_tasks.calculators.errors import CalculatorInputError
+from medical_tasks.calculators.measures import Measure
+from medical_tasks.calculators.names import fold
+from medical_tasks.calculators.trace import Say
+
+__all__ = ["REQUIRED", "Choice", "Day", "Flag", "Input", "Quantity"]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED: Final = _Required()
+"""`Input.absent` of an input without which there is no answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """One input: where it comes from and which parameter it feeds.
+
+    Attributes:
+        parameter: keyword of the calculator's function, with the unit at its end where there is one.
+        name: the dataset's name for it, used in steps and messages.
+        aliases: further names it is found by. Case, spacing, punctuation and subscripts never matter.
+        absent: value taken when it is not given, or `REQUIRED`.
+        absent_text: what that value means, for the steps; the value itself when empty.
+        silent: whether a missing value is no assumption and needs no step (a drug that is not taken).
+        absent_line: the step that says the input is not given, and what is taken in its place.
+    """
+
+    parameter: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    absent: object = REQUIRED
+    absent_text: str = ""
+    silent: bool = False
+    absent_line: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Write the step for a missing input once."""
+        if self.absent is False:
+            line = f"{self.name}: not mentioned, taken as absent."
+        elif self.absent is None:
+            line = f"{self.name}: not given{', ' + self.absent_text if self.absent_text else ''}."
+        else:
+            line = f"{self.name}: not given, taken as {self.absent_text or self.absent}."
+        object.__setattr__(self, "absent_line", line)
+
+    def read(self, raw: object, say: Say) -> object:
+        """The parameter's value.
+
+        Args:
+            raw: the value as it stands in the data.
+            say: receives the line that shows the value.
+
+        Raises:
+            CalculatorInputError: the value cannot be read or is impossible.
+        """
+        raise NotImplementedError
+
+    @property
+    def expects(self) -> str:
+        """What may be given, in a few words for a person."""
+        raise NotImplementedError
+
+    def named(self, name: str, *aliases: str, parameter: str | None = None) -> Self:
+        """The same kind of input under another name (and parameter)."""
+        return replace(self, name=name, aliases=aliases, parameter=parameter or self.parameter)
+
+    def optional(self, absent: object, text: str = "") -> Self:
+        """The same input, with the value that is taken when it is not given."""
+        return replace(self, absent=absent, absent_text=text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity(Input):
+    """A measured value.
+
+    Attributes:
+        measure: its unit, accepted units and possible range.
+    """
+
+    measure: Measure
+
+    def within(self, low: float, high: float) -> Self:
+        """The same quantity with other limits of the possible."""
+        return replace(self, measure=replace(self.measure, low=low, high=high))
+
+    def read(self, raw: object, say: Say) -> float:
+        """The value in the measure's unit."""
+        value, line = self.measure.read(raw, self.name)
+        say(line)
+        return value
+
+    @property
+    def expects(self) -> str:
+        """The accepted units."""
+        return ", ".join(self.measure.accepted)
+
+
+_YES: Final = frozenset({"true", "yes", "y", "1", "present", "positive", "t"})
+_NO: Final = frozenset({"false", "no", "n", "0", "absent", "negative", "f", "none"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag(Input):
+    """A finding that is there or not; not mentioned is taken as absent unless `absent` says otherwise.
+
+    Attributes:
+        yes: further words (folded) that mean it is there, such as a severity that presupposes it.
+        no: further words (folded) that mean it is not.
+    """
+
+    absent: object = False
+    yes: frozenset[str] = frozenset()
+    no: frozenset[str] = frozenset()
+    _lines: tuple[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Write the steps for both answers once."""
+        super().__post_init__()
+        object.__setattr__(self, "_lines", (f"{self.name}: no.", f"{self.name}: yes."))
+
+    def read(self, raw: object, say: Say) -> bool:
+        """Whether the finding is there."""
+        present = raw if raw is True or raw is False else self._word(raw)
+        say(self._lines[present])
+        return present
+
+    def _word(self, raw: object) -> bool:
+        if isinstance(raw, (str, int, float)):
+            word = fold(f"{raw:g}" if isinstance(raw, float) else str(raw))
+            if word in _YES or word in self.yes:
+                return True
+            if word in _NO or word in self.no:
+                return False
+        raise CalculatorInputError(f"{self.name}: expected yes or no (True or False), got {raw!r}")
+
+    @property
+    def expects(self) -> str:
+        """Yes or no."""
+        return "yes or no"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Input):
+    """One of a few classes, told by a word in any case and spacing.
+
+    Attributes:
+        words: accepted word to the parameter's value. The first word of each value is its name in steps and messages.
+    """
+
+    words: Mapping[str, object]
+    _folded: Mapping[str, tuple[object, str]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Fold the words once."""
+        super().__post_init__()
+        labels: dict[object, str] = {}
+        folded: dict[str, tuple[object, str]] = {}
+        for word, value in self.words.items():
+            line = f"{self.name}: {labels.setdefault(value, word)}."
+            folded[fold(word)] = folded[word] = (value, line)
+        object.__setattr__(self, "_folded", folded)
+
+    def read(self, raw: object, say: Say) -> object:
+        """The class's value."""
+        found = None
+        if isinstance(raw, (str, bool)):
+            word = str(raw)
+            found = self._folded.get(word) or self._folded.get(fold(word))
+        if found is None:
+            raise CalculatorInputError(f"{self.name}: expected one of {self.expects}; got {raw!r}")
+        say(found[1])
+        return found[0]
+
+    @property
+    def expects(self) -> str:
+        """The classes, one word each."""
+        labels: dict[object, str] = {}
+        for word, value in self.words.items():
+            labels.setdefault(value, word)
+        return ", ".join(repr(word) for word in labels.values())
+
+
+_DATE_FORMATS: Final = ("%m/%d/%Y", "%Y-%m-%d")
+_YEARS: Final = range(1900, 2201)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Day(Input):
+    """A calendar date."""
+
+    def read(self, raw: object, say: Say) -> datetime.date:
+        """The date."""
+        day = _day(raw)
+        if day is None or day.year not in _YEARS:
+            raise CalculatorInputError(f"{self.name}: expected {self.expects}, got {raw!r}")
+        say(f"{self.name}: {day:%m/%d/%Y}.")
+        return day
+
+    @property
+    def expects(self) -> str:
+        """The accepted forms."""
+        return f"a date as MM/DD/YYYY (or YYYY-MM-DD) of the years {_YEARS.start} to {_YEARS.stop - 1}"
+
+
+def _day(raw: object) -> datetime.date | None:
+    if isinstance(raw, datetime.datetime):
+        return raw.date()
+    if isinstance(raw, datetime.date):
+        return raw
+    if isinstance(raw, str):
+        for form in _DATE_FORMATS:
+            try:
+                return datetime.datetime.strptime(raw.strip(), form).date()
+            except ValueError:
+                continue
+    return None

@@ -1,0 +1,198 @@
+"""Opioids: daily morphine milligram equivalents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from medical_tasks.calculators.base import Convention, calculator
+from medical_tasks.calculators.errors import CalculatorInputError, UnitError
+from medical_tasks.calculators.inputs import Input, Quantity
+from medical_tasks.calculators.measures import Measure
+from medical_tasks.calculators.trace import Say, quiet
+
+__all__ = ["FACTORS", "Opioid", "OpioidDose", "morphine_milligram_equivalents"]
+
+Opioid: TypeAlias = Literal[
+    "Codeine",
+    "FentaNYL buccal",
+    "FentANYL patch",
+    "HYDROcodone",
+    "HYDROmorphone",
+    "Methadone",
+    "Morphine",
+    "OxyCODONE",
+    "OxyMORphone",
+    "Tapentadol",
+    "TraMADol",
+    "Buprenorphine",
+]
+
+FACTORS: Final[Mapping[Opioid, tuple[float, str]]] = MappingProxyType(
+    {
+        "Codeine": (0.15, "mg"),
+        "FentaNYL buccal": (0.13, "µg"),
+        "FentANYL patch": (2.4, "µg/h"),
+        "HYDROcodone": (1.0, "mg"),
+        "HYDROmorphone": (5.0, "mg"),
+        "Methadone": (4.7, "mg"),
+        "Morphine": (1.0, "mg"),
+        "OxyCODONE": (1.5, "mg"),
+        "OxyMORphone": (3.0, "mg"),
+        "Tapentadol": (0.4, "mg"),
+        "TraMADol": (0.2, "mg"),
+        "Buprenorphine": (10.0, "mg"),
+    }
+)
+"""Morphine mg for one unit of the drug, and that unit. A patch counts once a day by its rate."""
+
+_PATCH: Final = "FentANYL patch"
+_TIMES: Final = Measure(unit="per day", low=0, high=100)
+_MG: Final = Measure(unit="mg", low=0, high=1_000_000, accepts=("µg", "g"))
+_MICROGRAM: Final = Measure(unit="µg", low=0, high=1_000_000, accepts=("mg",))
+_RATE: Final = Measure(unit="µg/h", low=0, high=10_000, accepts=("mcg/hr",))
+
+
+class OpioidDose(NamedTuple):
+    """What is taken of one drug.
+
+    Attributes:
+        drug: name as in the dataset.
+        amount: a single dose in the drug's unit of `FACTORS`; for a patch the rate in µg/h, or mg when `by_mass`.
+        per_day: doses a day; None for a patch that is given by its rate.
+        by_mass: whether a patch is stated in mg, which has no published factor.
+    """
+
+    drug: Opioid
+    amount: float
+    per_day: float | None
+    by_mass: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PatchInput(Input):
+    """A patch's rate; a mass is read too, and judged by the function."""
+
+    def read(self, raw: object, say: Say) -> tuple[float, bool]:
+        """The amount, and whether it is a mass in mg."""
+        by_mass = False
+        try:
+            amount, line = _RATE.read(raw, self.name)
+        except UnitError:
+            try:
+                amount, line = _MG.read(raw, self.name)
+            except UnitError:
+                raise CalculatorInputError(f"{self.name}: expected a rate in {self.expects}; got {raw!r}") from None
+            by_mass = True
+        say(line)
+        return amount, by_mass
+
+    @property
+    def expects(self) -> str:
+        """The accepted units."""
+        return ", ".join(_RATE.accepted)
+
+
+def _inputs() -> tuple[Input, ...]:
+    inputs: list[Input] = []
+    for drug, (_, unit) in FACTORS.items():
+        name, parameter = f"{drug} Dose", drug.lower().replace(" ", "_")
+        alias = () if drug in ("FentaNYL buccal", _PATCH) else (f"{drug}",)
+        if drug == _PATCH:
+            inputs.append(_PatchInput(parameter=parameter, name=name, aliases=alias, absent=None, silent=True))
+        else:
+            measure = _MICROGRAM if unit == "µg" else _MG
+            inputs.append(
+                Quantity(parameter=parameter, name=name, aliases=alias, measure=measure, absent=None, silent=True)
+            )
+        inputs.append(
+            Quantity(parameter=f"{parameter}_per_day", name=f"{name} Per Day", measure=_TIMES, absent=None, silent=True)
+        )
+    return tuple(inputs)
+
+
+def _adapt(values: dict[str, Any]) -> dict[str, Any]:
+    doses: list[OpioidDose] = []
+    for drug in FACTORS:
+        parameter = drug.lower().replace(" ", "_")
+        amount, per_day = values[parameter], values[f"{parameter}_per_day"]
+        if amount is None and per_day is None:
+            continue
+        if amount is None:
+            raise CalculatorInputError(f"missing required input: {drug} Dose (its doses per day are given)")
+        by_mass = False
+        if drug == _PATCH:
+            amount, by_mass = amount
+        if per_day is None and (drug != _PATCH or by_mass):
+            raise CalculatorInputError(f"missing required input: {drug} Dose Per Day (its dose is given)")
+        doses.append(OpioidDose(drug, amount, per_day, by_mass))
+    return {"doses": tuple(doses)}
+
+
+@calculator(
+    id=49,
+    name="Morphine Milligram Equivalents (MME) Calculator",
+    category="dosage",
+    output="decimal",
+    unit="mg/day",
+    inputs=_inputs(),
+    source="CDC Clinical Practice Guideline for Prescribing Opioids. MMWR Recomm Rep 2022;71(3):1-95.",
+    aliases=("MME",),
+    adapt=_adapt,
+    conventions=(
+        Convention(
+            name="fentanyl-patch-by-dose",
+            description="a fentanyl patch stated in mg counts as mg × doses a day × 2.4, which has no clinical meaning.",
+            options=MappingProxyType({"patch_by_dose": True}),
+        ),
+    ),
+)
+def morphine_milligram_equivalents(
+    *, doses: Sequence[OpioidDose], patch_by_dose: bool = False, say: Say = quiet
+) -> float:
+    """Morphine milligram equivalents a day: the sum of dose · doses a day · factor over all opioids.
+
+    Factors for mg: codeine 0.15, hydrocodone 1, hydromorphone 5, methadone 4.7, morphine 1, oxycodone 1.5, oxymorphone 3,
+    tapentadol 0.4, tramadol 0.2, buprenorphine 10; buccal fentanyl 0.13 for each µg; a fentanyl patch 2.4 for each µg/h.
+
+    Args:
+        doses: what is taken, one entry a drug; doses in the units of `FACTORS`.
+        patch_by_dose: count a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0 data, no clinical rule).
+        say: receives the steps.
+
+    Source: CDC guideline 2022, MMWR Recomm Rep 71(3).
+
+    Raises:
+        CalculatorInputError: there is no dose, or a patch is stated in mg.
+    """
+    if not doses:
+        raise CalculatorInputError(
+            f"missing required input: at least one opioid as '<drug> Dose' with '<drug> Dose Per Day'; drugs: "
+            f"{', '.join(FACTORS)}"
+        )
+    total = 0.0
+    for drug, amount, per_day, by_mass in doses:
+        factor, unit = FACTORS[drug]
+        if drug == _PATCH and not by_mass:
+            if per_day not in (None, 1):
+                raise CalculatorInputError(
+                    f"{drug} Dose Per Day: a patch counts by its rate, once a day; got {per_day:g}. "
+                    "State the rate of all patches worn together, without doses a day"
+                )
+            mme = amount * factor
+            say(f"{drug}: {amount:.6g} {unit} × {factor:g} = {mme:.6g} MME.")
+        elif drug == _PATCH and not patch_by_dose:
+            raise CalculatorInputError(
+                f"{drug} Dose: a patch counts by its rate in µg/h (factor {factor:g}); got {amount:g} mg, which has no "
+                "published factor. State the rate, or ask for the convention fentanyl-patch-by-dose"
+            )
+        else:
+            mme = amount * (per_day or 0.0) * factor
+            say(
+                f"{drug}: {amount:.6g} {'mg' if by_mass else unit} × {per_day:.6g} per day × {factor:g} = {mme:.6g} MME."
+            )
+        total += mme
+    say(f"Sum of {len(doses)}: {total:.6g} MME per day.")
+    return total

@@ -1,0 +1,77 @@
+"""What a gram, a mole, an equivalent and a unit of activity of one substance are worth to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+__all__ = [
+    "ALBUMIN",
+    "BICARBONATE",
+    "BILIRUBIN",
+    "CALCIUM",
+    "CHLORIDE",
+    "CHOLESTEROL",
+    "CREATININE",
+    "ENZYME",
+    "GLUCOSE",
+    "HEMOGLOBIN",
+    "INSULIN",
+    "POTASSIUM",
+    "SODIUM",
+    "TRIGLYCERIDES",
+    "UREA_NITROGEN",
+    "Substance",
+]
+
+
+@dataclass(frozen=True)
+class Substance:
+    """A measured substance and the constants that join its units.
+
+    Attributes:
+        name: for messages.
+        note: the constant a reader wants to see beside a conversion, such as the molar mass.
+        worth: dimension (`mass`, `mole`, `equivalent`, `activity`, `katal`) to what one gram, mole, equivalent, U or
+            katal is worth in a common measure; dimensions that are not listed cannot be converted.
+    """
+
+    name: str
+    note: str
+    worth: Mapping[str, Fraction] = field(hash=False)
+
+
+def _molecule(name: str, grams_per_mole: str, valence: int | None = None) -> Substance:
+    mole = Fraction(grams_per_mole)
+    worth = {"mass": Fraction(1), "mole": mole}
+    if valence is not None:
+        worth["equivalent"] = mole / valence
+    return Substance(name, f"{grams_per_mole} g/mol", MappingProxyType(worth))
+
+
+CREATININE: Final = _molecule("creatinine", "113.12")
+UREA_NITROGEN: Final = _molecule("urea nitrogen", "28.02")  # 1 mmol of urea carries two nitrogen atoms
+GLUCOSE: Final = _molecule("glucose", "180.16")
+SODIUM: Final = _molecule("sodium", "22.99", valence=1)
+POTASSIUM: Final = _molecule("potassium", "39.10", valence=1)
+CHLORIDE: Final = _molecule("chloride", "35.45", valence=1)
+BICARBONATE: Final = _molecule("bicarbonate", "61.02", valence=1)
+CALCIUM: Final = _molecule("calcium", "40.08", valence=2)
+ALBUMIN: Final = _molecule("albumin", "66500")
+BILIRUBIN: Final = _molecule("bilirubin", "584.66")
+CHOLESTEROL: Final = _molecule("cholesterol", "386.654")
+TRIGLYCERIDES: Final = _molecule("triglycerides", "861.338")
+# Laboratories that report hemoglobin in mmol/L count the monomer, Hb(Fe): 1 mmol/L is 1.611 g/dL.
+HEMOGLOBIN: Final = _molecule("hemoglobin", "16114.5")
+ENZYME: Final = Substance(
+    "enzyme", "1 µkat = 60 U", MappingProxyType({"activity": Fraction(1), "katal": Fraction(60_000_000)})
+)
+# 1 µIU/mL is 6 pmol/L; 1 ng of human insulin is taken as 24.8 µIU (published values lie between 24 and 29).
+INSULIN: Final = Substance(
+    "insulin",
+    "1 µIU = 6 pmol, 1 ng = 24.8 µIU",
+    MappingProxyType({"activity": Fraction(1), "mole": Fraction(10**9, 6), "mass": Fraction(24_800)}),
+)

@@ -1,0 +1,211 @@
+"""Exact conversion between the units of clinical data.
+
+A unit is read into powers of a few base dimensions with an exact rational factor: `mg/dL` is mass over volume,
+`10^9/L` a count over volume, `mcg/kg/min` mass over mass over time. Mass, moles, equivalents and activity of a
+known substance are worth each other through its molar mass and valence. Factors are fractions and become floats
+once, at the end; a converted value keeps 13 significant digits, far more than any laboratory and just above a
+float's own noise, so that a patient who stands on a threshold stands on it whatever unit the value came in. Nothing
+else is rounded.
+
+Case, spaces and the two characters for micro do not matter (`MG/DL`, `mm hg`, `mcg`, `µg`); `per` reads as `/`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from medical_tasks.calculators.errors import UnitError
+from medical_tasks.calculators.substances import Substance
+
+__all__ = ["Conversion", "conversion", "convert", "fold_unit"]
+
+Token: TypeAlias = tuple[str, int, Fraction]  # dimension, power, factor to g, mol, Eq, U, kat, m, day, kPa, degree, 1
+
+_AMOUNTS: Final = frozenset({"mass", "mole", "equivalent", "activity", "katal"})
+_POWER: Final = {"k": 3, "d": -1, "c": -2, "m": -3, "u": -6, "n": -9, "p": -12, "f": -15}
+
+
+def _tokens() -> dict[str, Token]:
+    table: dict[str, Token] = {}
+
+    def prefixed(symbol: str, dimension: str, prefixes: str, power: int = 1, base: Fraction = Fraction(1)) -> None:
+        table[symbol] = (dimension, power, base)
+        for prefix in prefixes:
+            table[prefix + symbol] = (dimension, power, base * Fraction(10) ** _POWER[prefix])
+
+    def named(names: str, dimension: str, factor: Fraction | str | int, power: int = 1) -> None:
+        for name in names.split():
+            table[name] = (dimension, power, Fraction(factor))
+
+    prefixed("g", "mass", "kdcmunp")
+    named("kgs kilo kilos kilogram kilograms", "mass", 1000)
+    named("gm gms gram grams", "mass", 1)
+    named("mgs milligram milligrams", "mass", "0.001")
+    named("mcg microgram micrograms", "mass", "1e-6")
+    named("lb lbs pound pounds", "mass", "453.59237")
+    named("oz ounce ounces", "mass", "28.349523125")
+    named("st stone stones", "mass", "6350.29318")
+    prefixed("mol", "mole", "kmunp")
+    prefixed("eq", "equivalent", "mu")
+    prefixed("u", "activity", "kmu")
+    prefixed("iu", "activity", "kmu")
+    named("unit units", "activity", 1)
+    prefixed("kat", "katal", "mun")
+    prefixed("m", "length", "kdcmun")
+    named("meter meters metre metres", "length", 1)
+    named("cms centimeter centimeters centimetre centimetres", "length", "0.01")
+    named("in inch inches \" ''", "length", "0.0254")
+    named("ft foot feet '", "length", "0.3048")
+    prefixed("l", "length", "dcmunpf", power=3, base=Fraction(1, 1000))  # so that µL and mm^3 meet
+    named("liter liters litre litres", "length", "0.001", power=3)
+    named("cc", "length", "1e-6", power=3)
+    named("year years yr yrs y yearsold yearold yo", "time", "365.25")
+    named("month months mo mos monthsold monthold", "time", "30.4375")
+    named("week weeks wk wks w weeksold weekold", "time", 7)
+    named("day days d daysold dayold", "time", 1)
+    named("hour hours hr hrs h", "time", Fraction(1, 24))
+    named("minute minutes min mins", "time", Fraction(1, 1440))
+    named("second seconds sec secs s", "time", Fraction(1, 86_400))
+    named("millisecond milliseconds msec msecs ms", "time", Fraction(1, 86_400_000))
+    named("kpa", "pressure", 1)
+    named("pa", "pressure", "0.001")
+    named("hpa mbar", "pressure", "0.1")
+    named("mmhg torr", "pressure", "0.133322387415")
+    named("cmhg", "pressure", "1.33322387415")
+    named("cmh2o", "pressure", "0.0980665")
+    named("celsius c centigrade kelvin", "temperature", 1)
+    named("fahrenheit f", "temperature", Fraction(5, 9))
+    named("1 cells cell count beats beat breaths breath doses dose times time drinks drink fraction", "", 1)
+    named("% percent pct", "", "0.01")
+    named("k thousand", "", 1000)
+    named("million", "", 1_000_000)
+    return table
+
+
+_TOKENS: Final[Mapping[str, Token]] = _tokens()
+_SHORT: Final = {"bpm": "beats/min", "degc": "c", "degf": "f", "degk": "kelvin", "°c": "c", "°f": "f", "°k": "kelvin"}
+_SUPERSCRIPTS: Final = str.maketrans({c: f"^{i}" for i, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"−": "-", "×": "x", "·": ""})
+_TEN = re.compile(r"^x?10(?:\^|\*\*|\*|e)(\d{1,2})")
+_POWERED = re.compile(r"^([a-z]+)\^?([23])$")
+# Zero points in kelvin-sized degrees: value in celsius = (value + shift) * factor.
+_ZERO: Final = {"c": Fraction(0), "kelvin": Fraction("-273.15"), "f": Fraction(-32)}
+
+
+@lru_cache(maxsize=4096)
+def fold_unit(text: str) -> str:
+    """One spelling of a unit: lower case, no spaces, `u` for micro, `/` for per, `^` before exponents."""
+    plain = unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPTS)).casefold().replace("μ", "u")
+    plain = re.sub(r"\bper\b", "/", plain)
+    plain = re.sub(r"^degrees?\b", "", plain.strip())
+    plain = "".join(plain.split()).replace("celsisus", "celsius").replace("fahreinheit", "fahrenheit")
+    plain = plain.replace("centigrade", "c").replace("celsius", "c").replace("fahrenheit", "f")
+    return _SHORT.get(plain, plain)
+
+
+def _read(folded: str, substance: Substance | None) -> tuple[Fraction, dict[str, int]] | None:
+    """Factor to base units and powers of the dimensions; None when a part is not a unit."""
+    total, powers = Fraction(1), dict[str, int]()
+    for position, part in enumerate(folded.split("/")):
+        sign = 1 if position == 0 else -1
+        if ten := _TEN.match(part):
+            total *= Fraction(10) ** (sign * int(ten[1]))
+            part = part[ten.end() :]
+        if not part and (position == 0 or ten):
+            continue
+        token = _TOKENS.get(part)
+        if token is None and (powered := _POWERED.match(part)) and (base := _TOKENS.get(powered[1])) and base[1] == 1:
+            token = (base[0], int(powered[2]), base[2] ** int(powered[2]))
+        if token is None:
+            return None
+        dimension, power, factor = token
+        if position == 0 and substance is not None and dimension in _AMOUNTS:
+            worth = substance.worth.get(dimension)
+            if worth is None:
+                return None
+            dimension, factor = "amount", factor * worth
+        total *= factor**sign
+        powers[dimension] = powers.get(dimension, 0) + sign * power
+    return total, {dimension: power for dimension, power in powers.items() if dimension and power}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A way from one unit to another: `(value + shift) * factor`.
+
+    Attributes:
+        shift: added first (temperatures only).
+        factor: multiplied then.
+        text: the same as a step to print between the value and the equals sign.
+    """
+
+    shift: float
+    factor: float
+    text: str
+
+    def __call__(self, value: float) -> float:
+        """The value in the other unit, to 13 significant digits."""
+        return float(f"{(value + self.shift) * self.factor:.13g}")
+
+
+@lru_cache(maxsize=4096)
+def _conversion(unit: str, to: str, substance: Substance | None) -> Conversion | None:
+    source, target = _read(unit, substance), _read(to, substance)
+    if source is None or target is None or source[1] != target[1]:
+        return None
+    factor = source[0] / target[0]
+    if source[1] == {"temperature": 1}:
+        # Through celsius: the shift of the way back is divided out, so that one addition and one product remain.
+        shift = _ZERO[unit] - _ZERO[to] / factor
+        sign = "−" if shift < 0 else "+"
+        return Conversion(float(shift), float(factor), f"{sign} {abs(float(shift)):g}, × {float(factor):.6g}")
+    if factor == 1:
+        return Conversion(0.0, 1.0, "")
+    crossed = substance is not None and unit.split("/")[0].lstrip("kdcmunpf") != to.split("/")[0].lstrip("kdcmunpf")
+    note = f" ({substance.note})" if crossed and substance is not None else ""
+    return Conversion(0.0, float(factor), f"× {float(factor):.6g}{note}")
+
+
+def conversion(
+    unit: str, to: str, *, substance: Substance | None = None, accepted: tuple[str, ...] = (), what: str = "value"
+) -> Conversion:
+    """The way from `unit` to `to`.
+
+    Args:
+        unit: any spelling of the unit a value is in.
+        to: unit wanted.
+        substance: what is measured, when mass, moles, equivalents or activity may have to meet.
+        accepted: units to name when `unit` is refused; `to` alone when empty.
+        what: the measured thing, for the message.
+
+    Raises:
+        UnitError: `unit` is unknown, or cannot measure what `to` measures.
+    """
+    found = _conversion(fold_unit(unit), fold_unit(to), substance)
+    if found is None:
+        raise UnitError(f"{what}: unit {unit!r} is not accepted; give one of: {', '.join(accepted or (to,))}")
+    return found
+
+
+def convert(value: float, unit: str, to: str, *, substance: Substance | None = None) -> float:
+    """A value in another unit.
+
+    Args:
+        value: the number.
+        unit: its unit, in any spelling.
+        to: unit wanted.
+        substance: what is measured, when mass, moles, equivalents or activity may have to meet.
+
+    Returns:
+        The value in `to`; unchanged when the units are the same, else with 13 significant digits.
+
+    Raises:
+        UnitError: a unit is unknown, or the two do not measure the same.
+    """
+    way = conversion(unit, to, substance=substance)
+    return value if way.factor == 1.0 and way.shift == 0.0 else way(value)

@@ -1,0 +1,93 @@
+"""The command line: `medical-tasks VERB ...`.
+
+Exit codes: 0 done; 2 wrong use; 3 data, judge or package missing (with the steps to get it); 4 refused by the data guard;
+5 finished, but some items could not be answered or scored; 130 stopped from outside. A user's mistake is one message on
+standard error, never a traceback. Verbs are imported when they are used, so that `--help` and `list` answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from medical_tasks._version import __version__
+from medical_tasks.errors import MedicalTasksError
+
+__all__ = ["VERBS", "main"]
+
+VERBS: dict[str, str] = {
+    "list": "every task: is its dataset built, how to get it, is a judge needed",
+    "build": "build a dataset from its official files, or its synthetic demo",
+    "run": "evaluate a model on tasks; resumes when repeated",
+    "score": "score answers you already have",
+    "compare": "compare two runs, item by item",
+    "doctor": "what is installed, what is missing and how to get it",
+    "lighteval": "the stock lighteval command with only this suite's tasks registered",
+    "manifest": "write or check tasks.json, cards and Croissant files (for developers)",
+}
+_STOPPED = 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Argument errors in the form of every other error: what was wrong, then the next step."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        self.exit(2, f"error: {message}. See: {self.prog} --help\n")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="medical-tasks",
+        description="Medical LLM benchmarks: datasets, tasks, metrics.",
+        epilog="medical-tasks VERB --help says more of each.",
+    )
+    parser.add_argument("--version", action="version", version=f"medical-tasks {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
+    for verb, summary in VERBS.items():
+        verbs.add_parser(verb, help=summary, description=summary, add_help=False)
+    return parser
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """A termination request unwinds like Ctrl-C, so that servers are stopped and stores closed."""
+    raise KeyboardInterrupt
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        argv: the arguments after the program's name; those of this process by default.
+
+    Returns:
+        The exit code.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser()
+    # Only the verb's own module knows its options, and only that one is imported.
+    head, tail = (words[:1], words[1:]) if words and words[0] in VERBS else (words, [])
+    verb = parser.parse_args(head).verb
+    module = importlib.import_module(f"medical_tasks.commands.{verb}")
+    own = _Parser(
+        prog=f"medical-tasks {verb}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    module.add_arguments(own)
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        if getattr(module, "PASSES_ARGUMENTS_ON", False):
+            return int(module.run_with(tail))
+        return int(module.run(own.parse_args(tail)))
+    except MedicalTasksError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("stopped. Finished work is kept; the same command goes on with it.", file=sys.stderr)
+        return _STOPPED
+    except BrokenPipeError:
+        # The reader of a pipe went away (`| head`): not an error of ours.
+        sys.stderr.close()
+        return 0

@@ -1,0 +1,118 @@
+"""Columns of a built dataset, and the four forms other tools want them in.
+
+One declaration gives the `datasets` features, the YAML of the card, the fields of the Croissant file and the table in the
+card's text, so that they cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Column", "croissant_fields", "hub_features", "yaml_features"]
+
+Dtype = Literal["string", "int64", "float64", "bool", "struct"]
+
+_CROISSANT_TYPES = {"string": "sc:Text", "int64": "sc:Integer", "float64": "sc:Float", "bool": "sc:Boolean"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column, possibly a list (`repeated`) or a record (`struct`).
+
+    Attributes:
+        name: name in the built table.
+        description: what it holds, one line.
+        dtype: type of a value, or of each element when `repeated`.
+        repeated: whether a cell is a list.
+        fields: the members when `dtype` is `struct`, else empty.
+    """
+
+    name: str
+    description: str
+    dtype: Dtype = "string"
+    repeated: bool = False
+    fields: tuple[Column, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.dtype == "struct") != bool(self.fields):
+            raise ValueError(f"column {self.name!r}: a struct, and nothing else, has fields")
+
+    @property
+    def type_name(self) -> str:
+        """Type as a person reads it: `string`, `list of string`, `list of struct(id, text)`."""
+        inner = f"struct({', '.join(member.name for member in self.fields)})" if self.fields else self.dtype
+        return f"list of {inner}" if self.repeated else inner
+
+
+def hub_features(columns: Iterable[Column]) -> Any:
+    """Makes the `datasets.Features` of a table.
+
+    Args:
+        columns: in order.
+
+    Returns:
+        The features, in the same order.
+    """
+    import datasets
+
+    def feature(column: Column) -> Any:
+        inner: Any = {member.name: feature(member) for member in column.fields} or datasets.Value(column.dtype)
+        return datasets.List(inner) if column.repeated else inner
+
+    return datasets.Features({column.name: feature(column) for column in columns})
+
+
+def yaml_features(columns: Iterable[Column]) -> list[dict[str, Any]]:
+    """Makes the `features` list of a card's `dataset_info`, in the form `load_dataset` reads.
+
+    Args:
+        columns: in order.
+
+    Returns:
+        One mapping a column.
+    """
+
+    def feature(column: Column) -> dict[str, Any]:
+        inner: Any = yaml_features(column.fields) if column.fields else column.dtype
+        if column.repeated:
+            return {"name": column.name, "list": inner}
+        return {"name": column.name, "struct" if column.fields else "dtype": inner}
+
+    return [feature(column) for column in columns]
+
+
+def croissant_fields(columns: Iterable[Column], record_set: str, source: dict[str, Any]) -> list[dict[str, Any]]:
+    """Makes the Croissant fields of a table (Croissant 1.0, section on RecordSets).
+
+    Args:
+        columns: in order.
+        record_set: id of the record set; starts every field's id.
+        source: where the columns are read from: `{"fileObject": {"@id": ...}}` or `{"fileSet": {"@id": ...}}`.
+
+    Returns:
+        One field a column; a struct has its members as `subField`.
+    """
+
+    def field(column: Column, path: tuple[str, ...]) -> dict[str, Any]:
+        place = (*path, column.name)
+        extract: dict[str, Any] = {**source, "extract": {"column": place[0]}}
+        if len(place) > 1:
+            # A member of a struct is the column's value, taken apart by a path within it.
+            extract["transform"] = {"jsonPath": ".".join(place[1:])}
+        node: dict[str, Any] = {
+            "@type": "cr:Field",
+            "@id": f"{record_set}/{'/'.join(place)}",
+            "name": f"{record_set}/{'/'.join(place)}",
+            "description": column.description,
+        }
+        if column.repeated:
+            node["repeated"] = True
+        if column.fields:
+            node["subField"] = [field(member, place) for member in column.fields]
+        else:
+            node["dataType"] = _CROISSANT_TYPES[column.dtype]
+        return {**node, "source": extract}
+
+    return [field(column, ()) for column in columns]

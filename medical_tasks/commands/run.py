@@ -1,0 +1,163 @@
+"""Evaluate a model on tasks; prints the table, writes results.json, items.parquet and report.md.
+
+    medical-tasks run --tasks medcalc --model hf/path/to/model
+    medical-tasks run --tasks "medical|medcalc" --model openai-api/local/my-model
+    medical-tasks run --tasks medcalc --model baseline/reference --config demo
+
+The same command goes on with a run that was stopped. Over several GPUs, one model copy each:
+    torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc --model hf/path/to/model
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import IncompleteError, UsageError
+
+__all__ = ["add_arguments", "evaluate", "parse", "report_results", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument(
+        "--tasks",
+        required=True,
+        metavar="T",
+        help="medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all",
+    )
+    parser.add_argument(
+        "--model",
+        required=True,
+        metavar="M",
+        help="hf/PATH, vllm/PATH, vllm-server/NAME, openai-api/HOST/NAME or baseline/NAME",
+    )
+    parser.add_argument(
+        "--model-args",
+        default="",
+        metavar="K=V,...",
+        help="settings of the model's backend, e.g. batch_size=16,dtype=bfloat16",
+    )
+    parser.add_argument("--max-samples", type=int, metavar="N", help="at most N items a task, chosen by their ids")
+    parser.add_argument(
+        "--max-new-tokens", type=int, metavar="N", help="longest answer, instead of the task's own limit"
+    )
+    parser.add_argument("--config", metavar="NAME", help="dataset configuration, e.g. demo")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
+    )
+    parser.add_argument("--prompts", default="own", metavar="SET", help="own (default) or official")
+    parser.add_argument(
+        "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the run's folder (default: runs/MODEL-HASH)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the tasks; exit code 5 when an item has no answer or no score."""
+    done = evaluate(arguments)
+    return 0 if done is None else report_results(*done)
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Reads the verb's options from words, for programs that call `evaluate`."""
+    parser = argparse.ArgumentParser(prog="medical-tasks run")
+    add_arguments(parser)
+    return parser.parse_args(words)
+
+
+def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | None:
+    """Runs the tasks and writes the results.
+
+    Args:
+        arguments: the verb's options.
+
+    Returns:
+        What was written, and the run's folder; None in all but the main process of a distributed run.
+    """
+    from medical_tasks.catalog import dataset_spec
+    from medical_tasks.models.opener import parse_model_args
+    from medical_tasks.run_folder import default_folder, open_run_folder
+    from medical_tasks.runner import RunOptions, finish
+    from medical_tasks.task_data import load_task_data
+    from medical_tasks.task_names import parse_task_names
+
+    if arguments.max_new_tokens is not None and arguments.max_new_tokens < 1:
+        raise UsageError(f"--max-new-tokens must be 1 or more, got {arguments.max_new_tokens}.")
+    tasks = parse_task_names(arguments.tasks)
+    model_args = parse_model_args(arguments.model_args)
+    data = {
+        task.name: load_task_data(
+            task,
+            dataset_spec(task.dataset),
+            data=arguments.data,
+            config=arguments.config,
+            max_samples=arguments.max_samples,
+        )
+        for task in tasks
+    }
+    settings: dict[str, Any] = {
+        "tasks": [task.name for task in tasks],
+        "model": arguments.model,
+        "model_args": model_args,
+        "data": {name: part.revision for name, part in data.items()},
+        "prompts": arguments.prompts,
+        "max_new_tokens": arguments.max_new_tokens,
+        "max_samples": arguments.max_samples,
+    }
+    folder = open_run_folder(arguments.out or default_folder(arguments.model, settings), settings)
+    options = RunOptions(
+        prompts=arguments.prompts,
+        upstream=arguments.upstream,
+        max_new_tokens=arguments.max_new_tokens,
+        max_samples=arguments.max_samples,
+    )
+    answered = _answers(arguments.model, model_args, tasks, data, folder, options)
+    if answered is None:
+        return None
+    return finish(answered, folder), folder.path
+
+
+def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any) -> Any:
+    from medical_tasks.models.opener import open_model
+    from medical_tasks.runner import run_baseline, run_model
+
+    kind, _, rest = name.partition("/")
+    if kind == "baseline":
+        return [run_baseline(rest, task, data[task.name], max_samples=options.max_samples) for task in tasks]
+    model = open_model(name, model_args, log_dir=folder.logs)
+    try:
+        return run_model(tasks, data, model, folder, options)
+    finally:
+        model.close()
+
+
+def report_results(results: dict[str, Any], folder: Path) -> int:
+    """Prints the table, writes the report, and says whether anything is missing.
+
+    Raises:
+        IncompleteError: Some items have no answer or no score; everything is written all the same.
+    """
+    from medical_tasks.report.markdown import write_markdown
+    from medical_tasks.report.table import render_table
+
+    print(render_table(results))
+    path = write_markdown(results, folder)
+    print(f"\nresults: {folder / 'results.json'}\nreport:  {path}")
+    missing = {
+        name: entry["coverage"]["unscored"]
+        for name, entry in results["tasks"].items()
+        if entry["coverage"]["scored"] < entry["coverage"]["asked"]
+    }
+    if missing:
+        parts = [
+            f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
+            for name, reasons in missing.items()
+        ]
+        raise IncompleteError(
+            f"not every item is scored ({'; '.join(parts)}). The numbers above are over the scored ones, with bounds for the "
+            "rest. Give the same command again to try the missing ones."
+        )
+    return 0

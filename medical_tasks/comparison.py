@@ -1,0 +1,116 @@
+"""Comparing two runs item by item: the difference, its interval, its test, and what so many items can show at all.
+
+Two numbers are compared only when they are of the same thing: the same task version, data and items. Other differences of
+the recipes (prompts, judge, suite version) are said, since they are often what is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import UsageError
+from medical_tasks.results import read_items, read_results
+from medical_tasks.spec import TaskSpec
+
+__all__ = ["compare_runs"]
+
+# Recipe entries that must agree, and those whose difference is only said.
+_MUST_AGREE = ("task_version", "data", "metrics")
+_TOLD = ("prompts", "generation", "judge", "suite", "max_samples")
+
+
+def compare_runs(first: Path, second: Path, tasks: Mapping[str, TaskSpec]) -> dict[str, Any]:
+    """Compares every task that both runs have.
+
+    Args:
+        first: folder of run A.
+        second: folder of run B.
+        tasks: all tasks by name, for their metrics.
+
+    Returns:
+        Task name to `n_items`, `warnings` and `metrics` (name to the paired comparison, B minus A).
+
+    Raises:
+        MissingError: A folder holds no finished run.
+        UsageError: No task in common, or recipes that cannot be compared.
+    """
+    results = (read_results(first), read_results(second))
+    shared = [name for name in results[0]["tasks"] if name in results[1]["tasks"]]
+    if not shared:
+        raise UsageError(
+            f"no task in common: {first} has {', '.join(results[0]['tasks'])}; {second} has {', '.join(results[1]['tasks'])}."
+        )
+    unknown = [name for name in shared if name not in tasks]
+    if unknown:
+        raise UsageError(f"task {unknown[0]!r} of both runs is not known to this version. Tasks: {', '.join(tasks)}.")
+    rows = (_by_task(read_items(first)), _by_task(read_items(second)))
+    compared: dict[str, Any] = {}
+    for name in shared:
+        recipes = (results[0]["tasks"][name]["recipe"], results[1]["tasks"][name]["recipe"])
+        warnings = _check_recipes(name, *recipes)
+        compared[name] = _compare_task(tasks[name], rows[0].get(name, {}), rows[1].get(name, {}), warnings)
+    return compared
+
+
+def _by_task(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["task"], {})[row["id"]] = row
+    return found
+
+
+def _check_recipes(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    for key in _MUST_AGREE:
+        if first.get(key) != second.get(key):
+            raise UsageError(
+                f"{name}: the runs cannot be compared, their {key.replace('_', ' ')} differs: {first.get(key)!r} and "
+                f"{second.get(key)!r}. Run both on the same data with the same version of the task."
+            )
+    return [
+        f"{key.replace('_', ' ')} differs: {first.get(key)!r} and {second.get(key)!r}"
+        for key in _TOLD
+        if first.get(key) != second.get(key)
+    ]
+
+
+def _compare_task(
+    task: TaskSpec,
+    first: Mapping[str, Mapping[str, Any]],
+    second: Mapping[str, Mapping[str, Any]],
+    warnings: list[str],
+) -> dict[str, Any]:
+    ids = [item for item in first if item in second]
+    alone = len(first) + len(second) - 2 * len(ids)
+    if alone:
+        warnings.append(f"{alone} items are in one run only and are left out")
+    metrics: dict[str, Any] = {}
+    for metric in task.metrics:
+        pairs = [
+            (first[item][metric.name], second[item][metric.name], first[item]["cluster"])
+            for item in ids
+            if _is_scored(first[item][metric.name]) and _is_scored(second[item][metric.name])
+        ]
+        if len(pairs) < len(ids) and metric is task.metrics[0]:
+            warnings.append(f"{len(ids) - len(pairs)} items are not scored in both runs and are left out")
+        metrics[metric.name] = _compare_metric(metric.kind, pairs, clustered=task.cluster is not None)
+    return {"n_items": len(ids), "warnings": warnings, "metrics": metrics}
+
+
+def _is_scored(value: float | None) -> bool:
+    return value is not None and not math.isnan(value)
+
+
+def _compare_metric(kind: str, pairs: Sequence[tuple[float, float, str]], *, clustered: bool) -> dict[str, Any]:
+    from medical_tasks.scoring.statistics import as_json, mcnemar, minimum_detectable_difference, paired_bootstrap
+
+    a, b = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    clusters = [pair[2] for pair in pairs] if clustered else None
+    entry: dict[str, Any] = dict(as_json(paired_bootstrap(a, b, clusters=clusters)))
+    detectable = minimum_detectable_difference(a, b, clusters=clusters)
+    entry["minimum_detectable_difference"] = None if math.isnan(detectable) else detectable
+    if kind == "proportion":
+        entry["mcnemar"] = as_json(mcnemar(a, b, clusters=clusters))
+    return entry

@@ -1,0 +1,230 @@
+"""Built datasets on disk: where they are, which are whole, and their rows.
+
+A built dataset is a folder that `datasets.load_dataset` reads and that says of itself what it is:
+
+    README.md                     card; its YAML names the files of each configuration and split
+    croissant.json                the same for Croissant tools
+    medical_tasks.json            the marker: every file with rows and SHA-256, written last of all
+    v1.0/test-3b1f0c5a9d2e.parquet    named by content, so that a rebuild never writes over what is being read
+
+Only what the marker names exists for this package: a build that was killed leaves the marker, and with it the dataset, as
+it was. Looking for built configurations reads the marker alone; pyarrow is imported when rows are read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from medical_tasks.dataset_source import file_sha256, steps_to_get
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import DatasetSpec
+
+__all__ = [
+    "MARKER",
+    "BuiltConfig",
+    "BuiltSplit",
+    "built_configs",
+    "built_name",
+    "datasets_home",
+    "marker_text",
+    "read_rows",
+]
+
+MARKER = "medical_tasks.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltSplit:
+    """One parquet file of a built dataset.
+
+    Attributes:
+        path: relative to the dataset's folder, `/` between parts.
+        rows: number of rows.
+        sha256: of the file.
+        file_bytes: size of the file.
+        num_bytes: size of the rows in memory, as `datasets` counts it.
+    """
+
+    path: str
+    rows: int
+    sha256: str
+    file_bytes: int
+    num_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltConfig:
+    """One configuration of a built dataset.
+
+    Attributes:
+        version: `DatasetSpec.version` of its making.
+        suite: version of this package that made it.
+        source: official files it was read from, name to SHA-256; empty for `demo`.
+        splits: split name to file, in order.
+    """
+
+    version: str
+    suite: str
+    source: Mapping[str, str]
+    splits: Mapping[str, BuiltSplit]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all splits."""
+        return sum(split.rows for split in self.splits.values())
+
+
+def datasets_home() -> Path:
+    """Returns the folder of built datasets: `$MEDICAL_TASKS_DATA`, or one in the user's data directory."""
+    chosen = os.environ.get("MEDICAL_TASKS_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    data_home = os.environ.get("XDG_DATA_HOME", "")
+    # The XDG rules: a relative path is invalid and to be ignored.
+    base = Path(data_home) if Path(data_home).is_absolute() else Path.home() / ".local" / "share"
+    return base / "medical-tasks" / "datasets"
+
+
+def marker_text(name: str, configs: Mapping[str, BuiltConfig]) -> str:
+    """Writes a marker.
+
+    Args:
+        name: the dataset.
+        configs: its built configurations.
+
+    Returns:
+        JSON text, ending with a newline.
+    """
+    content = {"format": FORMAT, "dataset": name, "configs": {key: asdict(config) for key, config in configs.items()}}
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def built_name(folder: Path) -> str | None:
+    """Returns the name of the dataset a folder holds, None when it has no marker.
+
+    Raises:
+        UsageError: The marker is damaged.
+    """
+    content = _read_marker(folder)
+    return None if content is None else str(content["dataset"])
+
+
+def built_configs(folder: Path) -> dict[str, BuiltConfig]:
+    """Says which configurations a folder holds, by its marker alone.
+
+    Args:
+        folder: of a built dataset; may be absent.
+
+    Returns:
+        Configuration name to what was built; empty when there is no marker.
+
+    Raises:
+        UsageError: The marker is damaged, or written by a newer version.
+    """
+    content = _read_marker(folder)
+    if content is None:
+        return {}
+    try:
+        configs = {
+            name: BuiltConfig(
+                version=entry["version"],
+                suite=entry["suite"],
+                source=entry["source"],
+                splits={split: BuiltSplit(**fields) for split, fields in entry["splits"].items()},
+            )
+            for name, entry in content["configs"].items()
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _damaged(folder, f"{type(error).__name__}: {error}") from error
+    for config in configs.values():
+        for split in config.splits.values():
+            path = PurePosixPath(split.path)
+            if path.is_absolute() or ".." in path.parts:
+                raise _damaged(folder, f"path {split.path!r} leaves the folder")
+    return configs
+
+
+def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
+    """Reads the rows of a built split, after checking that the file is the one that was built.
+
+    Args:
+        folder: of the built dataset.
+        config: configuration.
+        split: split.
+        spec: the dataset; with it, its version is checked and messages say how to get the official files.
+
+    Returns:
+        The rows in order, column name to value.
+
+    Raises:
+        MissingError: Nothing of the kind is built there.
+        UsageError: The file changed since it was built, or was built by another version.
+    """
+    configs = built_configs(folder)
+    if config not in configs:
+        have = f"; built there: {', '.join(configs)}" if configs else ""
+        raise MissingError(f"{folder}: config {config} is not built{have}. {_steps(folder, config, spec)}")
+    built = configs[config]
+    if spec is not None and built.version != spec.version:
+        raise UsageError(
+            f"{folder}: config {config} was built in version {built.version}, this suite reads {spec.version}. Build it "
+            f"again: medical-tasks build {spec.name} --config {config}"
+        )
+    if split not in built.splits:
+        raise UsageError(f"{folder}: config {config} has no split {split!r}. Splits: {', '.join(built.splits)}.")
+    entry = built.splits[split]
+    path = folder / entry.path
+    if not path.is_file():
+        raise MissingError(f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}")
+    digest = file_sha256(path)
+    if digest != entry.sha256:
+        raise UsageError(
+            f"{path}: not the file that was built (SHA-256 {digest[:12]}..., the marker says {entry.sha256[:12]}...). "
+            f"Build it again: medical-tasks build {spec.name if spec else folder.name} --config {config}"
+        )
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    if len(rows) != entry.rows:
+        raise UsageError(f"{path}: has {len(rows)} rows, the marker {MARKER} says {entry.rows}. Build it again.")
+    return rows
+
+
+def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:
+    if spec is None:
+        return f"Build it: medical-tasks build {folder.name} --config {config}"
+    if config == "demo":
+        return f"Build it, no download needed: medical-tasks build {spec.name} --config demo"
+    return steps_to_get(spec)
+
+
+def _read_marker(folder: Path) -> dict[str, Any] | None:
+    path = folder / MARKER
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise _damaged(folder, str(error)) from error
+    if not isinstance(content, dict) or not {"format", "dataset", "configs"} <= content.keys():
+        raise _damaged(folder, "not an object with format, dataset and configs")
+    if content["format"] != FORMAT:
+        raise UsageError(
+            f"{path}: format {content['format']!r}, this version reads {FORMAT}. Upgrade medical-tasks, or build the "
+            "dataset into another folder."
+        )
+    return content
+
+
+def _damaged(folder: Path, reason: str) -> UsageError:
+    return UsageError(
+        f"{folder / MARKER}: damaged ({reason}). Delete the folder and build the dataset again, or choose another --out."
+    )

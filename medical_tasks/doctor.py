@@ -1,0 +1,164 @@
+"""What is installed, what is missing and how to get it, and which versions are known to break.
+
+Reads package metadata only; imports nothing heavy, so that the answer comes at once on a broken environment too.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from medical_tasks._version import __version__
+from medical_tasks.catalog import datasets
+from medical_tasks.dataset_store import built_configs, datasets_home
+
+__all__ = ["Finding", "examine"]
+
+Level = Literal["ok", "missing", "warning"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing looked at.
+
+    Attributes:
+        level: `ok`; `missing` (something optional is not there); `warning` (something there will break).
+        subject: what was looked at.
+        text: what was found, and the next step when it is not well.
+    """
+
+    level: Level
+    subject: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    extra: str
+    packages: tuple[str, ...]
+    use: str
+
+
+_PARTS = (
+    _Part(
+        extra="lighteval", packages=("lighteval", "torch", "transformers", "accelerate"), use="models hf/...; lighteval"
+    ),
+    _Part(extra="inspect", packages=("inspect-ai",), use="inspect eval medical_tasks/..."),
+    _Part(extra="vllm", packages=("vllm",), use="models vllm/... in process (a second environment: make env-vllm)"),
+    _Part(extra="dev", packages=("mlcroissant", "pytest", "ruff", "mypy"), use="make test"),
+)
+# As far as lighteval 0.13.0 was run with them (constraints.txt).
+_LIGHTEVAL = "0.13.0"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _major(version: str) -> int:
+    head = version.split(".")[0]
+    return int(head) if head.isdigit() else 0
+
+
+def examine() -> list[Finding]:
+    """Looks at everything.
+
+    Returns:
+        Findings in a fixed order: suite, optional parts, versions, machine, data.
+    """
+    return [*_suite(), *_parts(), *_versions(), *_machine(), *_data()]
+
+
+def _suite() -> Iterator[Finding]:
+    yield Finding(level="ok", subject="medical-tasks", text=f"{__version__} on Python {platform.python_version()}")
+
+
+def _parts() -> Iterator[Finding]:
+    for part in _PARTS:
+        found = {package: _version(package) for package in part.packages}
+        absent = [package for package, version in found.items() if version is None]
+        if absent:
+            yield Finding(
+                level="missing",
+                subject=part.extra,
+                text=f"{', '.join(absent)} not installed ({part.use}). Get it: pip install 'medical-tasks[{part.extra}]'",
+            )
+        else:
+            versions = ", ".join(f"{package} {version}" for package, version in found.items())
+            yield Finding(level="ok", subject=part.extra, text=f"{versions} ({part.use})")
+
+
+def _versions() -> Iterator[Finding]:
+    lighteval = _version("lighteval")
+    if lighteval is None:
+        return
+    if lighteval != _LIGHTEVAL:
+        yield Finding(
+            level="warning",
+            subject="lighteval version",
+            text=f"{lighteval}; the suite was run with {_LIGHTEVAL}. Get it: pip install lighteval=={_LIGHTEVAL}",
+        )
+    hub = _version("huggingface-hub")
+    if hub is not None and _major(hub) >= 2:
+        yield Finding(
+            level="warning",
+            subject="huggingface-hub version",
+            text=f"{hub}: the stock `lighteval` command does not start with 2.x (it calls list_models with an argument that is "
+            "gone). `medical-tasks run` and `medical-tasks lighteval` do. For the stock one: pip install 'huggingface-hub<2'",
+        )
+    xxhash = _version("xxhash")
+    if xxhash is not None and _major(xxhash) >= 4:
+        yield Finding(
+            level="warning",
+            subject="xxhash version",
+            text=f"{xxhash} breaks lighteval. Get an older one: pip install 'xxhash<4'",
+        )
+    spec = importlib.util.find_spec("lighteval")
+    if spec is not None and spec.submodule_search_locations:
+        benchmark_file = Path(spec.submodule_search_locations[0]) / "tasks" / "tasks" / "tinyBenchmarks.pkl"
+        if not benchmark_file.is_file():
+            yield Finding(
+                level="missing",
+                subject="stock lighteval offline",
+                text="the stock `lighteval` command downloads tinyBenchmarks.pkl from GitHub when it starts. Where GitHub is not "
+                "reachable use `medical-tasks lighteval`, which registers this suite's tasks only",
+            )
+
+
+def _machine() -> Iterator[Finding]:
+    gpu = shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists() or Path("/dev/kfd").exists()
+    text = "GPU found" if gpu else "no GPU found: local models run on the CPU; vLLM does not run"
+    yield Finding(level="ok" if gpu else "missing", subject="GPU", text=text)
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not gpu and os.environ.get("ACCELERATE_USE_CPU") != "true":
+        yield Finding(
+            level="warning",
+            subject="processes",
+            text="WORLD_SIZE is above 1 without a GPU: set ACCELERATE_USE_CPU=true, or every process believes to be alone",
+        )
+    if os.environ.get("HF_HUB_OFFLINE") == "1":
+        yield Finding(
+            level="ok", subject="Hub", text="HF_HUB_OFFLINE=1: models and data are taken from this machine only"
+        )
+
+
+def _data() -> Iterator[Finding]:
+    home = datasets_home()
+    for name, spec in datasets().items():
+        built = built_configs(home / name)
+        if set(built) - {"demo"}:
+            yield Finding(level="ok", subject=f"dataset {name}", text=f"{', '.join(sorted(built))} in {home / name}")
+        else:
+            steps = "; ".join(spec.how_to_get)
+            yield Finding(
+                level="missing", subject=f"dataset {name}", text=f"official data not built in {home / name}. {steps}"
+            )

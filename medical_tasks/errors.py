@@ -1,0 +1,52 @@
+"""Errors a user can cause or meet, each with the exit code the command line ends with.
+
+    MedicalTasksError
+    ├── UsageError          2  wrong use: unknown task, bad option, malformed input file
+    ├── MissingError        3  data, judge, model or optional package is not there; says how to get it
+    ├── RefusedError        4  the data guard said no
+    └── IncompleteError     5  the work ended, but some items could not be answered or scored
+
+Every message names the thing, the rule, the value received and the next step. Anything else that is raised is a fault
+of this package and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["IncompleteError", "MedicalTasksError", "MissingError", "RefusedError", "UsageError", "system_reason"]
+
+
+class MedicalTasksError(Exception):
+    """Base of all errors that are told to the user as one message, without a traceback."""
+
+    exit_code = 1
+
+
+class UsageError(MedicalTasksError):
+    """The command or its input does not follow the stated form."""
+
+    exit_code = 2
+
+
+class MissingError(MedicalTasksError):
+    """Something needed is not on this machine; the message holds the exact steps to get it."""
+
+    exit_code = 3
+
+
+class RefusedError(MedicalTasksError):
+    """The data guard refused to let text leave this machine."""
+
+    exit_code = 4
+
+
+class IncompleteError(MedicalTasksError):
+    """The run ended and its results are written, but some items have no answer or no score."""
+
+    exit_code = 5
+
+
+def system_reason(error: OSError) -> str:
+    """Says in a few words why the system refused (`No space left on device`), whoever raised it."""
+    return os.strerror(error.errno) if error.errno else str(error)

@@ -1,0 +1,93 @@
+"""From a task of this suite to an inspect task: the same rows, prompts and scorer as everywhere else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState, generate
+
+from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
+from medical_tasks.task_data import benchmark_module, load_task_data
+
+__all__ = ["inspect_task", "load"]
+
+
+def inspect_task(task: TaskSpec, items: list[Item], prompts: PromptSet, data_revision: dict[str, Any]) -> Task:
+    """Makes the inspect task.
+
+    Args:
+        task: the task.
+        items: its items.
+        prompts: how they are asked.
+        data_revision: what the recipe says of the data.
+
+    Returns:
+        The task, with the recipe in its metadata.
+    """
+    gold_response = benchmark_module(task, "prompts").gold_response
+    samples = [
+        Sample(
+            id=item.id,
+            input=[_chat_message(message) for message in prompts.render(item)],
+            target=gold_response(task, item),
+            metadata={"groups": dict(item.groups), "cluster": item.cluster},
+        )
+        for item in items
+    ]
+    return Task(
+        name=task.name,
+        dataset=MemoryDataset(samples, name=task.dataset, location=str(data_revision.get("config", ""))),
+        solver=[generate()],
+        scorer=_scorer(task, {item.id: item for item in items}),
+        config=GenerateConfig(max_tokens=task.generation_size, temperature=0.0, stop_seqs=list(task.stop) or None),
+        version=task.version,
+        metadata={"data": json.dumps(data_revision), "prompts": prompts.name, "prompts_sha256": prompts.sha256},
+    )
+
+
+def _chat_message(message: Message) -> ChatMessage:
+    role, content = message["role"], message["content"]
+    if role == "system":
+        return ChatMessageSystem(content=content)
+    return ChatMessageUser(content=content) if role == "user" else ChatMessageAssistant(content=content)
+
+
+def _scorer(task: TaskSpec, items: dict[str, Item]) -> Scorer:
+    metrics = {metric.name: [mean(), stderr()] for metric in task.metrics}
+
+    @scorer(metrics=metrics, name=f"medical_{task.name}")
+    def benchmark_scorer() -> Scorer:
+        async def score(state: TaskState, target: Target) -> Score:
+            scoring = benchmark_module(task, "scoring")
+            (made,) = scoring.score_items(task, [items[str(state.sample_id)]], [state.output.completion])
+            return Score(value=dict(made.values), answer=made.parsed, explanation=made.why)
+
+        return score
+
+    return benchmark_scorer()
+
+
+def load(
+    task: TaskSpec, spec: DatasetSpec, *, config: str | None, data: str | None, prompts: str, upstream: str | None
+) -> Task:
+    """Makes the inspect task from its options, as `-T name=value` gives them.
+
+    Args:
+        task: the task.
+        spec: its dataset.
+        config: dataset configuration.
+        data: folder of the built dataset.
+        prompts: `own` or `official`.
+        upstream: the authors' checkout, for `official`.
+    """
+    part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
+    prompt_set = benchmark_module(task, "prompts").load_prompts(
+        task, prompts, None if upstream is None else Path(upstream)
+    )
+    return inspect_task(task, part.items, prompt_set, part.revision)

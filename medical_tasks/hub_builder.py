@@ -1,0 +1,75 @@
+"""A `datasets` builder class for any `DatasetSource`.
+
+The class is made by a function because `datasets` is imported late: listing tasks must not pay for it. The `build.py` of
+each Hub folder is this call with its source; `medical-tasks build` uses the same class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.columns import hub_features
+from medical_tasks.dataset_source import DatasetSource, find_files
+
+__all__ = ["builder_class"]
+
+
+def builder_class(source: DatasetSource) -> Any:
+    """Makes the builder class of a dataset.
+
+    An instance takes `config_name`, and as `data_dir` the folder of the official files (none for `demo`):
+    `download_and_prepare()` then `as_dataset()`, or `as_streaming_dataset(split=...)`.
+
+    Args:
+        source: the dataset.
+
+    Returns:
+        A subclass of `datasets.GeneratorBasedBuilder`. Its generation raises `datasets.exceptions.DatasetGenerationError`
+        from our own error when the official files are not as they should be.
+    """
+    import datasets
+
+    spec = source.spec
+    version = datasets.Version(spec.version)
+    configs = [
+        datasets.BuilderConfig(name=config, version=version, description=f"{spec.title}, {config}")
+        for config in spec.configs
+    ]
+    names = [column.name for column in source.columns]
+
+    class SourceBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]  # datasets ships no types
+        """Builds one configuration from its official files."""
+
+        VERSION = version
+        BUILDER_CONFIGS = configs
+        DEFAULT_CONFIG_NAME = spec.default_config
+
+        def __init__(self, *args: Any, dataset_name: str | None = None, **kwargs: Any) -> None:
+            super().__init__(*args, dataset_name=dataset_name or spec.name, **kwargs)
+
+        def _info(self) -> Any:
+            return datasets.DatasetInfo(
+                description=source.summary,
+                features=hub_features(source.columns),
+                homepage=spec.homepage,
+                citation=spec.citation,
+                license=spec.licence,
+            )
+
+        def _split_generators(self, dl_manager: Any) -> list[Any]:
+            place = dl_manager.manual_dir
+            files = find_files(source, self.config.name, Path(place) if place else None)
+            return [
+                datasets.SplitGenerator(name=split, gen_kwargs={"split": split, "files": files})
+                for split in source.splits[self.config.name]
+            ]
+
+        def _generate_examples(self, split: str, files: Mapping[str, Path]) -> Iterator[tuple[Any, dict[str, Any]]]:
+            for row in source.read(self.config.name, split, files):
+                if list(row) != names:  # datasets would fill a forgotten column with nulls
+                    raise ValueError(f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared {names}")
+                yield row[source.key], dict(row)
+
+    return SourceBuilder

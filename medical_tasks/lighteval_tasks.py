@@ -1,0 +1,13 @@
+"""Every task of the suite for lighteval: `--custom-tasks medical_tasks.lighteval_tasks`.
+
+Reads the datasets that `medical-tasks build` made; the environment variable MEDICAL_TASKS_CONFIG picks a configuration
+(`demo`, for example) instead of the default one.
+"""
+
+from __future__ import annotations
+
+from medical_tasks.medcalc_bench.lighteval_task import TASKS as MEDCALC_BENCH
+
+__all__ = ["TASKS_TABLE"]
+
+TASKS_TABLE = [*MEDCALC_BENCH]

@@ -1,0 +1,37 @@
+"""MedCalc-Bench in inspect.
+
+inspect eval medical_tasks/medcalc --model openai-api/local/my-model -T config=v1.0
+"""
+
+from __future__ import annotations
+
+from inspect_ai import Task, task
+
+from medical_tasks.harness.inspect_adapter import load
+from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT
+
+__all__ = ["medcalc", "medcalc_direct", "medcalc_one_shot"]
+
+
+@task
+def medcalc(
+    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+) -> Task:
+    """Zero-shot chain of thought."""
+    return load(MEDCALC, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)
+
+
+@task
+def medcalc_direct(
+    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+) -> Task:
+    """The answer without reasoning."""
+    return load(MEDCALC_DIRECT, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)
+
+
+@task
+def medcalc_one_shot(
+    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+) -> Task:
+    """Chain of thought after one worked example of the same calculator."""
+    return load(MEDCALC_ONE_SHOT, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)

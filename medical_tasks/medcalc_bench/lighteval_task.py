@@ -1,0 +1,14 @@
+"""MedCalc-Bench in lighteval.
+
+lighteval accelerate "model_name=MODEL" "medical:medcalc|0" --custom-tasks medical_tasks.lighteval_tasks
+medical-tasks lighteval accelerate "model_name=MODEL" "medical|medcalc"      (works without the internet)
+"""
+
+from __future__ import annotations
+
+from medical_tasks.harness.lighteval_adapter import task_configs
+from medical_tasks.medcalc_bench.spec import BENCHMARK
+
+__all__ = ["TASKS"]
+
+TASKS = task_configs(BENCHMARK.tasks, BENCHMARK.datasets)

@@ -1,0 +1,297 @@
+"""The decision of the authors' own scorer, bug for bug, without its evaluation of model text as code.
+
+Reference implementation: https://github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/run.py` (how an answer is read),
+`evaluate.py` (how it is checked), `table_stats.py` (what is reported). What it does, in short:
+
+- The answer is what stands between the last `answer":` and the next closing brace on the same line; other keys included.
+- Dates must begin with M/D/YYYY, what follows is ignored. Gestational age is the first two numbers with hardly anything
+  between them: "24 weeks" is 2 weeks 4 days, "and" between them is an error.
+- Integers: "N out of" wins; then a list "a, b, c" counts its members; then the last number. Rounded half to even.
+- Decimals: `str(...)` is evaluated as Python; else the number before mL/min/1.73; else the last percentage over 100; else
+  the last number. Right when within the row's limits.
+- Whatever raises an exception is wrong: leading zeros, unreadable answers, divisions by zero.
+
+Not reproduced, and wrong here: Python beyond the arithmetic of `expression`. A reply longer than `MAX_REPLY` characters
+is read in its last `MAX_REPLY` characters, or, when no answer stands there, from its last answer on.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from medical_tasks.medcalc_bench.decision import Decision, within
+from medical_tasks.medcalc_bench.expression import ExpressionError, evaluate
+from medical_tasks.medcalc_bench.expression_names import CHECK, EXTRACTION
+from medical_tasks.medcalc_bench.kinds import AnswerKind, known_kind
+
+__all__ = ["MAX_REPLY", "NOT_FOUND", "official_answer", "official_check", "official_decision", "official_summary"]
+
+MAX_REPLY = 32_768
+"""How much of a reply is read, in characters: about 10,000 tokens."""
+NOT_FOUND = "N/A"
+"""What the authors write for an answer in which they find nothing."""
+OVERALL_ITEMS = 1047
+"""The size by which the authors divide the overall variance, whatever was scored."""
+
+_KEY = 'nswer":'
+_SPACE = re.compile(r"\s*+")
+_DATE = re.compile(r"(0?[1-9]|1[0-2])/(0?[1-9]|[12][0-9]|3[01])/(\d{4})")
+_OUT_OF = re.compile(r"(?<!\d)(\d++) out of")
+_LIST = re.compile(r"(?<!\d)\d++(?:, ?-?\d++)++")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_BEFORE_ML = re.compile(r"(-\d++(?:\.\d++)?+|(?<!\d)\d++(?:\.\d++)?+)\s*+mL/min/1.73")
+_PERCENT = re.compile(r"(-\d++(?:\.\d++)?+|(?<!\d)\d++(?:\.\d++)?+)%")
+# Two numbers that touch, or have units, one quote, one comma and spaces between them; else one number cut before its last digit.
+_PAIR = re.compile(r"""(?<!\d)(\d++)\s*+(?:weeks?+)?+["']?+,?+\s*+["']?+(\d++)|(?<!\d)(\d+)(\d)(?!\d)""")
+_PLAIN = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?)\s*", re.ASCII)
+
+_REPLACEMENTS = (
+    ("^", "**"),
+    ("is odd", "% 2 == 1"),
+    ("is even", "% 2 == 0"),
+    ("sqrt", "math.sqrt"),
+    (".math", ""),
+    ("weight", ""),
+    ("height", ""),
+    ("mg/dl", ""),
+    ("g/dl", ""),
+    ("mmol/L", ""),
+    ("kg", ""),
+    ("g", ""),
+    ("mEq/L", ""),
+)
+
+
+def official_decision(response: str, *, calculator_id: int, gold: object, lower: object, upper: object) -> Decision:
+    """Decides about a model's reply as the authors' scorer does.
+
+    Args:
+        response: the model's raw text.
+        calculator_id: id in the dataset; any other than the 55 is wrong, as there.
+        gold: the row's ground truth answer, as text.
+        lower: the row's lower limit, as text.
+        upper: the row's upper limit, as text.
+
+    Returns:
+        Right or wrong, the answer as the authors read it, and how that came about. No reply raises.
+    """
+    kind = known_kind(calculator_id)
+    if kind is None:
+        return Decision(correct=False, parsed="", why=f"the authors' scorer knows no calculator {calculator_id}")
+    try:
+        answer = official_answer(response, kind)
+    except (ArithmeticError, ValueError) as error:
+        return Decision(correct=False, parsed="", why=f"the authors' reader fails: {error}")
+    return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
+
+
+def official_answer(response: str, kind: AnswerKind) -> str:
+    """Reads the answer out of a reply, in the form the authors store as "LLM Answer".
+
+    Args:
+        response: the model's raw text.
+        kind: form of the calculator's answer.
+
+    Returns:
+        The answer as text, or `NOT_FOUND`.
+
+    Raises:
+        ValueError: Where the authors' reader ends in an exception.
+        ArithmeticError: Likewise, for a percentage beyond every float.
+    """
+    text = _captured(response)
+    if kind == "date":
+        found = _DATE.match(text)
+        return f"{int(found[1]):02}/{int(found[2]):02}/{found[3]}" if found else NOT_FOUND
+    if kind == "gestational_age":
+        if _pair(text) is None:
+            raise ValueError("no two numbers that touch but for units, a quote, a comma or spaces")
+        pair = _pair(text.translate(str.maketrans("[]", "()", "'\"")))
+        return f"({pair[0]}, {pair[1]})" if pair else NOT_FOUND
+    if kind == "integer":
+        return _integer(text)
+    return _decimal(text)
+
+
+def official_check(answer: object, *, calculator_id: int | str, gold: object, lower: object, upper: object) -> Decision:
+    """Compares an answer that was read before with the gold, as the authors' check does.
+
+    Args:
+        answer: the answer, as `official_answer` gives it or as recorded under "LLM Answer".
+        calculator_id: id in the dataset.
+        gold: the row's ground truth answer; wrong unless text, as there.
+        lower: the row's lower limit, likewise.
+        upper: the row's upper limit, likewise.
+
+    Returns:
+        Right or wrong; whatever makes the authors' check raise is wrong.
+    """
+    parsed = answer if isinstance(answer, str) else ""
+    try:
+        kind = known_kind(int(calculator_id))
+        if kind is None:
+            raise ValueError(f"unknown calculator {calculator_id}")
+        correct, why = _CHECKS[kind](_text(answer), gold, lower, upper)
+    except (ArithmeticError, ValueError) as error:
+        return Decision(correct=False, parsed=parsed, why=f"the authors' check fails: {error}")
+    return Decision(correct=correct, parsed=parsed, why=why)
+
+
+def official_summary(results: Iterable[tuple[str, bool]]) -> dict[str, dict[str, float]]:
+    """The authors' table: average and standard deviation by category and overall.
+
+    Args:
+        results: category and decision of each item.
+
+    Returns:
+        By category, in order of appearance, and `overall`: `average`, in per cent with two decimals, and `std`,
+        sqrt(p(1-p)/n) of the proportion p with two decimals. The overall one always divides by 1047 (table_stats.py);
+        its average is over all items. Both are nan without items.
+    """
+    groups: dict[str, list[bool]] = {}
+    for category, correct in results:
+        groups.setdefault(category, []).append(correct)
+    everything = [correct for group in groups.values() for correct in group]
+    summary = {category: _average(group, len(group)) for category, group in groups.items()}
+    return {**summary, "overall": _average(everything, OVERALL_ITEMS)}
+
+
+def _average(results: list[bool], divisor: int) -> dict[str, float]:
+    if not results:
+        return {"average": math.nan, "std": math.nan}
+    p = sum(results) / len(results)
+    # NumPy rounds by scaling, Python by the decimal expansion; the authors' figures are NumPy's.
+    return {"average": round(p * 100 * 100) / 100, "std": round(math.sqrt(p * (1 - p) / divisor) * 100) / 100}
+
+
+def _captured(response: str) -> str:
+    """What stands after the last answer key, up to the closing brace on its line."""
+    text = response
+    if len(text) > MAX_REPLY:
+        start = len(text) - MAX_REPLY
+        if _KEY not in text[start:]:
+            start = max(0, text.rfind(_KEY) - 1)
+        text = text[start : start + MAX_REPLY]
+    captured, position, brace, newline = "", 0, -1, -1
+    while (key := text.find(_KEY, position)) >= 0:
+        position = key + len(_KEY)
+        if key == 0 or text[key - 1] not in "Aa":
+            continue
+        found = _SPACE.match(text, position)
+        start = found.end() if found else position
+        if brace < start:
+            brace = text.find("}", start)
+            if brace < 0:
+                break
+        if newline < start:
+            newline = text.find("\n", start) % (len(text) + 1)  # none: behind the end
+        if brace < newline:
+            captured, position = text[start:brace], brace + 1
+    return captured.strip().strip('"')
+
+
+def _pair(text: str) -> tuple[str, str] | None:
+    found = _PAIR.search(text)
+    if found is None:
+        return None
+    return (found[1], found[2]) if found[1] else (found[3], found[4])
+
+
+def _integer(text: str) -> str:
+    if found := _OUT_OF.search(text):
+        return found[1]
+    if found := _LIST.search(text):
+        return str(found[0].count(",") + 1)
+    numbers = _NUMBER.findall(text)
+    return numbers[-1] if numbers else NOT_FOUND
+
+
+def _decimal(text: str) -> str:
+    start, end = text.find("str("), text.rfind(")")
+    if start >= 0 and end >= start + len("str("):
+        try:
+            return str(_expression(text[start + len("str(") : end], EXTRACTION))
+        except ValueError:
+            return NOT_FOUND
+    if found := _BEFORE_ML.search(text):
+        return str(_evaluated(found[1], {}))
+    if percentages := _PERCENT.findall(text):
+        return str(_evaluated(percentages[-1], {}) / 100)
+    numbers = _NUMBER.findall(text)
+    return str(_evaluated(numbers[-1], {})) if numbers else NOT_FOUND
+
+
+def _expression(text: str, names: Mapping[str, object]) -> object:
+    for old, new in _REPLACEMENTS:
+        text = text.replace(old, new)
+    text = text.split("#")[0]
+    missing = text.count("(") - text.count(")")
+    return evaluate("(" * -missing + text + ")" * missing, names)
+
+
+def _evaluated(text: str, names: Mapping[str, object]) -> float:
+    """The number an arithmetic text stands for, as the authors' evaluation of it gives."""
+    if found := _PLAIN.fullmatch(text):
+        return float(found[1]) if "." in found[1] else int(found[1])
+    value = evaluate(text, names)
+    if not isinstance(value, int | float):
+        raise ExpressionError(f"is no real number: {text[:40]!r}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text")
+    return value
+
+
+def _check_date(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+    read, wanted = (datetime.strptime(text, "%m/%d/%Y").date() for text in (answer, _text(gold)))
+    return read == wanted, f"{read} is {'' if read == wanted else 'not '}{wanted}"
+
+
+def _check_gestational_age(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+    wanted, read = _pair(_text(gold)), _pair(answer)
+    if wanted is None:
+        raise ValueError(f"no two numbers in the gold {gold!r}")
+    if read is None:
+        return False, "no two numbers in the answer"
+    right = [_whole(part) for part in read] == [_whole(part) for part in wanted]
+    return right, f"({', '.join(read)}) is {'' if right else 'not '}({', '.join(wanted)})"
+
+
+def _whole(digits: str) -> int:
+    value = evaluate(digits, {})
+    if not isinstance(value, int):
+        raise ExpressionError(f"{digits!r} is no whole number")
+    return value
+
+
+def _surroundings(answer: str, gold: object, lower: object, upper: object) -> dict[str, object]:
+    """The variables that stand around the authors' second evaluation, next to the functions."""
+    return {**CHECK, "answer": answer, "ground_truth": gold, "lower_limit": lower, "upper_limit": upper}
+
+
+def _check_integer(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+    value = _evaluated(answer, _surroundings(answer, gold, lower, upper))
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot be rounded")
+    right = round(value) == _evaluated(_text(gold), {})
+    return right, f"{value:g} rounds to {round(value)}, {'' if right else 'not '}{gold}"
+
+
+def _check_decimal(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+    value = _evaluated(answer, _surroundings(answer, gold, lower, upper))
+    low, high = _evaluated(_text(lower), {}), _evaluated(_text(upper), {})
+    return low <= value <= high, within(value, low, high)
+
+
+_CHECKS = {
+    "date": _check_date,
+    "gestational_age": _check_gestational_age,
+    "integer": _check_integer,
+    "decimal": _check_decimal,
+}

@@ -1,0 +1,161 @@
+"""Prompts of MedCalc-Bench: direct, zero-shot chain of thought, one-shot chain of thought (paper, section 3.1).
+
+Ours are written from the protocol's facts: the note and the question are given, the answer is asked for as a JSON object
+with the keys of the paper's output format. Everything is in one user message, so that lighteval (which has no system
+prompt of a task's own), inspect and our own runner send the same text. `official` takes the worked example of each
+calculator from the authors' file in a checkout the user has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+
+__all__ = ["PROMPT_SETS", "gold_response", "load_prompts"]
+
+PROMPT_SETS = ("own", "official")
+
+INTRODUCTION = (
+    "You support a clinician with a medical calculation. Below are a patient note and a question about it. Take the values "
+    "that the calculation needs from the note, apply the standard published formula or scoring rule, and give the result. "
+    "A finding that the note does not mention counts as absent."
+)
+
+ANSWER_FORM = (
+    "The answer is a bare number without its unit for scores and measurements, a date as MM/DD/YYYY where a date is asked "
+    "for, and for a gestational age the pair of whole weeks and remaining days, as in (12 weeks, 3 days)."
+)
+
+DIRECT = (
+    'Do not show any reasoning. Reply with nothing but one JSON object of this form:\n{"answer": "<the final answer>"}'
+)
+
+CHAIN_OF_THOUGHT = (
+    "Reason step by step: name the formula or the criteria, list the values found in the note, convert units where needed, "
+    "then compute. Reply with one JSON object of this form, and nothing after it:\n"
+    '{"step_by_step_thinking": "<your reasoning>", "answer": "<the final answer>"}'
+)
+
+EXAMPLE = (
+    "Here is a worked example of the same calculation for another patient.\n\n{example}\n\nNow the patient in question."
+)
+
+QUESTION = "Patient note:\n{note}\n\nQuestion:\n{question}"
+
+OFFICIAL_FILE = "one_shot_finalized_explanation.json"
+_OFFICIAL_PLACES = (OFFICIAL_FILE, f"evaluation/{OFFICIAL_FILE}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exemplar:
+    """A worked example: a note, and the reply a model should give to it."""
+
+    note: str
+    reply: str
+
+
+def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
+    """Makes the prompts of a task.
+
+    Args:
+        task: `options["style"]` is `direct`, `cot` or `one_shot`.
+        name: `own` or `official`.
+        upstream: for `official`, a checkout of the authors' repository.
+
+    Returns:
+        The prompts; rendering an item whose calculator has no exemplar raises `MissingError`.
+
+    Raises:
+        UsageError: Unknown set, `official` for a task that has none, or a file not of the expected form.
+        MissingError: The authors' file is not there.
+    """
+    style = task.options["style"]
+    if name not in PROMPT_SETS:
+        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    exemplars: Mapping[str, Exemplar] = {}
+    if style == "one_shot":
+        exemplars = _official_exemplars(upstream) if name == "official" else {}
+    elif name == "official":
+        raise UsageError(
+            f"{task.name} has no official prompts: the authors' files hold worked examples only. Use --prompts own, or the "
+            "task medcalc_one_shot."
+        )
+    form = DIRECT if style == "direct" else CHAIN_OF_THOUGHT
+    texts = [INTRODUCTION, ANSWER_FORM, form, EXAMPLE, QUESTION]
+    texts += [f"{key}\n{exemplar.note}\n{exemplar.reply}" for key, exemplar in sorted(exemplars.items())]
+
+    def render(item: Item) -> tuple[Message, ...]:
+        parts = [INTRODUCTION, ANSWER_FORM, form]
+        if style == "one_shot":
+            parts.append(EXAMPLE.format(example=_example_text(item, exemplars)))
+        parts.append(QUESTION.format(note=item.fields["patient_note"], question=item.fields["question"]))
+        return ({"role": "user", "content": "\n\n".join(parts)},)
+
+    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return PromptSet(name=name, sha256=digest, render=render)
+
+
+def _example_text(item: Item, exemplars: Mapping[str, Exemplar]) -> str:
+    key = str(item.fields["calculator_id"])
+    if key not in exemplars:
+        raise MissingError(
+            f"item {item.id}: no worked example for calculator {key} ({item.fields['calculator_name']}). Give the authors' "
+            "with --prompts official --upstream DIR (a checkout of ncbi-nlp/MedCalc-Bench)."
+        )
+    exemplar = exemplars[key]
+    question = QUESTION.format(note=exemplar.note, question=item.fields["question"])
+    return f"{question}\n\nReply:\n{exemplar.reply}"
+
+
+def _official_exemplars(upstream: Path | None) -> dict[str, Exemplar]:
+    if upstream is None:
+        raise MissingError(
+            "--prompts official needs --upstream DIR: a checkout of the authors' repository (ncbi-nlp/MedCalc-Bench), or a "
+            f"folder with its {OFFICIAL_FILE}."
+        )
+    for place in _OFFICIAL_PLACES:
+        path = upstream / place
+        if path.is_file():
+            return _read_official(path)
+    raise MissingError(
+        f"{upstream}: no {OFFICIAL_FILE} there nor in its evaluation/ folder. Give --upstream a checkout of the authors' "
+        "repository (ncbi-nlp/MedCalc-Bench)."
+    )
+
+
+def _read_official(path: Path) -> dict[str, Exemplar]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            key: Exemplar(note=entry["Patient Note"], reply=json.dumps(entry["Response"], ensure_ascii=False))
+            for key, entry in content.items()
+        }
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"{path}: not the authors' file of worked examples (calculator id to 'Patient Note' and 'Response'): "
+            f"{type(error).__name__} {error}. Take it from a checkout of ncbi-nlp/MedCalc-Bench."
+        ) from error
+
+
+def gold_response(task: TaskSpec, item: Item) -> str:
+    """Writes an item's gold as a model that follows the format would.
+
+    Args:
+        task: decides whether the explanation stands before the answer.
+        item: the item.
+
+    Returns:
+        The JSON object asked for.
+    """
+    answer = item.fields["ground_truth_answer"]
+    if task.options["style"] == "direct":
+        return json.dumps({"answer": answer}, ensure_ascii=False)
+    return json.dumps(
+        {"step_by_step_thinking": item.fields["ground_truth_explanation"], "answer": answer}, ensure_ascii=False
+    )

@@ -1,0 +1,190 @@
+"""Thousands of calls to one endpoint from ordinary, synchronous code.
+
+The calls run in an event loop on a thread of their own, so this works the same in a script, in a notebook whose loop is
+already running, and under Ctrl-C. Results come back to the calling thread as they finish.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.models.chat_client import CallFailed, ChatClient
+from medical_tasks.models.chat_settings import ChatSettings
+
+__all__ = ["GIVE_UP_AFTER", "run_calls"]
+
+GIVE_UP_AFTER = 8
+"""Calls that fail in the same hopeless way, with no answer between them, before the rest is not even tried."""
+
+_KEPT = "Finished answers are kept: the same command goes on from there."
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+def run_calls(
+    settings: ChatSettings,
+    jobs: Sequence[Job],
+    call: Callable[[ChatClient, Job], Awaitable[Result]],
+    deliver: Callable[[Job, Result | CallFailed], None],
+) -> None:
+    """Runs one call for each job and delivers each outcome, in order of completion.
+
+    Args:
+        settings: the endpoint and its limits; at most `settings.concurrency` jobs are under way.
+        jobs: what to call with.
+        call: asks the client, once or several times, for one job. `CallFailed` raised by it is that job's outcome.
+        deliver: receives each job with its outcome, in the calling thread.
+
+    Raises:
+        MissingError: The endpoint cannot answer any request (key refused, nothing listens, quota spent).
+        UsageError: The endpoint can answer none of these requests (unknown model, rejected parameters).
+        KeyboardInterrupt: Ctrl-C; what had finished was delivered, the rest is cancelled.
+    """
+    if not jobs:
+        return
+    pool = _Pool(settings, jobs, call)
+    pool.start()
+    try:
+        for job, outcome in iter(pool.finished.get, None):
+            deliver(job, outcome)
+    except KeyboardInterrupt:
+        pool.cancel()
+        for job, outcome in iter(pool.finished.get, None):
+            deliver(job, outcome)
+        raise
+    finally:
+        pool.cancel()
+        pool.join()
+    if pool.error is not None:
+        raise pool.error
+
+
+class _Pool(Generic[Job, Result]):
+    """The thread, its loop and its workers. `finished` ends with None."""
+
+    def __init__(
+        self, settings: ChatSettings, jobs: Sequence[Job], call: Callable[[ChatClient, Job], Awaitable[Result]]
+    ) -> None:
+        self.finished: queue.SimpleQueue[tuple[Job, Result | CallFailed] | None] = queue.SimpleQueue()
+        self.error: BaseException | None = None
+        self._settings = settings
+        self._jobs = jobs
+        self._call = call
+        self._gate = _Gate(settings)
+        self._running = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        # A daemon, so that a second Ctrl-C always ends the process.
+        self._thread = threading.Thread(target=self._main, name="chat calls", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def cancel(self) -> None:
+        """Ends all calls; harmless when they have ended."""
+        self._running.wait()
+        if self._loop is not None and self._task is not None and not self._loop.is_closed():
+            try:
+                self._loop.call_soon_threadsafe(self._task.cancel)
+            except RuntimeError:
+                return  # the loop closed in this very moment: there is nothing left to cancel
+
+    def _main(self) -> None:
+        try:
+            asyncio.run(self._work())
+        except asyncio.CancelledError:
+            pass  # asked for by `cancel`, whose caller knows why
+        except BaseException as error:  # handed over to the calling thread, which raises it
+            self.error = error
+        finally:
+            self._running.set()
+            self.finished.put(None)
+
+    async def _work(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        self._running.set()
+        waiting = iter(self._jobs)
+        async with ChatClient(self._settings) as client:
+            try:
+                async with asyncio.TaskGroup() as workers:
+                    # One worker a slot, not one task a job: memory does not grow with the number of jobs.
+                    for _ in range(min(self._settings.concurrency, len(self._jobs))):
+                        workers.create_task(self._worker(client, waiting))
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+
+    async def _worker(self, client: ChatClient, waiting: Iterator[Job]) -> None:
+        for job in waiting:
+            try:
+                result = await self._call(client, job)
+            except CallFailed as failed:
+                self._gate.failed(failed)
+                self.finished.put((job, failed))
+            else:
+                self._gate.answered()
+                self.finished.put((job, result))
+
+
+class _Gate:
+    """Stops a run that cannot get anything, instead of failing each of its requests slowly."""
+
+    def __init__(self, settings: ChatSettings) -> None:
+        self._settings = settings
+        self._any_answer = False
+        self._row = 0
+        self._row_reason = ""
+
+    def answered(self) -> None:
+        self._any_answer = True
+        self._row = 0
+
+    def failed(self, failed: CallFailed) -> None:
+        """Counts a failure.
+
+        Raises:
+            MedicalTasksError: It is hopeless to go on.
+        """
+        self._row = self._row + 1 if failed.reason == self._row_reason else 1
+        self._row_reason = failed.reason
+        hopeless = failed.reason == "connection" or (
+            not self._any_answer and failed.reason in ("http 400", "http 403", "http 422")
+        )
+        if failed.every_call or (hopeless and self._row >= GIVE_UP_AFTER):
+            raise self._explain(failed)
+
+    def _explain(self, failed: CallFailed) -> MedicalTasksError:
+        where = f"{self._settings.base_url} (model {self._settings.model!r})"
+        key = self._settings.key_name
+        if failed.reason in ("http 401", "http 403"):
+            step = (
+                f"Put a valid key into {key}: export {key}=..." if key else "Name the key's variable: api_key_env=NAME."
+            )
+            return MissingError(f"the endpoint {where} refused the key: {failed.detail}. {step} {_KEPT}")
+        if failed.reason == "quota exhausted":
+            return MissingError(f"the account at {where} has no quota left: {failed.detail}. {_KEPT}")
+        if failed.reason == "connection":
+            return MissingError(
+                f"nothing answers at {where}: {failed.detail}. Start the server, or correct the base URL. {_KEPT}"
+            )
+        if failed.reason == "http 404":
+            return UsageError(
+                f"the endpoint {where} does not know this model or address: {failed.detail}. Check the model's "
+                f"name (the server lists its own at {self._settings.base_url.rstrip('/')}/models) and that the base "
+                f"URL ends in its version, as /v1. {_KEPT}"
+            )
+        if failed.reason.startswith("http 3"):
+            return UsageError(f"the endpoint {where} redirects: {failed.detail}. Give the final address. {_KEPT}")
+        return UsageError(
+            f"the endpoint {where} rejects every request: {failed.detail}. Check the model's name and its arguments. "
+            f"{_KEPT}"
+        )

@@ -1,0 +1,235 @@
+"""A client for any OpenAI-compatible `/v1/chat/completions`: bounded, patient, and honest about what it did not get.
+
+A call returns a `Completion` or raises `CallFailed` with the class of the failure; there is no third outcome, so an
+empty text is always something the model said. Retries are this module's own: the library's would multiply with them
+and cannot be bounded in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, cast
+
+from medical_tasks.models.chat_reply import AttemptError, Choice, Reply, read_error, read_reply
+from medical_tasks.models.chat_settings import ChatSettings, is_loopback_host
+from medical_tasks.models.retry import Backoff
+from medical_tasks.spec import Message
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+__all__ = ["CallFailed", "ChatClient", "Completion"]
+
+_CONNECT_S = 15.0  # a host that does not even accept a connection is not "slow"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completion:
+    """What a call brought.
+
+    Attributes:
+        choices: the answers, at least one; fewer than `n` when the server ignores `n`.
+        prompt_tokens: tokens read, None when the server does not say.
+        output_tokens: tokens generated over all choices, None when the server does not say.
+        attempts: requests sent for it.
+    """
+
+    choices: tuple[Choice, ...]
+    prompt_tokens: int | None
+    output_tokens: int | None
+    attempts: int
+
+    @property
+    def text(self) -> str:
+        """The first answer."""
+        return self.choices[0].text
+
+
+class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not a fault of the program
+    """A call ended without an answer.
+
+    Attributes:
+        reason: short class: `http 500`, `rate limited`, `timeout`, `connection`, `not json`, `empty choices`,
+            `empty content`, `tool call`, `prompt too long`, `refused by filter`, `quota exhausted`, `http <status>`.
+        detail: one line for a person; never holds text of the question or the key.
+        attempts: requests sent.
+        every_call: whether any other call to this endpoint must fail in the same way (wrong key, wrong model).
+    """
+
+    def __init__(self, reason: str, detail: str, *, attempts: int, every_call: bool = False) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+        self.attempts = attempts
+        self.every_call = every_call
+
+
+class ChatClient:
+    """Calls to one endpoint, at most `settings.concurrency` in flight.
+
+    Use as an async context manager, inside one event loop; leaving it closes every connection.
+
+    Args:
+        settings: the endpoint and the limits.
+    """
+
+    def __init__(self, settings: ChatSettings) -> None:
+        self.settings = settings
+        self._backoff = Backoff(first=settings.first_wait, longest=settings.longest_wait, seed=settings.seed)
+        self._slots = asyncio.Semaphore(settings.concurrency)
+        self._api: AsyncOpenAI | None = None
+
+    async def __aenter__(self) -> ChatClient:
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Omit, Timeout
+
+        # Some versions of the library write whole request bodies to its logger at DEBUG.
+        library = logging.getLogger("openai")
+        if library.getEffectiveLevel() < logging.INFO:
+            library.setLevel(logging.INFO)
+        plain = self.settings.base_url.startswith("http://") and is_loopback_host(self.settings.base_url)
+        self._api = AsyncOpenAI(
+            api_key=self.settings.api_key,
+            base_url=self.settings.base_url,
+            max_retries=0,
+            timeout=Timeout(self.settings.timeout, connect=min(_CONNECT_S, self.settings.timeout)),
+            # What the environment says about an OpenAI account is no business of another endpoint.
+            default_headers=cast("Mapping[str, str]", {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}),
+            # A proxy or a redirect would carry text meant for this machine, or for one allowed host, somewhere else.
+            http_client=DefaultAsyncHttpxClient(
+                trust_env=not is_loopback_host(self.settings.base_url),
+                follow_redirects=False,
+                # Plain http needs no certificates, and reading them takes longer than many a call.
+                verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
+            ),
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._api is not None:
+            await self._api.close()
+            self._api = None
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float | None = None,
+        stop: Sequence[str] = (),
+        n: int = 1,
+        logprobs: int | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> Completion:
+        """Asks once, and again while that can help and time is left.
+
+        Args:
+            messages: the chat.
+            max_tokens: longest answer, in tokens.
+            temperature: None leaves it to the server.
+            stop: sequences that end the answer; not sent when there are none (some servers fail on an empty list).
+            n: answers wanted; not sent when 1.
+            logprobs: alternatives a token whose log-probabilities are wanted, None for none.
+            extra: further fields of the request body.
+
+        Returns:
+            The completion.
+
+        Raises:
+            CallFailed: No answer; says why.
+        """
+        body: dict[str, Any] = {self.settings.token_field: max_tokens}
+        if temperature is not None:
+            body["temperature"] = temperature
+        if stop:
+            body["stop"] = list(stop)
+        if n != 1:
+            body["n"] = n
+        if logprobs is not None:
+            body["logprobs"] = True
+            body["top_logprobs"] = logprobs
+        body.update(extra or {})
+        chat = [Message(role=message["role"], content=_encodable(message["content"])) for message in messages]
+        async with self._slots:
+            return await self._with_retries(chat, body)
+
+    async def _with_retries(self, chat: Sequence[Message], body: Mapping[str, Any]) -> Completion:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        end = began + self.settings.total_time
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                reply = await self._attempt(chat, body, min(self.settings.timeout, end - clock()))
+            except AttemptError as error:
+                failure = error
+            else:
+                return Completion(
+                    choices=reply.choices,
+                    prompt_tokens=reply.prompt_tokens,
+                    output_tokens=reply.output_tokens,
+                    attempts=attempt,
+                )
+            pause = max(failure.wait or 0.0, self._backoff.wait(attempt - 1))
+            if not failure.retry:
+                ending = ""
+            elif attempt > self.settings.max_retries:
+                ending = f"; given up after {attempt} attempts"
+            elif clock() + pause >= end:
+                ending = (
+                    f"; given up after {attempt} attempts in {clock() - began:.0f} s, since waiting {pause:.0f} s more "
+                    f"would pass total_time={self.settings.total_time:g}"
+                )
+            else:
+                await asyncio.sleep(pause)
+                continue
+            raise CallFailed(
+                failure.reason, failure.detail + ending, attempts=attempt, every_call=failure.every_call
+            ) from failure
+
+    async def _attempt(self, chat: Sequence[Message], body: Mapping[str, Any], limit: float) -> Reply:
+        """Sends the request once.
+
+        Raises:
+            AttemptError: It brought no answer.
+        """
+        from openai import APIConnectionError, APIStatusError, APITimeoutError
+
+        if self._api is None:
+            raise RuntimeError("the client is used outside its `async with`")
+        sent = [message["content"] for message in chat]
+        try:
+            # The library's own timeouts are per read: a server that sends a byte now and then would never end.
+            async with asyncio.timeout(limit):
+                # The raw body is read here, so that a malformed one is seen as what it is.
+                response = await self._api.chat.completions.with_raw_response.create(
+                    model=self.settings.model, messages=cast(Any, chat), extra_body=dict(body)
+                )
+        except TimeoutError:
+            raise AttemptError("timeout", f"no complete answer within {limit:.3g} s", retry=True) from None
+        except APITimeoutError as error:
+            kind = type(error.__cause__).__name__
+            if kind == "ConnectTimeout":
+                raise AttemptError("connection", "no connection within the time allowed", retry=True) from None
+            raise AttemptError("timeout", f"no answer within {self.settings.timeout:.3g} s", retry=True) from None
+        except APIConnectionError as error:
+            cause = error.__cause__
+            told = f"{type(cause).__name__}: {cause}" if cause is not None else str(error)
+            raise AttemptError("connection", " ".join(told.split()), retry=True) from None
+        except APIStatusError as error:
+            raise read_error(
+                error.status_code, error.response.headers, error.response.text, sent=sent, secret=self.settings.api_key
+            ) from None
+        return read_reply(response.text, sent=sent, secret=self.settings.api_key)
+
+
+def _encodable(text: str) -> str:
+    """Replaces lone surrogates, which earlier answers can hold and which no request body can."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

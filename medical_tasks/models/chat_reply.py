@@ -1,0 +1,229 @@
+"""Reading what a chat endpoint sent back: a completion, or a failure with its class.
+
+Nothing here sends. Servers echo requests in their error bodies, so a server's words enter a failure's detail only when
+they do not quote the question (`quoted_from`): details may be printed and stored where the questions must not be.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medical_tasks.models.retry import requested_wait
+
+__all__ = ["AttemptError", "Choice", "Reply", "quoted_from", "read_error", "read_reply"]
+
+_SHOWN = 300  # characters of a server's message in a detail
+_RUN = 3  # consecutive words that count as a quotation
+
+# How servers say that prompt and answer do not fit: OpenAI and vLLM, llama.cpp, TGI, Anthropic-compatible gateways.
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|size|window)|maximum (?:context|model) length|max_model_len|exceed_context_size|"
+    r"prompt is too long|input is too long|tokens.{0,40}must be <=",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One of the answers to a call.
+
+    Attributes:
+        text: the answer; "" only when the model truly said nothing.
+        finish: the server's finish reason, "" when it gave none.
+        logprobs: token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None when there are none.
+    """
+
+    text: str
+    finish: str = ""
+    logprobs: tuple[Mapping[str, Any], ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """A well-formed answer body.
+
+    Attributes:
+        choices: at least one; fewer than asked for when the server ignores `n`.
+        prompt_tokens: tokens read, None when the server does not say.
+        output_tokens: tokens generated over all choices, None when the server does not say.
+    """
+
+    choices: tuple[Choice, ...]
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class AttemptError(Exception):
+    """One attempt got no answer.
+
+    Attributes:
+        reason: short class of the failure.
+        detail: one line for a person; never holds text of the question.
+        retry: whether the same request may succeed later.
+        wait: seconds the server asked to wait, if it did.
+        every_call: whether any other request to this endpoint must fail in the same way (wrong key, wrong model).
+    """
+
+    def __init__(
+        self, reason: str, detail: str, *, retry: bool, wait: float | None = None, every_call: bool = False
+    ) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+        self.retry = retry
+        self.wait = wait
+        self.every_call = every_call
+
+
+def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
+    """Reads the body of a 200 response.
+
+    Args:
+        text: the body.
+        sent: the texts of the question, which a detail must not quote.
+        secret: the key, which a detail must not show.
+
+    Returns:
+        The reply.
+
+    Raises:
+        AttemptError: The body is not JSON, or holds no usable answer.
+    """
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise AttemptError(
+            "not json", f"HTTP 200 with a body that is not JSON ({len(text)} characters)", retry=True
+        ) from None
+    choices = body.get("choices") if isinstance(body, dict) else None
+    if not isinstance(choices, list) or not choices:
+        told = _server_message(body, sent, secret)
+        raise AttemptError("empty choices", f"HTTP 200 without an answer{told}", retry=True)
+    usage = body.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    output_tokens = _count(usage.get("completion_tokens"))
+    return Reply(
+        choices=tuple(_read_choice(choice, output_tokens) for choice in choices),
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        output_tokens=output_tokens,
+    )
+
+
+def _read_choice(choice: object, output_tokens: int | None) -> Choice:
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise AttemptError("empty content", "HTTP 200 with a choice that holds no message", retry=True)
+    finish = choice.get("finish_reason")
+    finish = finish if isinstance(finish, str) else ""
+    text = message.get("content")
+    if finish == "content_filter" and not text:
+        raise AttemptError("refused by filter", "the server's content filter withheld the answer", retry=False)
+    if text is None and isinstance(message.get("refusal"), str):
+        text = message["refusal"]  # the model's own words, declining: an answer like any other
+    if text is None and finish == "length" and output_tokens:
+        # The model spent its whole allowance on hidden reasoning: it answered nothing, and would again.
+        text = ""
+    if not isinstance(text, str):
+        if message.get("tool_calls"):
+            raise AttemptError("tool call", "the model called a tool, though none was offered", retry=False)
+        raise AttemptError("empty content", f"HTTP 200 without text (finish reason {finish!r})", retry=True)
+    return Choice(text=text, finish=finish, logprobs=_read_logprobs(choice.get("logprobs")))
+
+
+def _read_logprobs(value: object) -> tuple[Mapping[str, Any], ...] | None:
+    entries = value.get("content") if isinstance(value, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        return None
+    return tuple(entries)
+
+
+def read_error(
+    status: int, headers: Mapping[str, str], text: str, *, sent: Sequence[str], secret: str = ""
+) -> AttemptError:
+    """Classifies a response that is not a success.
+
+    Args:
+        status: HTTP status.
+        headers: its headers, case-insensitive or with lower-case names.
+        text: its body.
+        sent: the texts of the question, which a detail must not quote.
+        secret: the key, which a detail must not show.
+
+    Returns:
+        The failure of this attempt; 408, 409, 429 and 5xx may be retried.
+    """
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = None
+    detail = f"HTTP {status}{_server_message(body, sent, secret)}"
+    if 300 <= status < 400:
+        return AttemptError(f"http {status}", f"{detail}; the server redirects elsewhere", retry=False, every_call=True)
+    if status == 429:
+        if _field(body, "code") == "insufficient_quota" or _field(body, "type") == "insufficient_quota":
+            return AttemptError("quota exhausted", detail, retry=False, every_call=True)
+        return AttemptError("rate limited", detail, retry=True, wait=requested_wait(headers))
+    if status in (408, 409) or status >= 500:
+        return AttemptError(f"http {status}", detail, retry=True, wait=requested_wait(headers))
+    if status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
+        return AttemptError("prompt too long", detail, retry=False)
+    if status == 400 and _FILTERED.search(text):
+        return AttemptError("refused by filter", detail, retry=False)
+    return AttemptError(f"http {status}", detail, retry=False, every_call=status in (401, 404))
+
+
+def _field(body: object, name: str) -> object:
+    """Returns a field of an error body, whether the server nests it under `error` or not."""
+    if not isinstance(body, dict):
+        return None
+    inner = body.get("error")
+    return inner.get(name) if isinstance(inner, dict) else body.get(name)
+
+
+def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
+    for name in ("message", "detail", "error"):
+        message = _field(body, name)
+        if isinstance(message, str) and message.strip():
+            shown = " ".join(message.split())[:_SHOWN]
+            if secret and secret in shown:
+                return " (server's message left out: it holds the key)"
+            if quoted_from(shown, sent):
+                return " (server's message left out: it quotes the question)"
+            return f": {shown}"
+    return ""
+
+
+def quoted_from(message: str, sent: Sequence[str]) -> bool:
+    """Says whether a message quotes what was sent.
+
+    Args:
+        message: a server's words.
+        sent: the texts of the question.
+
+    Returns:
+        True when three consecutive words of the message (all of them, in a shorter one), or anything it puts between
+        quotation marks, stand in one of the texts. Case and punctuation do not matter.
+    """
+    words = _words(message)
+    size = min(_RUN, len(words))
+    runs = {tuple(words[start : start + size]) for start in range(len(words) - size + 1)} if size else set()
+    runs |= {tuple(_words(part)) for part in re.findall(r"[\"'`“‘]([^\"'`”’]+)[\"'`”’]", message)} - {()}
+    for text in sent:
+        said = _words(text)
+        for length in {len(run) for run in runs}:
+            if any(tuple(said[start : start + length]) in runs for start in range(len(said) - length + 1)):
+                return True
+    return False
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

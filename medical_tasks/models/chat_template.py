@@ -1,0 +1,159 @@
+"""From chat messages to the one text a local model reads.
+
+lighteval knows one system prompt a model and no dialogues, so messages are rendered here, by the tokenizer's own chat
+template, and handed over as plain text. Three things go wrong easily, and are settled here once for every prompt:
+
+- **The beginning token.** A template writes it, and a tokenizer may add another. The text and `add_special_tokens` are such
+  that there is exactly one, or none when neither the template nor the tokenizer has it.
+- **The system message.** Some templates refuse it and some drop it without a word. Then its text goes before the first
+  user message.
+- **Today's date.** Some templates write it into the prompt, so that a run would not be repeatable. They are given
+  `TEMPLATE_DAY`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from medical_tasks.errors import UsageError
+from medical_tasks.spec import Message
+
+__all__ = ["PLAIN_ROLES", "TEMPLATE_DAY", "ChatLayout", "fold_system", "plain_chat"]
+
+TEMPLATE_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
+"""The day that templates take for today."""
+
+PLAIN_ROLES = {"user": "User", "assistant": "Assistant"}
+"""How turns are marked for a model without a chat template."""
+
+_MARK = "ZQX-SYSTEM-MARK"
+
+
+def fold_system(messages: Sequence[Message]) -> list[Message]:
+    """Moves the text of system messages to the head of the first user message.
+
+    Args:
+        messages: a chat with at least one user message.
+
+    Returns:
+        The chat without system messages.
+    """
+    system = [message["content"] for message in messages if message["role"] == "system"]
+    folded: list[Message] = []
+    for message in messages:
+        if message["role"] == "system":
+            continue
+        if message["role"] == "user" and system:
+            folded.append({"role": "user", "content": "\n\n".join([*system, message["content"]])})
+            system = []
+        else:
+            folded.append(message)
+    return folded
+
+
+def plain_chat(messages: Sequence[Message]) -> str:
+    """Lays a chat out for a model without a chat template.
+
+    System texts stand alone, turns begin with `User:` or `Assistant:`, all parts are one blank line apart, and the text
+    ends with `Assistant:`.
+    """
+    parts = [
+        message["content"] if message["role"] == "system" else f"{PLAIN_ROLES[message['role']]}: {message['content']}"
+        for message in messages
+    ]
+    return "\n\n".join([*parts, f"{PLAIN_ROLES['assistant']}:"])
+
+
+class ChatLayout:
+    """How one model's prompts are written.
+
+    Args:
+        tokenizer: of transformers.
+        model: the model's name, for messages.
+        enable_thinking: the switch of that name in the templates of some reasoning models; None leaves it to the template.
+
+    Attributes:
+        name: `chat template`, `chat template, system text in the first user message` or `plain`.
+        add_special_tokens: whether the tokenizer shall add its own special tokens to the rendered text.
+        stop: stop sequences that the layout needs.
+
+    Raises:
+        UsageError: The template cannot render a plain question, or there is no template for `enable_thinking`.
+    """
+
+    def __init__(self, tokenizer: Any, *, model: str, enable_thinking: bool | None = None) -> None:
+        self._tokenizer = tokenizer
+        self._switches = {} if enable_thinking is None else {"enable_thinking": enable_thinking}
+        self._prefix = ""
+        bos = tokenizer.bos_token
+        own = tokenizer("a")["input_ids"]
+        adds_bos = bos is not None and own[:1] == [tokenizer.bos_token_id]
+        adds_end = tokenizer.eos_token_id is not None and own[-1:] == [tokenizer.eos_token_id]
+        self._templated = tokenizer.chat_template is not None
+        writes_bos = False
+        if self._templated:
+            probe = self._probe(model)
+            writes_bos = bos is not None and probe.lstrip().startswith(bos)
+            self._folds = not self._keeps_system()
+            self.name = "chat template, system text in the first user message" if self._folds else "chat template"
+            self.stop: tuple[str, ...] = ()
+            self.add_special_tokens = adds_bos and not writes_bos
+        else:
+            if enable_thinking is not None:
+                raise UsageError(f"enable_thinking: {model} has no chat template that could heed it; leave it out.")
+            self.name = "plain"
+            # A model that goes on with the dialogue by itself has ended its answer there.
+            self.stop = (f"\n\n{PLAIN_ROLES['user']}:",)
+            self.add_special_tokens = True
+        if adds_end and self.add_special_tokens:
+            # An end token after the prompt would tell the model that all is said.
+            self.add_special_tokens = False
+            self._prefix = bos if adds_bos else ""
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """Renders a chat, ready for the model's answer.
+
+        Args:
+            messages: ends with a user message.
+
+        Raises:
+            ValueError: It does not.
+        """
+        if not messages or messages[-1]["role"] != "user":
+            raise ValueError("a chat must end with a user message")
+        if not self._templated:
+            return self._prefix + plain_chat(messages)
+        return self._prefix + self._apply(fold_system(messages) if self._folds else messages)
+
+    def tokens(self, text: str) -> tuple[int, ...]:
+        """Token ids of a rendered text, as the model gets them."""
+        return tuple(self._tokenizer(text, add_special_tokens=self.add_special_tokens)["input_ids"])
+
+    def _apply(self, messages: Sequence[Message]) -> str:
+        text: str = self._tokenizer.apply_chat_template(
+            [dict(message) for message in messages],
+            tokenize=False,
+            add_generation_prompt=True,
+            strftime_now=TEMPLATE_DAY.strftime,
+            **self._switches,
+        )
+        return text
+
+    def _probe(self, model: str) -> str:
+        from jinja2 import TemplateError
+
+        try:
+            return self._apply([{"role": "user", "content": "a"}])
+        except (TemplateError, ValueError) as error:
+            raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
+
+    def _keeps_system(self) -> bool:
+        from jinja2 import TemplateError
+
+        try:
+            text = self._apply([{"role": "system", "content": _MARK}, {"role": "user", "content": "a"}])
+        except TemplateError:
+            return False
+        return _MARK in text

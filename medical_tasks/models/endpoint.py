@@ -1,0 +1,196 @@
+"""A model behind an OpenAI-compatible endpoint: `openai-api/<host alias>/<model>`.
+
+The alias stands for a host, as in inspect: for `my-host` the address is read from `MY_HOST_BASE_URL` and the key from
+`MY_HOST_API_KEY`. The endpoint applies the chat template; questions are sent as messages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.base import Answer, Failure, OnResult, Request
+from medical_tasks.models.call_pool import run_calls
+from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
+from medical_tasks.models.chat_settings import ChatSettings, check_base_url
+from medical_tasks.models.model_options import CHAT_OPTIONS, read_options
+
+__all__ = ["EndpointModel", "alias_variables", "chat_settings", "open_endpoint", "sampling_of"]
+
+PREFIX = "openai-api/"
+_NO_KEY = "none"  # sent where no key is known; servers that check keys answer 401, which stops the run and says so
+
+
+class EndpointModel:
+    """A model under test that answers over HTTP. Implements `models.base.Model`.
+
+    Args:
+        name: the name the user gave.
+        settings: the endpoint and its limits.
+        sampling: fields of the request body that decide the answer (`temperature`, `top_p`, `seed`); a field left out
+            is the server's to choose.
+        backend: first word of the identity.
+        identity: more that makes the answers what they are; the default is the base URL. A server started for the run
+            gives its own, without the port, which is another one each time.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: ChatSettings,
+        *,
+        sampling: Mapping[str, Any],
+        backend: str = "openai-api",
+        identity: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self.endpoint: str | None = settings.base_url
+        self.is_main = True
+        self.identity: Mapping[str, str] = {
+            "backend": backend,
+            "model": settings.model,
+            **({"base_url": settings.base_url} if identity is None else identity),
+            **{field: str(value) for field, value in sorted(sampling.items())},
+        }
+        self._settings = settings
+        self._sampling = dict(sampling)
+
+    def share(self, keys: list[str]) -> list[str]:
+        """Returns the keys: there is one process."""
+        return keys
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Answers all requests, at most `concurrency` in flight; results come in order of completion.
+
+        Args:
+            requests: the questions.
+            on_result: called in this thread, once for each request.
+
+        Raises:
+            MissingError: The endpoint cannot answer any request; those finished before were delivered.
+            UsageError: The endpoint does not know the model, or rejects these requests; likewise.
+        """
+
+        def deliver(request: Request, outcome: Completion | CallFailed) -> None:
+            on_result(_result(request.key, outcome))
+
+        run_calls(self._settings, requests, self._ask, deliver)
+
+    async def _ask(self, client: ChatClient, request: Request) -> Completion:
+        return await client.complete(
+            request.messages, max_tokens=request.max_new_tokens, stop=request.stop, extra=self._sampling
+        )
+
+    def close(self) -> None:
+        """Does nothing: connections are closed at the end of each `generate`."""
+
+
+def _result(key: str, outcome: Completion | CallFailed) -> Answer | Failure:
+    if isinstance(outcome, CallFailed):
+        return Failure(key=key, reason=outcome.reason, detail=outcome.detail)
+    finish = outcome.choices[0].finish
+    return Answer(
+        key=key,
+        text=outcome.text,
+        output_tokens=outcome.output_tokens,
+        finish=finish if finish in ("stop", "length") else "",
+    )
+
+
+def alias_variables(alias: str) -> tuple[str, str]:
+    """Names the environment variables of a host alias.
+
+    Args:
+        alias: letters, digits, `-` and `_`, as in `openai-api/<alias>/<model>`.
+
+    Returns:
+        The variable of the base URL, and that of the key.
+
+    Raises:
+        UsageError: The alias cannot stand in a variable's name.
+    """
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", alias):
+        raise UsageError(f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}.")
+    stem = alias.upper().replace("-", "_")
+    return f"{stem}_BASE_URL", f"{stem}_API_KEY"
+
+
+def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
+    """Puts an endpoint's settings together from arguments and environment.
+
+    Args:
+        alias: the host alias.
+        model: name under which the server knows the model.
+        values: arguments as `read_options` returns them; `base_url` goes before the environment.
+
+    Returns:
+        The settings.
+
+    Raises:
+        MissingError: A variable that is needed is not set; says how to set it.
+        UsageError: The base URL is not usable.
+    """
+    url_name, key_name = alias_variables(alias)
+    key_name = values.get("api_key_env", key_name)
+    base_url = values.get("base_url") or os.environ.get(url_name, "")
+    key = os.environ.get(key_name, "")
+    missing = []
+    if not base_url:
+        missing.append(f"export {url_name}=http://127.0.0.1:8000/v1   # the endpoint's address, up to its version")
+    # With an address given outright and no variable named, a local server that checks no key needs no ceremony.
+    if not key and ("api_key_env" in values or "base_url" not in values):
+        missing.append(f"export {key_name}=...   # its key; any word when the server checks none")
+    if missing:
+        raise MissingError(
+            f"the endpoint of openai-api/{alias}/{model} is not set up. Set in the environment:\n  "
+            + "\n  ".join(missing)
+        )
+    check_base_url(base_url)
+    return ChatSettings(
+        base_url=base_url.rstrip("/"),
+        model=model,
+        api_key=key or _NO_KEY,
+        key_name=key_name,
+        **limits_of(values),
+    )
+
+
+def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Picks from the arguments what `ChatSettings` takes besides address, model and key."""
+    limits = {name: values[name] for name in ("concurrency", "timeout", "max_retries", "total_time") if name in values}
+    if "max_tokens_field" in values:
+        limits["token_field"] = values["max_tokens_field"]
+    return limits
+
+
+def sampling_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Picks from the arguments the body fields that decide the answer; temperature is 0 unless said otherwise."""
+    sampling = {
+        "temperature": 0.0,
+        **{name: values[name] for name in ("temperature", "top_p", "seed") if name in values},
+    }
+    return {name: value for name, value in sampling.items() if value is not None}
+
+
+def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
+    """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet.
+
+    Args:
+        name: the model's name, prefix included; the model part may hold slashes.
+        options: model arguments (`CHAT_OPTIONS`).
+
+    Returns:
+        The model. Whether its `endpoint` may be sent to is the caller's to ask the guard.
+
+    Raises:
+        UsageError: The name, an argument or the base URL does not follow its form.
+        MissingError: The base URL or the key is not set; says how to set it.
+    """
+    alias, _, model = name.removeprefix(PREFIX).partition("/")
+    if not name.startswith(PREFIX) or not alias or not model:
+        raise UsageError(f"an endpoint model is named openai-api/<host alias>/<model>, got {name!r}.")
+    values = read_options(options, CHAT_OPTIONS, model=name)
+    return EndpointModel(name, chat_settings(alias, model, values), sampling=sampling_of(values))

@@ -1,0 +1,148 @@
+"""A model server that belongs to this run: started on loopback, awaited, and gone when the run is gone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from medical_tasks.errors import MissingError
+from medical_tasks.models import supervisor
+
+__all__ = ["HOST", "ManagedServer", "free_port"]
+
+HOST = "127.0.0.1"
+_LINES = 20  # of the log, in an error
+_POLL_S = 0.2
+_TAIL_BYTES = 64 * 1024
+_DROPPED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
+
+
+def free_port() -> int:
+    """Returns a loopback port that nothing listens on at this moment."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class ManagedServer:
+    """One server process with all it starts, under a supervisor that outlives no one.
+
+    Use as a context manager, or `start` and `stop`. However this process ends (`kill -9` included), the server ends.
+
+    Args:
+        command: the server's command line.
+        ready: says whether the server answers; asked again and again. What it raises ends the start.
+        log: file for the server's output, begun anew, readable by its owner alone.
+        timeout: seconds until it must be ready.
+        grace: seconds it gets to end by itself before it is killed.
+        environment: variables added to this process's own; those that would point a server at this process's packages
+            are left out.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        ready: Callable[[], bool],
+        log: Path,
+        timeout: float,
+        grace: float = 15.0,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.command = list(command)
+        self.log = log
+        self._ready = ready
+        self._timeout = timeout
+        self._grace = grace
+        self._environment = dict(environment or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> ManagedServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def running(self) -> bool:
+        """Whether the server was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Starts the server and returns when it answers.
+
+        Raises:
+            MissingError: It ended, or did not answer in time; the message holds the end of its log.
+            UsageError: It answers, but rejects what `ready` asks.
+        """
+        if self._process is not None:
+            raise RuntimeError("the server was started before")
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.log.unlink(missing_ok=True)
+        out = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", supervisor.__file__, str(os.getpid()), str(self._grace), *self.command],
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                # Ctrl-C at the terminal goes to this process alone, which first saves what it has.
+                start_new_session=True,
+                env={name: value for name, value in os.environ.items() if name not in _DROPPED} | self._environment,
+            )
+        finally:
+            os.close(out)
+        try:
+            self._await_ready(self._process)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
+        end = time.monotonic() + self._timeout
+        while True:
+            code = process.poll()
+            if code is not None:
+                raise MissingError(f"the server ended with exit code {code} before it answered. {self._told()}")
+            # Looked at again, so that a stranger's answer on this port does not hide that our server could not have it.
+            if self._ready() and process.poll() is None:
+                return
+            if time.monotonic() > end:
+                raise MissingError(
+                    f"the server did not answer within {self._timeout:g} s; start_timeout=SECONDS allows more. "
+                    f"{self._told()}"
+                )
+            time.sleep(_POLL_S)
+
+    def _told(self) -> str:
+        lines = self.log_tail()
+        told = "\n".join(f"  {line}" for line in lines) if lines else "  (nothing)"
+        return f"Command: {' '.join(self.command)}\nThe last lines of {self.log}:\n{told}"
+
+    def log_tail(self, lines: int = _LINES) -> list[str]:
+        """Returns the last lines of the server's log."""
+        with self.log.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL_BYTES))
+            return file.read().decode("utf-8", "replace").splitlines()[-lines:]
+
+    def stop(self) -> None:
+        """Ends the server and everything it started, and waits until it is gone; harmless when it is."""
+        process = self._process
+        if process is None or process.stdin is None:
+            return
+        # The pipe's end is the order to stop; the signal is for a pipe that a forked process still holds open.
+        process.stdin.close()
+        if process.poll() is None:
+            process.terminate()
+        process.wait()

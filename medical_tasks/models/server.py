@@ -1,0 +1,255 @@
+"""Models served for this run: `vllm-server/<name>` and `transformers-server/<path>`.
+
+The server starts with the first question, so a resumed run that has every answer loads no model; what can be checked
+before (program, model folder, GPU, arguments) is checked when the model is opened.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import secrets
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.base import OnResult, Request
+from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
+from medical_tasks.models.endpoint import EndpointModel, chat_settings, limits_of, sampling_of
+from medical_tasks.models.fingerprint import fingerprint
+from medical_tasks.models.managed_server import HOST, ManagedServer, free_port
+from medical_tasks.models.model_options import CHAT_OPTIONS, COUNT, SECONDS, WORD, Reader, read_options
+from medical_tasks.models.probe import answers_chat
+from medical_tasks.models.server_programs import (
+    find_transformers,
+    find_vllm,
+    gpu_nodes,
+    hub_cache,
+    read_flags,
+    vllm_version,
+    wants_cpu,
+)
+
+__all__ = ["ManagedServer", "ServedModel", "ServerPlan", "open_served"]
+
+VLLM = "vllm-server"
+TRANSFORMERS = "transformers-server"
+
+_PARALLEL = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+_REMOTE = ("base_url", "api_key_env")
+_SERVER_OPTIONS: Mapping[str, Reader] = dict.fromkeys(("revision", "flags", "device"), WORD) | {
+    "start_timeout": SECONDS
+}
+_VLLM_OPTIONS: Mapping[str, Reader] = {
+    **CHAT_OPTIONS,
+    **_SERVER_OPTIONS,
+    **dict.fromkeys(_PARALLEL, COUNT),
+    "executable": WORD,
+}
+_TRANSFORMERS_OPTIONS: Mapping[str, Reader] = {
+    **{name: reader for name, reader in CHAT_OPTIONS.items() if name not in _REMOTE},
+    **_SERVER_OPTIONS,
+    "dtype": WORD,
+}
+# Servers send usage statistics unless told otherwise; nothing but answers is to leave them.
+_SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+
+
+class ServerPlan:
+    """How a server is started and asked; nothing of it depends on the port but what is made from it.
+
+    Attributes:
+        command: from port to command line.
+        settings: from base URL to the endpoint's settings.
+        environment: further variables for the server.
+        start_timeout: seconds until it must answer.
+        log: file for its output.
+    """
+
+    def __init__(
+        self,
+        *,
+        command: Callable[[int], list[str]],
+        settings: Callable[[str], ChatSettings],
+        environment: Mapping[str, str],
+        start_timeout: float,
+        log: Path,
+    ) -> None:
+        self.command = command
+        self.settings = settings
+        self.environment = {**_SILENT, **environment}
+        self.start_timeout = start_timeout
+        self.log = log
+
+    def server(self) -> tuple[ManagedServer, ChatSettings]:
+        """Returns a server on a free port, not started, and the settings to ask it."""
+        port = free_port()
+        settings = self.settings(f"http://{HOST}:{port}/v1")
+        server = ManagedServer(
+            self.command(port),
+            ready=lambda: answers_chat(settings.base_url, settings.model, api_key=settings.api_key),
+            log=self.log,
+            timeout=self.start_timeout,
+            environment=self.environment,
+        )
+        return server, settings
+
+
+class ServedModel:
+    """A managed server and the endpoint model in front of it. Implements `models.base.Model`.
+
+    Args:
+        name: the name the user gave.
+        plan: how to start and ask the server.
+        sampling: body fields that decide the answer.
+        backend: `vllm-server` or `transformers-server`.
+        identity: what makes the answers what they are; no path of this machine, no port.
+    """
+
+    def __init__(
+        self, name: str, plan: ServerPlan, *, sampling: Mapping[str, Any], backend: str, identity: Mapping[str, str]
+    ) -> None:
+        self._plan = plan
+        self._front = partial(EndpointModel, name, sampling=sampling, backend=backend, identity=identity)
+        self._model = self._front(plan.settings(f"http://{HOST}/v1"))
+        self._server: ManagedServer | None = None
+        self.name = name
+        self.identity: Mapping[str, str] = self._model.identity
+        self.endpoint: str | None = self._model.endpoint  # the port follows when the server starts
+        self.is_main = True
+
+    def share(self, keys: list[str]) -> list[str]:
+        """Returns the keys: there is one process that asks."""
+        return keys
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Answers all requests, starting the server when it does not run yet.
+
+        Args:
+            requests: the questions.
+            on_result: called in this thread, once for each request, in order of completion.
+
+        Raises:
+            MissingError: The server does not start, or has ended.
+            UsageError: The server rejects the model or the requests.
+        """
+        if not requests:
+            return
+        if self._server is None:
+            self._server = self._start()
+        try:
+            self._model.generate(requests, on_result)
+        except MissingError as error:
+            if self._server.running:
+                raise
+            # The log may quote questions by now, so it is named, not shown.
+            raise MissingError(f"the model server has ended by itself; its log is {self._plan.log}\n{error}") from None
+
+    def _start(self) -> ManagedServer:
+        server, settings = self._plan.server()
+        print(f"starting the server of {self.name} (log: {self._plan.log})", file=sys.stderr)
+        server.start()
+        self._model = self._front(settings)
+        self.endpoint = settings.base_url
+        return server
+
+    def close(self) -> None:
+        """Stops the server, with every process it started."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+
+
+def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel | ServedModel:
+    """Opens `vllm-server/<name>` or `transformers-server/<path>`. No server is started yet.
+
+    Args:
+        name: the model's name, kind included; a folder or a repository follows it.
+        options: model arguments. `base_url` makes `vllm-server/` use a server that already runs.
+        log_dir: folder for the server's log; a private one, since a server may quote questions in it.
+
+    Returns:
+        The model.
+
+    Raises:
+        UsageError: The name or an argument does not follow its form.
+        MissingError: The server's program, the model or a GPU is not there; says how to get it.
+    """
+    kind, _, target = name.partition("/")
+    if target and kind == VLLM:
+        values = read_options(options, _VLLM_OPTIONS, model=name)
+        return _running_vllm(name, target, values) if "base_url" in values else _vllm(name, target, values, log_dir)
+    if target and kind == TRANSFORMERS:
+        return _transformers(name, target, read_options(options, _TRANSFORMERS_OPTIONS, model=name), log_dir)
+    raise UsageError(f"a served model is named {VLLM}/<name> or {TRANSFORMERS}/<path>, got {name!r}.")
+
+
+def _running_vllm(name: str, target: str, values: Mapping[str, Any]) -> EndpointModel:
+    starting = sorted(set(values) - set(CHAT_OPTIONS))
+    if starting:
+        raise UsageError(f"base_url names a server that already runs: {', '.join(starting)} cannot be passed to it.")
+    settings = chat_settings(VLLM, target, values)
+    return EndpointModel(name, settings, sampling=sampling_of(values), backend=VLLM)
+
+
+def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
+    if "api_key_env" in values:
+        raise UsageError("api_key_env belongs to base_url: a server started for the run gets a key of its own.")
+    flags = read_flags(values.get("flags", ""))
+    executable = find_vllm(values.get("executable"))
+    if not wants_cpu(values.get("device"), flags) and not gpu_nodes():
+        raise MissingError(
+            f"{name} needs a GPU, and this machine shows none (no /dev/nvidia0, /dev/kfd or /dev/dxg). Run it where a "
+            "GPU is, use hf/<path> or transformers-server/<path>, or pass device=cpu to a vLLM built for the CPU."
+        )
+    checkpoint = find_checkpoint(target, revision=values.get("revision"))
+    sizes = {size: values[size] for size in _PARALLEL if size in values}
+    words = [word for size, number in sizes.items() for word in (f"--{size.replace('_', '-')}", str(number))]
+    key = secrets.token_hex(16)  # other users of this machine reach the port as well
+    plan = ServerPlan(
+        command=lambda port: [
+            *(str(executable), "serve", str(checkpoint.folder), "--served-model-name", checkpoint.label),
+            *("--host", HOST, "--port", str(port), *words, *flags),
+        ],
+        settings=lambda url: ChatSettings(base_url=url, model=checkpoint.label, api_key=key, **limits_of(values)),
+        environment={"VLLM_API_KEY": key},
+        start_timeout=values.get("start_timeout", 1800.0),
+        log=log_dir / f"{VLLM}.log",
+    )
+    # Replicas answer alike; splitting one model changes how its sums are rounded.
+    split = {size: str(number) for size, number in sizes.items() if size != "data_parallel_size"}
+    identity = {**_weights(checkpoint), "vllm": vllm_version(executable), "flags": shlex.join(flags), **split}
+    return ServedModel(name, plan, sampling=sampling_of(values), backend=VLLM, identity=identity)
+
+
+def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
+    flags = read_flags(values.get("flags", ""))
+    executable = find_transformers()
+    checkpoint = find_checkpoint(target, revision=values.get("revision"))
+    folder = str(checkpoint.folder)  # the server knows the model by exactly the words it was started with
+    how = {"device": values.get("device", "cpu"), "dtype": values.get("dtype", "float32")}
+    plan = ServerPlan(
+        command=lambda port: [
+            *(str(executable), "serve", folder, "--device", how["device"], "--dtype", how["dtype"]),
+            *("--host", HOST, "--port", str(port), *flags),
+        ],
+        settings=lambda url: ChatSettings(base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}),
+        environment={"HF_HUB_CACHE": str(hub_cache())},
+        start_timeout=values.get("start_timeout", 600.0),
+        log=log_dir / f"{TRANSFORMERS}.log",
+    )
+    version = importlib.metadata.version("transformers")
+    identity = {**_weights(checkpoint), **how, "transformers": version, "flags": shlex.join(flags)}
+    return ServedModel(name, plan, sampling=sampling_of(values), backend=TRANSFORMERS, identity=identity)
+
+
+def _weights(checkpoint: Checkpoint) -> dict[str, str]:
+    return {
+        "model": checkpoint.label,
+        "revision": checkpoint.revision,
+        "weights": fingerprint(checkpoint.folder),
+    }

@@ -1,0 +1,52 @@
+"""Progress of long work: a bar on a terminal, plain lines elsewhere (logs, batch systems)."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+__all__ = ["Progress"]
+
+_LINE_EVERY_S = 10.0
+
+
+class Progress:
+    """Counts finished steps towards a total, on standard error.
+
+    Args:
+        label: what is counted.
+        total: how many there are.
+        done: how many were done before (a resumed run).
+        quiet: say nothing (every process but the first of a distributed run).
+    """
+
+    def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False) -> None:
+        self.label = label
+        self.total = total
+        self.done = done
+        self._quiet = quiet
+        self._last_line = time.monotonic()
+        self._bar = None
+        if not quiet and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, initial=done, desc=label, file=sys.stderr, dynamic_ncols=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def step(self) -> None:
+        """Counts one more."""
+        self.done += 1
+        if self._bar is not None:
+            self._bar.update(1)
+        elif not self._quiet and (self.done == self.total or time.monotonic() - self._last_line > _LINE_EVERY_S):
+            self._last_line = time.monotonic()
+            print(f"{self.label}: {self.done}/{self.total}", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Results for people: the table on the terminal and the Markdown report."""

@@ -1,0 +1,244 @@
+"""Results of a run: what is computed from scored items, and the two files it is written to.
+
+`results.json` holds, for each task, the metrics with their intervals, the coverage, the breakdowns and the recipe;
+`items.parquet` has a row an item. Both are written beside their place and renamed into it, so that a file that is there is
+whole. DESIGN of the numbers:
+
+- a value is over the items that were scored; `coverage` says how many were asked, answered and scored, and why the others
+  were not; `bound_low` and `bound_high` say what the value could be if the missing went either way;
+- a value nobody can compute (nothing scored) is `null`, never 0;
+- proportions carry Wilson intervals, or cluster-adjusted ones where items share a note, patient or answer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+
+__all__ = ["ITEMS_FILE", "RESULTS_FILE", "SCHEMA_VERSION", "read_items", "read_results", "summarise", "write_run"]
+
+RESULTS_FILE = "results.json"
+ITEMS_FILE = "items.parquet"
+SCHEMA_VERSION = 1
+BOOTSTRAP_SEED = 0
+
+
+def summarise(
+    task: TaskSpec,
+    items: Sequence[Item],
+    scores: Mapping[str, ItemScore],
+    unanswered: Mapping[str, str],
+    *,
+    recipe: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Computes one task's entry of `results.json`.
+
+    Args:
+        task: the task.
+        items: all items asked.
+        scores: item id to its score, for each answered item.
+        unanswered: item id to the reason, for each item without an answer.
+        recipe: what the number depends on.
+
+    Returns:
+        The entry: `n_items`, `metrics`, `coverage`, `breakdown`, `recipe`.
+    """
+    unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
+    unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
+    n_scored = sum(score.unscored is None for score in scores.values())
+    breakdown: dict[str, dict[str, Any]] = {}
+    for by in task.groups:
+        members: dict[str, list[Item]] = {}
+        for item in items:
+            members.setdefault(item.groups[by], []).append(item)
+        breakdown[by] = {group: _metrics(task, members[group], scores) for group in sorted(members)}
+    return {
+        "n_items": len(items),
+        "metrics": _metrics(task, items, scores),
+        "coverage": {
+            "asked": len(items),
+            "answered": len(scores),
+            "scored": n_scored,
+            "unscored": dict(sorted(unscored.items())),
+        },
+        "breakdown": breakdown,
+        "recipe": dict(recipe),
+    }
+
+
+def _metrics(task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore]) -> dict[str, Any]:
+    return {metric.name: _estimate(metric, task, items, scores) for metric in task.metrics}
+
+
+def _estimate(
+    metric: MetricSpec, task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore]
+) -> dict[str, Any]:
+    from medical_tasks.scoring.statistics import bootstrap_interval, bounds, proportion_interval
+
+    values: list[float] = []
+    clusters: list[str] = []
+    not_applicable = 0
+    for item in items:
+        score = scores.get(item.id)
+        if score is None or score.unscored is not None:
+            continue
+        value = score.values[metric.name]
+        if math.isnan(value):
+            not_applicable += 1
+            continue
+        values.append(value)
+        clusters.append(item.cluster)
+    groups = clusters if task.cluster else None
+    if metric.kind == "proportion":
+        estimate = proportion_interval(values, clusters=groups)
+    else:
+        estimate = bootstrap_interval(values, clusters=groups, seed=BOOTSTRAP_SEED)
+    entry: dict[str, Any] = {
+        "value": _number(estimate.value),
+        "ci_low": _number(estimate.ci_low),
+        "ci_high": _number(estimate.ci_high),
+        "n": len(values),
+    }
+    if metric.kind == "proportion" and values:
+        # The papers' plus-minus: standard error of a proportion, items taken as independent.
+        entry["std"] = math.sqrt(estimate.value * (1 - estimate.value) / len(values))
+    low, high = bounds(values, len(items) - not_applicable)
+    entry["bound_low"], entry["bound_high"] = _number(low), _number(high)
+    return entry
+
+
+def _number(value: float) -> float | None:
+    """JSON has no nan; a value that cannot be computed is null."""
+    return None if math.isnan(value) else float(value)
+
+
+def write_run(
+    folder: Path,
+    results: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
+    """Writes `items.parquet`, then `results.json`; the second one being there says that both are whole.
+
+    Args:
+        folder: the run's folder; made if need be.
+        results: the whole content of `results.json`.
+        rows: a row an item; from `item_rows`.
+
+    Raises:
+        IncompleteError: The disk is full or cannot be written; older results, if any, are as they were.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    table = pa.Table.from_pylist([dict(row) for row in rows]) if rows else pa.table({"id": pa.array([], pa.string())})
+    items_part, results_part = folder / f".{ITEMS_FILE}.part", folder / f".{RESULTS_FILE}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, items_part, compression="zstd")
+        _sync(items_part)
+        results_part.write_bytes(text.encode("utf-8", "surrogatepass"))
+        _sync(results_part)
+        items_part.replace(folder / ITEMS_FILE)
+        results_part.replace(folder / RESULTS_FILE)
+    except OSError as error:
+        items_part.unlink(missing_ok=True)
+        results_part.unlink(missing_ok=True)
+        raise IncompleteError(
+            f"{folder}: results could not be written ({system_reason(error)}). Finished answers are kept. Free some "
+            "space, or choose another --out, and give the same command again."
+        ) from error
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def item_rows(
+    task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore], unanswered: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Makes the rows of `items.parquet`: task, id, groups, cluster, metrics, the answer as read and why.
+
+    Args:
+        task: the task.
+        items: all items asked.
+        scores: item id to its score.
+        unanswered: item id to the reason.
+
+    Returns:
+        A row an item, in the dataset's order. Metrics of an unscored item are null.
+    """
+    rows: list[dict[str, Any]] = []
+    for item in items:
+        score = scores.get(item.id)
+        scored = score is not None and score.unscored is None
+        row: dict[str, Any] = {"task": task.name, "id": item.id, "cluster": item.cluster}
+        row.update({f"group_{name}": item.groups[name] for name in task.groups})
+        for metric in task.metrics:
+            row[metric.name] = score.values[metric.name] if score is not None and scored else None
+        row["parsed"] = _storable(score.parsed) if score is not None else ""
+        row["why"] = _storable(score.why) if score is not None else ""
+        row["unscored"] = f"no answer: {unanswered[item.id]}" if score is None else score.unscored
+        rows.append(row)
+    return rows
+
+
+def _storable(text: str) -> str:
+    """Parquet strings are UTF-8, which cannot carry the lone surrogates model text may hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def read_results(folder: Path) -> dict[str, Any]:
+    """Reads a run's `results.json`.
+
+    Raises:
+        MissingError: The folder holds no finished run.
+        UsageError: The file is not results of this suite, or of a newer version.
+    """
+    path = folder / RESULTS_FILE
+    if not path.is_file():
+        raise MissingError(
+            f"{folder}: no {RESULTS_FILE} there. Give the folder that `medical-tasks run` or `score` wrote (its --out); a run "
+            "that was stopped goes on when its command is given again."
+        )
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not valid JSON ({error}). Give the same command again to write it anew.") from error
+    version = results.get("schema_version") if isinstance(results, dict) else None
+    if version != SCHEMA_VERSION or not isinstance(results.get("tasks"), dict):
+        raise UsageError(
+            f"{path}: not results that this version reads (schema_version {version!r}, expected {SCHEMA_VERSION})."
+        )
+    return dict(results)
+
+
+def read_items(folder: Path) -> list[dict[str, Any]]:
+    """Reads a run's `items.parquet`, a dict a row.
+
+    Raises:
+        MissingError: The file is not there.
+        UsageError: The file is not parquet.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / ITEMS_FILE
+    if not path.is_file():
+        raise MissingError(
+            f"{folder}: no {ITEMS_FILE} there. Give the folder that `medical-tasks run` or `score` wrote."
+        )
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    except pa.ArrowInvalid as error:
+        raise UsageError(f"{path}: not a parquet file ({error}).") from error
+    return rows

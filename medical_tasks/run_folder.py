@@ -1,0 +1,99 @@
+"""The folder of a run: its settings, the store of its answers, its results.
+
+A folder belongs to one command. The same command goes on with it; another one is refused, so that no run is mixed into,
+or written over, a different one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import IncompleteError, UsageError, system_reason
+
+__all__ = ["RunFolder", "default_folder", "open_run_folder"]
+
+SETTINGS_FILE = "run.json"
+ANSWERS_FILE = "answers.sqlite"
+
+
+class RunFolder:
+    """Paths inside a run's folder.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def answers(self) -> Path:
+        """The store of finished answers."""
+        return self.path / ANSWERS_FILE
+
+    @property
+    def logs(self) -> Path:
+        """Logs of servers the run starts."""
+        return self.path / "logs"
+
+
+def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
+    """Names the folder a command uses when no `--out` is given: the same command, the same folder.
+
+    Args:
+        model: the model's name, made readable in the path.
+        settings: what else tells runs apart.
+    """
+    slug = re.sub(r"[^A-Za-z0-9.-]+", "_", model).strip("_.") or "model"
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:8]
+    return Path("runs") / f"{slug[-80:]}-{digest}"
+
+
+def open_run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
+    """Makes a run's folder, or enters it again with the same settings.
+
+    Args:
+        path: the folder.
+        settings: JSON values that tell this run from others.
+
+    Raises:
+        UsageError: The folder is a file, or belongs to a run with other settings.
+        IncompleteError: The folder cannot be written.
+    """
+    path = path.expanduser()
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path}: is a file. Choose another --out.")
+    file = path / SETTINGS_FILE
+    text = json.dumps(settings, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if file.exists():
+            _check_same(path, file, json.loads(text))
+        else:
+            part = path / f".{SETTINGS_FILE}.part"
+            part.write_text(text, encoding="utf-8")
+            part.replace(file)
+    except OSError as error:
+        raise IncompleteError(
+            f"{path}: cannot be written ({system_reason(error)}). Free some space, or choose another --out."
+        ) from error
+    return RunFolder(path)
+
+
+def _check_same(path: Path, file: Path, settings: Mapping[str, Any]) -> None:
+    try:
+        there = json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: not valid JSON ({error}). Choose another --out, or remove the folder.") from error
+    if there == settings:
+        return
+    differing = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))
+    shown = "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in differing)
+    raise UsageError(
+        f"{path}: holds another run ({shown}). Choose another --out, or repeat that run's command to resume it."
+    )

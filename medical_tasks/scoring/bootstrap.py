@@ -1,0 +1,306 @@
+"""Seeded bootstrap intervals: of a mean, of a pooled ratio, of any statistic of sums. Clusters are drawn whole.
+
+The draws use nothing but the sums per cluster (`columns.SumTable`), so unequal clusters weigh what they hold, and the
+numbers depend on the data and the seed alone: not on the order of the items, not on the names of the clusters.
+
+The interval is the expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the Bootstrap,
+Am Stat 69:371. Plain percentiles are too narrow for small samples; here the tail level a/2 is replaced by
+Φ(-sqrt(K / (K-1)) t(K-1)), with t the (1 - a/2) quantile of Student's t and K the number of clusters of equal weight.
+
+No interval has no width:
+
+- one cluster only: from one end of the statistic's limits to the other
+- every draw gave the same value v (all items alike): had a share q of all clusters been different, K clusters would
+  all be alike with probability (1-q)^K at most. That is a/2 for q = 1 - (a/2)^(1/K), the exact upper bound of 0 out
+  of K. With that share at the limits, the value lies between v - q (v - low) and v + q (high - v).
+- a draw in which the statistic is not defined (0 / 0) counts as lying beyond both ends
+
+Where the statistic has no limits (`limits=None`), these cases have `nan` ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.scoring.columns import (
+    UNIT,
+    Clusters,
+    Floats,
+    Limits,
+    SumTable,
+    as_column,
+    check_limits,
+    check_probability,
+    check_same_length,
+    check_whole,
+    sum_table,
+)
+from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.special import normal_cdf, student_quantile
+
+__all__ = [
+    "Draws",
+    "Statistic",
+    "bootstrap_interval",
+    "bootstrap_ratio",
+    "bootstrap_statistic",
+    "draw",
+    "interval_of",
+    "quotient",
+    "unseen_share",
+]
+
+Statistic = Callable[..., npt.ArrayLike]
+"""Takes one array of sums a column, each of shape (draws,), and returns the values, of the same shape."""
+
+_CHUNK = 2**19
+_FEW_DISTINCT = 8
+_SAME = 1e-12
+
+
+def bootstrap_interval(
+    values: npt.ArrayLike,
+    *,
+    clusters: Clusters | None = None,
+    seed: int = 0,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    limits: Limits | None = UNIT,
+) -> Estimate:
+    """The mean of the items' values with a bootstrap interval; every item weighs the same, whatever its cluster.
+
+    Args:
+        values: one number an item; `nan` items do not count.
+        clusters: the cluster of each item, or None when each stands alone.
+        seed: of the random draws, at least 0.
+        resamples: how many draws, at least 100.
+        confidence: of the interval.
+        limits: the range values can lie in, or None where it has no known ends.
+
+    Raises:
+        ValueError: values outside the limits, labels that do not fit, a setting outside its range.
+    """
+    check_limits(limits)
+    column = as_column("values", values, limits=limits)
+    counted = np.where(np.isnan(column), np.nan, 1.0)
+    table = sum_table([column, counted], counted, clusters)
+    return _estimate(table, quotient, seed=seed, resamples=resamples, confidence=confidence, limits=limits)
+
+
+def bootstrap_ratio(
+    numerators: npt.ArrayLike,
+    denominators: npt.ArrayLike,
+    *,
+    clusters: Clusters | None = None,
+    seed: int = 0,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    limits: Limits | None = UNIT,
+) -> Estimate:
+    """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators, with a bootstrap interval.
+
+    Args:
+        numerators: one number an item, such as its true positives.
+        denominators: one number an item, at least 0, such as its predicted positives. Items with 0 in both, or with
+            `nan` in either, do not count.
+        clusters: the cluster of each item, or None when each stands alone.
+        seed: of the random draws, at least 0.
+        resamples: how many draws, at least 100.
+        confidence: of the interval.
+        limits: the range an item's own ratio can lie in, or None where it has no known ends.
+
+    Raises:
+        ValueError: a ratio that cannot be, columns or labels that do not fit, a setting outside its range.
+    """
+    check_limits(limits)
+    above, below = as_column("numerators", numerators), as_column("denominators", denominators)
+    check_same_length(numerators=above, denominators=below)
+    _check_ratios(above, below, limits)
+    table = sum_table([above, below], below, clusters)
+    return _estimate(table, quotient, seed=seed, resamples=resamples, confidence=confidence, limits=limits)
+
+
+def bootstrap_statistic(
+    columns: Sequence[npt.ArrayLike],
+    function: Statistic,
+    *,
+    clusters: Clusters | None = None,
+    seed: int = 0,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    limits: Limits | None = UNIT,
+) -> Estimate:
+    """Any statistic of sums over items, with a bootstrap interval.
+
+    Micro-F1 from true positives, false positives and false negatives:
+
+        bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn))
+
+    Args:
+        columns: the columns to sum, one number an item in each. Items with 0 in all columns, or with `nan` in any, do
+            not count.
+        function: from the columns' sums, one array of shape (draws,) a column, to the statistic, of the same shape.
+            It must not change when all sums are doubled (a mean, a ratio; not a total). Division by zero is allowed
+            and means "not defined".
+        clusters: the cluster of each item, or None when each stands alone.
+        seed: of the random draws, at least 0.
+        resamples: how many draws, at least 100.
+        confidence: of the interval.
+        limits: the range the statistic can lie in, or None where it has no known ends.
+
+    Raises:
+        ValueError: a statistic outside its limits or of the wrong shape, columns or labels that do not fit, a setting
+            outside its range.
+    """
+    check_limits(limits)
+    if not len(columns):
+        raise ValueError("columns must hold at least one column; got none")
+    named = {f"columns[{i}]": as_column(f"columns[{i}]", column) for i, column in enumerate(columns)}
+    check_same_length(**named)
+    kept = list(named.values())
+    weights = np.abs(np.stack(kept)).sum(axis=0)
+    table = sum_table(kept, weights, clusters)
+    return _estimate(table, function, seed=seed, resamples=resamples, confidence=confidence, limits=limits)
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """A statistic, and its values on resampled clusters.
+
+    Attributes:
+        value: the statistic of the data; `nan` where it is not defined.
+        values: shape (resamples,); `nan` where it is not defined. Empty when there is nothing to draw from.
+        effective: the number of clusters of equal weight.
+    """
+
+    value: float
+    values: Floats
+    effective: float
+
+    @property
+    def all_same(self) -> bool:
+        """Whether all draws gave the statistic of the data, but for rounding."""
+        return bool(np.all(np.abs(self.values - self.value) <= _SAME * max(1.0, abs(self.value))))
+
+
+def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> Draws:
+    """The statistic on as many resamples as asked for; a table of fewer than two clusters gives no draws.
+
+    Raises:
+        ValueError: a seed or number of resamples out of range, a function of the wrong shape.
+    """
+    seed = check_whole("seed", seed, least=0)
+    resamples = check_whole("resamples", resamples, least=100)
+    if not table.n_clusters:
+        return Draws(math.nan, np.empty(0), 0.0)
+    value = _apply(function, np.array([table.totals()]))[0]
+    if table.n_clusters == 1:
+        return Draws(float(value), np.empty(0), table.effective)
+    sums = np.concatenate(list(_resampled_sums(table.rows, seed, resamples)))
+    return Draws(float(value), _apply(function, sums), table.effective)
+
+
+def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tuple[float, float]:
+    """The expanded percentile interval, or what the head of this module says of data without variation.
+
+    Raises:
+        ValueError: a confidence outside 0-1, or a statistic outside its limits.
+    """
+    tail = (1.0 - check_probability("confidence", confidence)) / 2.0
+    low, high = limits if limits is not None else (-math.inf, math.inf)
+    defined = np.append(draws.values[~np.isnan(draws.values)], draws.value)
+    if np.any((defined < low - 1e-9) | (defined > high + 1e-9)):
+        raise ValueError(
+            f"the statistic must lie in its limits, {low:g} to {high:g}; got {defined.min():g} to {defined.max():g}"
+        )
+    if math.isnan(draws.value):
+        return math.nan, math.nan
+    if not draws.values.size:
+        ends = low, high
+    elif draws.all_same:
+        share = unseen_share(tail, draws.effective)
+        ends = draws.value - share * (draws.value - low), draws.value + share * (high - draws.value)
+    else:
+        size = max(2.0, draws.effective)
+        level = normal_cdf(-math.sqrt(size / (size - 1.0)) * student_quantile(1.0 - tail, size - 1.0))
+        ends = (
+            float(np.quantile(np.where(np.isnan(draws.values), low, draws.values), level, method="inverted_cdf")),
+            -float(np.quantile(np.where(np.isnan(draws.values), -high, -draws.values), level, method="inverted_cdf")),
+        )
+    return _finite(max(low, ends[0])), _finite(min(high, ends[1]))
+
+
+def unseen_share(tail: float, clusters: float) -> float:
+    """The share q for which clusters that are all alike have probability (1-q)^clusters = tail."""
+    return -math.expm1(math.log(tail) / clusters)
+
+
+def quotient(numerator: Floats, denominator: Floats) -> Floats:
+    """The statistic behind means and ratios: one sum over another."""
+    return numerator / denominator
+
+
+def _estimate(
+    table: SumTable, function: Statistic, *, seed: int, resamples: int, confidence: float, limits: Limits | None
+) -> Estimate:
+    """The statistic of the table with its interval."""
+    draws = draw(table, function, seed=seed, resamples=resamples)
+    low, high = interval_of(draws, confidence=confidence, limits=limits)
+    value = draws.value if limits is None or math.isnan(draws.value) else min(max(draws.value, limits[0]), limits[1])
+    return Estimate(value, low, high, table.n)
+
+
+def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]:
+    """Column sums of as many rows drawn with replacement as there are, in chunks of shape (some draws, columns).
+
+    Rows that occur often (right and wrong items have two) are drawn as counts at once, all others one by one: the same
+    distribution either way. Beside the sums, the memory in use does not grow with the number of resamples.
+    """
+    generator = np.random.default_rng(seed)
+    size = len(rows)
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    few = len(distinct) * _FEW_DISTINCT <= size
+    chunk = max(1, _CHUNK // (len(distinct) if few else size))
+    for start in range(0, resamples, chunk):
+        several = min(chunk, resamples - start)
+        if few:
+            yield generator.multinomial(size, counts / size, size=several) @ distinct
+        else:
+            drawn = generator.integers(0, size, size=(several, size))
+            drawn += np.arange(several)[:, np.newaxis] * size
+            times = np.bincount(drawn.reshape(-1), minlength=several * size).reshape(several, size)
+            yield times.astype(np.float64) @ rows
+
+
+def _apply(function: Statistic, sums: Floats) -> Floats:
+    """The function's values on sums of shape (draws, columns); `nan` where they are not finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.asarray(function(*sums.T), dtype=np.float64)
+    if values.shape != (len(sums),):
+        raise ValueError(f"function must return one value a draw, shape ({len(sums)},); got shape {values.shape}")
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
+    """Each item's numerator and denominator can belong together."""
+    if (below < 0.0).any():
+        raise ValueError(f"denominators must be at least 0; got {below[below < 0.0][0]:g}")
+    astray = (below == 0.0) & (above != 0.0) & ~np.isnan(above)
+    if limits is not None:
+        room = 1e-9 * np.maximum(1.0, below)
+        astray |= (above < limits[0] * below - room) | (above > limits[1] * below + room)
+    if astray.any():
+        span = "" if limits is None else f" and {limits[0]:g} to {limits[1]:g} times it elsewhere"
+        raise ValueError(
+            f"numerators must be 0 where the denominator is 0{span}; got {above[astray][0]:g} / {below[astray][0]:g}"
+        )
+
+
+def _finite(end: float) -> float:
+    """The end of an interval, `nan` where the data do not give one."""
+    return end if math.isfinite(end) else math.nan

@@ -1,0 +1,168 @@
+"""Intervals of a proportion, and what unscored items could change.
+
+Which one: `proportion_interval` for values of right and wrong items (it takes clusters into account);
+`wilson_interval` and `exact_interval` for bare counts.
+
+Sources:
+    Wilson (1927), J Am Stat Assoc 22:209; Clopper and Pearson (1934), Biometrika 26:404; compared by Newcombe (1998),
+    Stat Med 17:857 and Brown, Cai and DasGupta (2001), Stat Sci 16:101, who recommend Wilson's.
+    Clustered: Franco, Little, Louis and Slud (2019), J Surv Stat Methodol 7:334 (Wilson's interval at the effective
+    sample size is among the best); Korn and Graubard (1998), Survey Methodology 24:193 (degrees of freedom).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.scoring.columns import (
+    UNIT,
+    Clusters,
+    SumTable,
+    as_binary,
+    as_column,
+    check_probability,
+    check_whole,
+    sum_table,
+)
+from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.special import beta_quantile, normal_quantile, student_quantile
+
+__all__ = ["bounds", "exact_interval", "proportion_interval", "wilson_interval"]
+
+
+def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of `successes` out of `n`, without continuity correction.
+
+    Returns:
+        Lower and upper end, within 0-1 and around successes / n; (nan, nan) for n = 0.
+
+    Raises:
+        ValueError: counts that cannot be, or a confidence outside 0-1.
+    """
+    successes, n = _counts(successes, n)
+    level = check_probability("confidence", confidence)
+    if n == 0:
+        return math.nan, math.nan
+    return _wilson(successes / n, float(n), normal_quantile(0.5 + level / 2.0))
+
+
+def exact_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Clopper and Pearson's exact interval of `successes` out of `n`: never below its confidence, wider than Wilson's.
+
+    Returns:
+        Lower and upper end, within 0-1 and around successes / n; (nan, nan) for n = 0.
+
+    Raises:
+        ValueError: counts that cannot be, or a confidence outside 0-1.
+    """
+    successes, n = _counts(successes, n)
+    tail = (1.0 - check_probability("confidence", confidence)) / 2.0
+    if n == 0:
+        return math.nan, math.nan
+    failures = n - successes
+    low = beta_quantile(tail, successes, failures + 1.0) if successes else 0.0
+    # The upper end by the failures' lower tail: 1 - tail would round a small tail away.
+    high = 1.0 - beta_quantile(tail, failures, successes + 1.0) if failures else 1.0
+    return low, high
+
+
+def proportion_interval(
+    values: npt.ArrayLike, *, clusters: Clusters | None = None, confidence: float = 0.95
+) -> Estimate:
+    """The proportion of items that are right, with an interval that knows about clusters.
+
+    Each item its own cluster: Wilson's interval. Otherwise Wilson's formula at the effective sample size: n divided by
+    the design effect (the variance between clusters of the proportion, as a ratio of sums, over the variance that n
+    independent items would have; at least 1), times (t(n-1) / t(K-1))², which pays for having only K clusters to
+    estimate that variance from. K is the number of clusters of equal weight (`SumTable.effective`).
+
+    Where the design effect cannot be estimated, the interval takes the worst one instead of none:
+
+    - all items right, or all wrong: each cluster counts as one item (n is replaced by K)
+    - a single cluster of several items: 0 to 1, it says nothing about other clusters
+
+    Args:
+        values: 1 (right) or 0 (wrong) for each item; `nan` items do not count.
+        clusters: the cluster of each item, or None when each stands alone.
+        confidence: of the interval.
+
+    Raises:
+        ValueError: values other than 0 and 1, labels that do not fit, a confidence outside 0-1.
+    """
+    column = as_binary("values", values)
+    level = check_probability("confidence", confidence)
+    counted = np.where(np.isnan(column), np.nan, 1.0)
+    table = sum_table([column, counted], counted, clusters)
+    if table.n == 0:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    successes = round(table.totals()[0])
+    value = successes / table.n
+    if table.n_clusters == table.n:
+        low, high = wilson_interval(successes, table.n, confidence=level)
+    elif table.n_clusters == 1:
+        low, high = UNIT
+    else:
+        low, high = _wilson(value, _effective_size(table, value, level), normal_quantile(0.5 + level / 2.0))
+    return Estimate(value, low, high, table.n)
+
+
+def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
+    """The lowest and highest mean there could have been, had the unscored items come out all 0 or all 1.
+
+    Args:
+        values_scored: the values of the items that were scored, in 0-1. `nan` (scored, but the metric has no
+            denominator there) is no missing value: such an item is not in the mean, and not in `n_asked` any more.
+        n_asked: how many items were asked, scored or not.
+
+    Returns:
+        The two means; both the plain mean when everything was scored, (nan, nan) when nothing counts.
+
+    Raises:
+        ValueError: a value outside 0-1, or fewer items asked than scored.
+    """
+    column = as_column("values_scored", values_scored, limits=UNIT)
+    asked = check_whole("n_asked", n_asked, least=0)
+    if asked < len(column):
+        raise ValueError(f"n_asked must be at least the number of values_scored, {len(column)}; got {asked}")
+    defined = column[~np.isnan(column)]
+    denominator = asked - (len(column) - len(defined))
+    if denominator == 0:
+        return math.nan, math.nan
+    total = math.fsum(defined)
+    return total / denominator, min((total + (denominator - len(defined))) / denominator, 1.0)
+
+
+def _counts(successes: int, n: int) -> tuple[int, int]:
+    """Both counts, checked."""
+    n = check_whole("n", n, least=0)
+    successes = check_whole("successes", successes, least=0)
+    if successes > n:
+        raise ValueError(f"successes must be at most n, {n}; got {successes}")
+    return successes, n
+
+
+def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's interval for a proportion p of n > 0 items, n whole or effective; the ends 0 and 1 are exact."""
+    centre = p + z * z / (2.0 * n)
+    spread = z * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
+    scale = 1.0 + z * z / n
+    low = 0.0 if p == 0.0 else max(0.0, min(p, (centre - spread) / scale))
+    high = 1.0 if p == 1.0 else min(1.0, max(p, (centre + spread) / scale))
+    return low, high
+
+
+def _effective_size(table: SumTable, p: float, confidence: float) -> float:
+    """Effective sample size of two or more clusters; columns of the table: successes, items."""
+    if p in (0.0, 1.0):
+        return table.effective
+    clusters = table.n_clusters
+    residuals = table.rows[:, 0] - p * table.rows[:, 1]
+    between = clusters / (clusters - 1) * float(residuals @ residuals) / table.n**2
+    # Over n - 1, so that the ratio is 1 when every cluster has one item.
+    design_effect = max(1.0, between / (p * (1.0 - p) / (table.n - 1)))
+    tail = 0.5 + confidence / 2.0
+    few = student_quantile(tail, max(1.0, table.effective - 1.0))
+    return table.n / design_effect * (student_quantile(tail, table.n - 1.0) / few) ** 2

@@ -1,0 +1,198 @@
+"""What a benchmark declares of itself: datasets, tasks and metrics, as plain frozen values.
+
+These objects are the truth. The manifest (`tasks.json`), the cards, `medical-tasks list` and the harness tables are made
+from them. Nothing here imports anything heavy: the command line reads every spec on each start.
+
+A benchmark is one folder with the same file names in each. What the runner calls, always late:
+
+    <package>.data.load_items(task, rows)                     -> list[Item]
+    <package>.prompts.load_prompts(task, name, upstream)      -> PromptSet
+    <package>.prompts.gold_response(task, item)               -> str
+    <package>.scoring.score_items(task, items, responses)     -> list[ItemScore]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict
+
+__all__ = [
+    "Access",
+    "BenchmarkSpec",
+    "DatasetSpec",
+    "Item",
+    "ItemScore",
+    "Message",
+    "MetricSpec",
+    "PromptSet",
+    "TaskSpec",
+]
+
+Access = Literal["open", "credentialed"]
+MetricKind = Literal["proportion", "mean"]
+
+
+class Message(TypedDict):
+    """One chat message, in the form every chat API takes."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetSpec:
+    """A dataset and its official source.
+
+    Attributes:
+        name: folder under `dataset_builders/` and argument of `medical-tasks build`.
+        title: the name people use.
+        access: `open`, or `credentialed` when the text of the source must not leave the machine.
+        licence: SPDX-like id of the data's licence.
+        homepage: where the official files and their terms are.
+        paper: link of the paper that describes it.
+        citation: BibTeX entry.
+        configs: configuration names, the synthetic `demo` always among them.
+        default_config: the configuration `run` takes when several are built.
+        how_to_get: the steps that bring the official files, one a line, for error messages and `list`.
+        version: version of the built form; changes whenever the same source would give other rows.
+    """
+
+    name: str
+    title: str
+    access: Access
+    licence: str
+    homepage: str
+    paper: str
+    citation: str
+    configs: tuple[str, ...]
+    default_config: str
+    how_to_get: tuple[str, ...]
+    version: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricSpec:
+    """One reported number.
+
+    Attributes:
+        name: key in `results.json`.
+        kind: `proportion` (item values are 0 or 1; Wilson interval) or `mean` (bootstrap interval).
+        higher_is_better: direction, for leaderboards.
+        description: one line, shown in cards and the manifest.
+    """
+
+    name: str
+    kind: MetricKind
+    description: str
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSpec:
+    """One task of a benchmark: a dataset, a way to ask, and the metrics of the answers.
+
+    Attributes:
+        name: bare name (`medcalc`); the harness name is `medical:<name>`.
+        title: one line for `list`.
+        benchmark: import path of the benchmark's package.
+        dataset: name of its `DatasetSpec`.
+        split: split that is evaluated.
+        metrics: what is reported, the headline first.
+        groups: names of the breakdowns that items carry.
+        cluster: group name whose members are not independent (same note, same patient), or None.
+        version: `N-X`: `N` changes when scores stop being comparable, `X` when the interface does.
+        generation_size: longest answer asked for, in tokens.
+        stop: stop sequences.
+        judge: whether scoring needs a judge model.
+        options: settings of the benchmark's own functions (prompt style and the like).
+    """
+
+    name: str
+    title: str
+    benchmark: str
+    dataset: str
+    split: str
+    metrics: tuple[MetricSpec, ...]
+    version: str
+    generation_size: int
+    groups: tuple[str, ...] = ()
+    cluster: str | None = None
+    stop: tuple[str, ...] = ()
+    judge: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def harness_name(self) -> str:
+        """Name in lighteval's form, `superset:task`."""
+        return f"medical:{self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkSpec:
+    """A benchmark: its datasets and tasks.
+
+    Attributes:
+        name: folder under `medical_tasks/` and `metrics/`.
+        title: the paper's name for it.
+        paper: link of the paper.
+        datasets: sources it builds from.
+        tasks: tasks it offers.
+    """
+
+    name: str
+    title: str
+    paper: str
+    datasets: tuple[DatasetSpec, ...]
+    tasks: tuple[TaskSpec, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """One question of a task.
+
+    Attributes:
+        id: stable id from upstream, never a row position of ours.
+        fields: what prompts and scoring need, by the dataset's column names.
+        groups: breakdown name to this item's group, for each of `TaskSpec.groups`.
+        cluster: id of the note, patient or answer it shares with others; its own id when it stands alone.
+    """
+
+    id: str
+    fields: Mapping[str, Any]
+    groups: Mapping[str, str]
+    cluster: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptSet:
+    """The way a task's questions are put.
+
+    Attributes:
+        name: `own`, or `official` when the authors' files are used.
+        sha256: hash of every text that goes into the questions beside the item's own; part of the recipe.
+        render: makes the chat for one item.
+    """
+
+    name: str
+    sha256: str
+    render: Callable[[Item], tuple[Message, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemScore:
+    """What scoring made of one answered item.
+
+    Attributes:
+        id: the item's id.
+        values: metric name to value in 0-1; `nan` where the metric has no denominator on this item. Empty when unscored.
+        parsed: the final answer as it was read, for a person to check; "" when none was found.
+        why: one line that says how the decision came about.
+        unscored: None, or the reason for which there is no decision (never a verdict on the model).
+    """
+
+    id: str
+    values: Mapping[str, float]
+    parsed: str = ""
+    why: str = ""
+    unscored: str | None = None

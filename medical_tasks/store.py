@@ -1,0 +1,174 @@
+"""Finished work on disk: one SQLite file (WAL) of content-addressed records.
+
+A record is `(kind, key, payload)`: an answer of a model, later a verdict of a judge. The key is a hash of everything that
+decides the payload, so a record is never stale: another prompt, another model or other settings have another key. Each
+`put` is its own committed transaction, so a process killed at any moment loses at most what it had not yet put; several
+processes may use one file at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from medical_tasks.errors import IncompleteError, UsageError
+
+__all__ = ["Store", "content_key"]
+
+SCHEMA_VERSION = 1
+BUSY_TIMEOUT_S = 60.0
+_CHUNK = 500  # keys a query; SQLite's default limit of variables is far above
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS records (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    times INTEGER NOT NULL DEFAULT 1,
+    PRIMARY KEY (kind, key)
+) WITHOUT ROWID
+"""
+
+
+def content_key(parts: Mapping[str, Any]) -> str:
+    """Hashes what decides a record.
+
+    Args:
+        parts: JSON values; order of keys does not matter.
+
+    Returns:
+        64 hexadecimal digits (SHA-256 of the canonical JSON).
+
+    Raises:
+        ValueError: A part is not a JSON value (`nan` included).
+    """
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Model text can hold lone surrogates; they must hash, not crash.
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Store:
+    """A file of finished records.
+
+    Use as a context manager. Opening creates the file, readable by its owner alone.
+
+    Args:
+        path: the SQLite file; its folder must exist.
+
+    Raises:
+        UsageError: The file is not a store, or was written by a newer version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.exists():
+            # Before SQLite opens it, so that no moment exists in which others could read it.
+            path.touch(mode=0o600)
+        self._connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        try:
+            with self._disk():
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._connection.execute("PRAGMA synchronous=NORMAL")
+                version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+                if version > SCHEMA_VERSION:
+                    raise UsageError(
+                        f"{path}: written by a newer version (store format {version}, this one reads {SCHEMA_VERSION}). "
+                        "Upgrade medical-tasks, or choose another --out."
+                    )
+                if version < SCHEMA_VERSION:
+                    self._connection.execute(_SCHEMA)
+                    self._connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            raise UsageError(f"{path}: not a store of medical-tasks ({error}). Choose another --out.") from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; safe to call twice."""
+        self._connection.close()
+
+    @contextlib.contextmanager
+    def _disk(self) -> Iterator[None]:
+        """Turns a full or failing disk into a message; what was committed before stays whole."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            text = str(error)
+            if "full" in text or "disk I/O" in text or "readonly" in text or "unable to open" in text:
+                raise IncompleteError(
+                    f"{self.path}: cannot write ({text}). What was finished before is kept. Free some space, or make the "
+                    "folder writable, and give the same command again: it goes on where it stopped."
+                ) from error
+            raise
+
+    def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
+        """Commits one record; a second one under the same key replaces it and is counted.
+
+        Args:
+            kind: what it is (`answer`, `verdict`).
+            key: from `content_key`.
+            payload: JSON values.
+
+        Raises:
+            IncompleteError: The disk is full or cannot be written.
+        """
+        # ASCII JSON carries lone surrogates as escapes, which UTF-8 text cannot.
+        text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))
+        with self._disk():
+            self._connection.execute(
+                "INSERT INTO records (kind, key, payload) VALUES (?, ?, ?) "
+                "ON CONFLICT (kind, key) DO UPDATE SET payload = excluded.payload, times = times + 1",
+                (kind, key, text),
+            )
+
+    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Reads the records that are there.
+
+        Args:
+            kind: what they are.
+            keys: those wanted.
+
+        Returns:
+            Key to payload, for each key found.
+        """
+        wanted = list(keys)
+        found: dict[str, dict[str, Any]] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            marks = ",".join("?" * len(chunk))
+            rows = self._connection.execute(
+                f"SELECT key, payload FROM records WHERE kind = ? AND key IN ({marks})",  # noqa: S608 - only marks
+                (kind, *chunk),
+            )
+            found.update((key, json.loads(text)) for key, text in rows)
+        return found
+
+    def counts(self, kind: str) -> tuple[int, int]:
+        """Counts records and how often they were made.
+
+        Args:
+            kind: what they are.
+
+        Returns:
+            Number of records, and number of times one was put; equal when nothing was done twice.
+        """
+        row = self._connection.execute(
+            "SELECT COUNT(*), COALESCE(SUM(times), 0) FROM records WHERE kind = ?", (kind,)
+        ).fetchone()
+        return int(row[0]), int(row[1])

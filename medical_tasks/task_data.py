@@ -1,0 +1,147 @@
+"""A task's items from a built dataset: which folder, which configuration, which items."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.dataset_store import built_configs, built_name, datasets_home, read_rows
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import DatasetSpec, Item, TaskSpec
+
+__all__ = ["TaskData", "benchmark_module", "choose_config", "load_task_data", "subset"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskData:
+    """Items of a task, and where they come from.
+
+    Attributes:
+        items: what is asked, in the dataset's order.
+        config: the dataset's configuration.
+        folder: the built dataset.
+        revision: what the recipe says of the data: name, configuration, split, version and hashes.
+    """
+
+    items: list[Item]
+    config: str
+    folder: Path
+    revision: dict[str, Any]
+
+
+def benchmark_module(task: TaskSpec, name: str) -> Any:
+    """Imports one of the benchmark's modules (`data`, `prompts`, `scoring`), when it is needed."""
+    return importlib.import_module(f"{task.benchmark}.{name}")
+
+
+def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
+    """Picks the configuration to run.
+
+    Args:
+        spec: the dataset.
+        folder: where it was built.
+        wanted: the user's choice, or None for the default.
+
+    Returns:
+        A configuration that is built in `folder`.
+
+    Raises:
+        UsageError: The dataset has no such configuration, or several are built and none is the default.
+        MissingError: It is not built; the message holds the steps.
+    """
+    if wanted is not None and wanted not in spec.configs:
+        raise UsageError(f"dataset {spec.name} has no configuration {wanted!r}. It has: {', '.join(spec.configs)}.")
+    holds = built_name(folder)
+    if holds not in (None, spec.name):
+        raise UsageError(f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}.")
+    built = built_configs(folder)
+    if wanted is not None:
+        if wanted in built:
+            return wanted
+        raise MissingError(_not_built(spec, folder, wanted))
+    if spec.default_config in built:
+        return spec.default_config
+    real = [config for config in spec.configs if config in built and config != "demo"]
+    if len(real) == 1:
+        return real[0]
+    if real:
+        raise UsageError(f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config.")
+    raise MissingError(_not_built(spec, folder, spec.default_config))
+
+
+def _not_built(spec: DatasetSpec, folder: Path, config: str) -> str:
+    if config == "demo":
+        return f"dataset {spec.name}: demo is not built in {folder}. Build it: medical-tasks build {spec.name} --config demo"
+    steps = "\n".join(f"  {number}. {step}" for number, step in enumerate(spec.how_to_get, start=1))
+    return (
+        f"dataset {spec.name}, configuration {config}, is not in {folder}. To get it:\n{steps}\n"
+        f"To try the task without any download: medical-tasks build {spec.name} --config demo, then --config demo."
+    )
+
+
+def load_task_data(
+    task: TaskSpec,
+    spec: DatasetSpec,
+    *,
+    data: Path | None = None,
+    config: str | None = None,
+    max_samples: int | None = None,
+) -> TaskData:
+    """Reads the items of a task.
+
+    Args:
+        task: the task.
+        spec: its dataset.
+        data: folder of the built dataset, or one that holds it under its name; the user's data home by default.
+        config: configuration; the dataset's default one otherwise.
+        max_samples: how many items at most; which ones depends on their ids alone, and fewer are a part of more.
+
+    Returns:
+        The items and their source.
+
+    Raises:
+        UsageError: Bad option, or a dataset that is not whole.
+        MissingError: The dataset is not built.
+    """
+    if max_samples is not None and max_samples < 1:
+        raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
+    folder = _folder(spec, data)
+    chosen = choose_config(spec, folder, config)
+    rows = read_rows(folder, chosen, task.split, spec=spec)
+    items: list[Item] = benchmark_module(task, "data").load_items(task, rows)
+    revision: dict[str, Any] = {
+        "name": spec.name,
+        "config": chosen,
+        "split": task.split,
+        "version": spec.version,
+        "source": dict(built_configs(folder)[chosen].source),
+        "rows_sha256": _rows_hash(rows),
+    }
+    return TaskData(items=subset(items, max_samples), config=chosen, folder=folder, revision=revision)
+
+
+def _folder(spec: DatasetSpec, data: Path | None) -> Path:
+    home = datasets_home() if data is None else data.expanduser()
+    return home if data is not None and built_name(home) is not None else home / spec.name
+
+
+def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Hashes the content of the rows; unlike the parquet file's bytes it does not depend on who wrote the file."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(json.dumps(row, sort_keys=True, ensure_ascii=True, default=str).encode())
+    return digest.hexdigest()
+
+
+def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
+    """Takes the items whose hashed ids are smallest: the same ones whatever the order, and nested for growing numbers."""
+    if max_samples is None or max_samples >= len(items):
+        return list(items)
+    ranked = sorted(items, key=lambda item: hashlib.sha256(item.id.encode()).digest())
+    kept = {item.id for item in ranked[:max_samples]}
+    return [item for item in items if item.id in kept]

@@ -1,0 +1,1 @@
+"""Hub folders of the evaluate metrics; shipped as data, imported by nothing."""

@@ -1,0 +1,353 @@
+"""A local chat endpoint that misbehaves on order: real sockets, scripted faults, exact counts.
+
+    with FaultServer(plan=[Fault.status_code(500), Fault.not_json()]) as server:
+        ...  # base URL: server.base_url; the third request is answered
+    server.calls                  # every request received, in order of arrival
+
+A plan says what happens to each request: a sequence by arrival (what is beyond it is answered), or a function of the
+`Call`, which knows how often its question was asked before (`call.attempt`).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+__all__ = ["Call", "Fault", "FaultServer", "Plan", "echo_answer", "first", "randomly"]
+
+HANG_S = 60.0  # longer than any client in the tests waits; the end of the server ends it too
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request as it arrived.
+
+    Attributes:
+        number: 1 for the server's first request.
+        attempt: 1 when this question (its messages) is asked for the first time.
+        body: the decoded JSON body.
+        headers: headers by lower-case name.
+        path: the request's path.
+        at: monotonic seconds of arrival.
+    """
+
+    number: int
+    attempt: int
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    path: str
+    at: float
+
+    @property
+    def prompt(self) -> str:
+        """The last message's text."""
+        return str(self.body["messages"][-1]["content"])
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong with one request.
+
+    Attributes:
+        kind: `reply` (status, headers and body as given), `cut` (the connection closes, `body` half sent), `hang`
+            (silence), `drip` (the body comes a byte at a time, without end).
+        status: of a `reply`.
+        headers: of a `reply`.
+        body: what is sent.
+    """
+
+    kind: str
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
+
+    @staticmethod
+    def status_code(
+        status: int, message: str = "scripted fault", *, headers: Mapping[str, str] | None = None, **more: str
+    ) -> Fault:
+        """An error reply with an OpenAI-style error body."""
+        return Fault("reply", status, headers or {}, json.dumps({"error": {"message": message, **more}}))
+
+    @staticmethod
+    def rate_limit(retry_after: str | None = None) -> Fault:
+        """429, with a `retry-after` header if given."""
+        return Fault.status_code(429, headers={} if retry_after is None else {"Retry-After": retry_after})
+
+    @staticmethod
+    def not_json() -> Fault:
+        """200 with a page of HTML that claims to be JSON."""
+        return Fault("reply", body="<html>Bad gateway</html>")
+
+    @staticmethod
+    def json_body(body: object) -> Fault:
+        """200 with any JSON."""
+        return Fault("reply", body=json.dumps(body))
+
+    @staticmethod
+    def no_choices() -> Fault:
+        """200 with an empty list of choices."""
+        return Fault.json_body({"choices": []})
+
+    @staticmethod
+    def message(message: Mapping[str, Any], finish: str | None = "stop", **usage: int) -> Fault:
+        """200 with one choice of the given message."""
+        return Fault.json_body({"choices": [{"message": message, "finish_reason": finish}], "usage": usage})
+
+    @staticmethod
+    def null_content() -> Fault:
+        """200 with a choice whose content is null."""
+        return Fault.message({"role": "assistant", "content": None})
+
+    @staticmethod
+    def cut() -> Fault:
+        """The connection closes in the middle of the body."""
+        return Fault("cut", body='{"choices": [{"mess')
+
+    @staticmethod
+    def refuse() -> Fault:
+        """The connection closes before a byte is sent."""
+        return Fault("cut")
+
+    @staticmethod
+    def hang() -> Fault:
+        """No answer."""
+        return Fault("hang")
+
+    @staticmethod
+    def drip() -> Fault:
+        """A byte now and then: every read succeeds, and the body never ends."""
+        return Fault("drip")
+
+
+Plan = Callable[[Call], Fault | None]
+
+
+def first(times: int, fault: Fault) -> Plan:
+    """Fails each question's first `times` attempts."""
+    return lambda call: fault if call.attempt <= times else None
+
+
+def randomly(probability: float, faults: Sequence[Fault], *, seed: int, at_most: int) -> Plan:
+    """Fails each attempt with a probability, but no question more than `at_most` times.
+
+    What happens depends on seed, question and attempt alone, not on the order of arrival.
+    """
+
+    def plan(call: Call) -> Fault | None:
+        chance = random.Random(f"{seed}:{call.prompt}:{call.attempt}")
+        return chance.choice(list(faults)) if call.attempt <= at_most and chance.random() < probability else None
+
+    return plan
+
+
+def echo_answer(call: Call) -> str:
+    """The default answer: decided by the question alone, and not quoting it."""
+    return f"answer {sha256(call.prompt.encode()).hexdigest()[:12]}"
+
+
+class FaultServer:
+    """The server, on a free loopback port, for the length of a `with` block.
+
+    Args:
+        plan: what goes wrong.
+        answer: from call to the text of a good answer, or to a list of texts, one a choice.
+        latency: seconds before each answer.
+        key: bearer token that is asked for; None takes any.
+        finish: finish reason of good answers.
+    """
+
+    def __init__(
+        self,
+        plan: Plan | Sequence[Fault | None] = (),
+        *,
+        answer: Callable[[Call], str | list[str]] = echo_answer,
+        latency: float = 0.0,
+        key: str | None = None,
+        finish: str = "stop",
+    ) -> None:
+        self.calls: list[Call] = []
+        self.most_at_once = 0
+        self._plan = plan
+        self._answer = answer
+        self._latency = latency
+        self._key = key
+        self._finish = finish
+        self._at_once = 0
+        self._asked: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._http = _Server(self)
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+
+    @property
+    def base_url(self) -> str:
+        """Address up to the version."""
+        return f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    @property
+    def prompts(self) -> list[str]:
+        """The last message of every request, in order of arrival."""
+        return [call.prompt for call in self.calls]
+
+    def __enter__(self) -> FaultServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.close_connections()
+        self._http.server_close()  # joins the threads of all requests
+
+    def serve(self, handler: _Handler) -> None:
+        """Handles one request."""
+        call = self._arrived(handler)
+        try:
+            self._react(handler, call)
+        except (BrokenPipeError, ConnectionResetError):
+            handler.close_connection = True  # the client left, as tests of timeouts make it do
+        finally:
+            with self._lock:
+                self._at_once -= 1
+
+    def _arrived(self, handler: _Handler) -> Call:
+        at = time.monotonic()
+        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        question = json.dumps(body["messages"])
+        with self._lock:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            self._asked[question] += 1
+            headers = {name.lower(): value for name, value in handler.headers.items()}
+            call = Call(len(self.calls) + 1, self._asked[question], body, headers, handler.path, at)
+            self.calls.append(call)
+        return call
+
+    def _react(self, handler: _Handler, call: Call) -> None:
+        if self._latency:
+            self._closing.wait(self._latency)
+        if self._key is not None and call.headers.get("authorization") != f"Bearer {self._key}":
+            handler.reply(401, {}, json.dumps({"error": {"message": "invalid key", "code": "invalid_api_key"}}))
+            return
+        if callable(self._plan):
+            fault = self._plan(call)
+        else:
+            fault = self._plan[call.number - 1] if call.number <= len(self._plan) else None
+        if fault is None:
+            handler.reply(200, {}, json.dumps(self._completion(call)))
+        elif fault.kind == "reply":
+            handler.reply(fault.status, fault.headers, fault.body)
+        elif fault.kind == "cut":
+            handler.cut(fault.body)
+        elif fault.kind == "hang":
+            self._closing.wait(HANG_S)
+            handler.close_connection = True
+        else:
+            handler.drip(self._closing)
+
+    def _completion(self, call: Call) -> dict[str, Any]:
+        answer = self._answer(call)
+        texts = [answer] * int(call.body.get("n", 1)) if isinstance(answer, str) else answer
+        return {
+            "object": "chat.completion",
+            "model": call.body["model"],
+            "choices": [
+                {"index": index, "message": {"role": "assistant", "content": text}, "finish_reason": self._finish}
+                for index, text in enumerate(texts)
+            ],
+            "usage": {
+                "prompt_tokens": len(call.prompt.split()),
+                "completion_tokens": sum(len(text.split()) for text in texts),
+            },
+        }
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+    request_queue_size = 256
+
+    def __init__(self, owner: FaultServer) -> None:
+        self.owner = owner
+        self._open: set[socket.socket] = set()
+        self._open_lock = threading.Lock()
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._open_lock:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._open_lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says nothing about clients that left; anything else is a fault of this file and is printed."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    def close_connections(self) -> None:
+        """Ends the connections that clients keep open between requests."""
+        with self._open_lock:
+            for connection in self._open:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    continue  # its client closed it
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_POST(self) -> None:
+        self.server.owner.serve(self)
+
+    def reply(self, status: int, headers: Mapping[str, str], body: str) -> None:
+        raw = body.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(raw)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def cut(self, sent: str) -> None:
+        if sent:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", "100000")
+            self.end_headers()
+            self.wfile.write(sent.encode())
+            self.wfile.flush()
+        self.close_connection = True
+
+    def drip(self, closing: threading.Event) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        while not closing.wait(0.02):
+            self.wfile.write(b" ")
+            self.wfile.flush()
+        self.close_connection = True
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
+        """Says nothing: tests read `calls`."""

@@ -1,0 +1,466 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.errors import UsageError
+from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
+from medical_tasks.models.chat_reply import AttemptError, quoted_from, read_error, read_reply
+from medical_tasks.models.chat_settings import ChatSettings, check_base_url, is_loopback_host
+from medical_tasks.models.retry import Backoff, requested_wait
+from medical_tasks.spec import Message
+from tests.fault_server import Fault, FaultServer, echo_answer, first
+
+QUESTION = "the patient John Smith was admitted on Monday with dyspnoea"
+
+
+def quick(server: FaultServer, **changes: Any) -> ChatSettings:
+    base = ChatSettings(
+        base_url=server.base_url, model="m", max_retries=3, first_wait=0.001, longest_wait=0.01, timeout=5.0
+    )
+    return replace(base, **changes)
+
+
+def ask(chat: ChatSettings, question: str = QUESTION, **parameters: Any) -> Completion:
+    async def once() -> Completion:
+        async with ChatClient(chat) as client:
+            return await client.complete([Message(role="user", content=question)], max_tokens=8, **parameters)
+
+    return asyncio.run(once())
+
+
+def failure(chat: ChatSettings, question: str = QUESTION) -> CallFailed:
+    with pytest.raises(CallFailed) as caught:
+        ask(chat, question)
+    return caught.value
+
+
+def test_good_answer_is_read_whole() -> None:
+    with FaultServer(answer=lambda call: "two words") as server:
+        got = ask(quick(server))
+    assert (got.text, got.choices[0].finish, got.output_tokens, got.attempts) == ("two words", "stop", 2, 1)
+    assert got.prompt_tokens == len(QUESTION.split())
+    assert server.calls[0].path == "/v1/chat/completions"
+
+
+def test_body_holds_what_was_asked_and_nothing_empty() -> None:
+    with FaultServer() as server:
+        ask(quick(server), stop=["X"], temperature=0.0, n=2, logprobs=3, extra={"seed": 7})
+        ask(quick(server, token_field="max_completion_tokens"))
+    full, plain = (dict(call.body) for call in server.calls)
+    messages = [{"role": "user", "content": QUESTION}]
+    assert full == {
+        "model": "m", "messages": messages, "max_tokens": 8, "stop": ["X"], "temperature": 0.0, "n": 2,
+        "logprobs": True, "top_logprobs": 3, "seed": 7,
+    }  # fmt: skip
+    # An empty list of stop sequences makes some servers answer 500.
+    assert plain == {"model": "m", "messages": messages, "max_completion_tokens": 8}
+
+
+def test_several_choices_and_their_logprobs() -> None:
+    entry = {"token": "A", "logprob": -0.1, "top_logprobs": []}
+    body = {
+        "choices": [
+            {"message": {"content": "A"}, "finish_reason": "stop", "logprobs": {"content": [entry]}},
+            {"message": {"content": "B"}, "finish_reason": "length"},
+        ]
+    }
+    with FaultServer([Fault.json_body(body)]) as server:
+        got = ask(quick(server), n=2)
+    assert [(choice.text, choice.finish, choice.logprobs) for choice in got.choices] == [
+        ("A", "stop", (entry,)),
+        ("B", "length", None),
+    ]
+
+
+TRANSIENT = {
+    "429": (Fault.rate_limit("0"), "rate limited"),
+    "408": (Fault.status_code(408), "http 408"),
+    "409": (Fault.status_code(409), "http 409"),
+    "500": (Fault.status_code(500), "http 500"),
+    "503": (Fault.status_code(503), "http 503"),
+    "not json": (Fault.not_json(), "not json"),
+    "empty body": (Fault("reply"), "not json"),
+    "json, but a list": (Fault.json_body([]), "empty choices"),
+    "no choices": (Fault.no_choices(), "empty choices"),
+    "error in a 200": (Fault.json_body({"error": {"message": "overloaded"}}), "empty choices"),
+    "choice without message": (Fault.json_body({"choices": [None]}), "empty content"),
+    "null content": (Fault.null_content(), "empty content"),
+    "cut body": (Fault.cut(), "connection"),
+    "closed at once": (Fault.refuse(), "connection"),
+}
+
+
+@pytest.mark.parametrize(("fault", "reason"), TRANSIENT.values(), ids=TRANSIENT.keys())
+def test_transient_fault_is_outlived_within_the_retries(fault: Fault, reason: str) -> None:
+    with FaultServer([fault, fault, fault]) as server:
+        got = ask(quick(server))
+    assert got.text == echo_answer(server.calls[0])
+    assert got.attempts == len(server.calls) == 4
+
+
+@pytest.mark.parametrize(("fault", "reason"), TRANSIENT.values(), ids=TRANSIENT.keys())
+def test_transient_fault_that_stays_is_a_failure_with_its_class(fault: Fault, reason: str) -> None:
+    with FaultServer(lambda call: fault) as server:
+        failed = failure(quick(server))
+    assert (failed.reason, failed.attempts, failed.every_call) == (reason, 4, False)
+    assert len(server.calls) == 4
+    assert "given up after 4 attempts" in failed.detail
+
+
+FINAL = {
+    "400": (Fault.status_code(400, "bad field"), "http 400", False),
+    "401": (Fault.status_code(401), "http 401", True),
+    "403": (Fault.status_code(403), "http 403", False),
+    "404": (Fault.status_code(404, "no such model"), "http 404", True),
+    "422": (Fault.status_code(422), "http 422", False),
+    "redirect": (Fault("reply", 307, {"Location": "http://127.0.0.1:9/v1/chat/completions"}), "http 307", True),
+    "quota": (Fault.status_code(429, code="insufficient_quota"), "quota exhausted", True),
+    "filter": (Fault.message({"content": None}, "content_filter"), "refused by filter", False),
+    "azure filter": (Fault.status_code(400, "policy", code="content_filter"), "refused by filter", False),
+    "tool": (Fault.message({"content": None, "tool_calls": [{"id": "x"}]}, "tool_calls"), "tool call", False),
+    "too long, vLLM": (
+        Fault.status_code(400, "This model's maximum context length is 4096 tokens. However, you requested 5000."),
+        "prompt too long",
+        False,
+    ),
+    "too long, OpenAI": (Fault.status_code(400, "reduce it", code="context_length_exceeded"), "prompt too long", False),
+    "too long, llama.cpp": (Fault.status_code(400, type="exceed_context_size_error"), "prompt too long", False),
+    "too long, TGI": (
+        Fault.status_code(422, "`inputs` tokens + `max_new_tokens` must be <= 4096"),
+        "prompt too long",
+        False,
+    ),
+    "too large": (Fault.status_code(413), "prompt too long", False),
+}
+
+
+@pytest.mark.parametrize(("fault", "reason", "every_call"), FINAL.values(), ids=FINAL.keys())
+def test_final_fault_is_asked_once(fault: Fault, reason: str, every_call: bool) -> None:
+    with FaultServer(lambda call: fault) as server:
+        failed = failure(quick(server))
+    assert (failed.reason, failed.attempts, failed.every_call) == (reason, 1, every_call)
+    assert len(server.calls) == 1
+
+
+def test_nothing_listens() -> None:
+    with FaultServer() as server:
+        chat = quick(server)
+    failed = failure(chat)
+    assert (failed.reason, failed.attempts) == ("connection", 4)
+    assert "ConnectError" in failed.detail
+
+
+def test_empty_answer_is_an_answer() -> None:
+    with FaultServer([Fault.message({"content": ""})]) as server:
+        got = ask(quick(server))
+    assert (got.text, got.attempts) == ("", 1)
+
+
+def test_answer_used_up_by_hidden_reasoning_is_empty_not_failed() -> None:
+    thought = Fault.message({"content": None, "reasoning_content": "hmm"}, "length", completion_tokens=8)
+    with FaultServer([thought]) as server:
+        got = ask(quick(server))
+    assert (got.text, got.choices[0].finish, got.attempts) == ("", "length", 1)
+
+
+def test_null_content_at_full_length_without_a_token_is_a_failure() -> None:
+    with FaultServer(lambda call: Fault.message({"content": None}, "length")) as server:
+        assert failure(quick(server)).reason == "empty content"
+
+
+def test_models_own_refusal_is_its_answer() -> None:
+    with FaultServer([Fault.message({"content": None, "refusal": "I cannot."})]) as server:
+        assert ask(quick(server)).text == "I cannot."
+
+
+def test_partly_filtered_answer_is_kept() -> None:
+    with FaultServer([Fault.message({"content": "so far"}, "content_filter")]) as server:
+        assert ask(quick(server)).text == "so far"
+
+
+@pytest.mark.parametrize("fault", [Fault.hang(), Fault.drip()], ids=["silence", "a byte now and then"])
+def test_slow_answer_times_out_and_is_asked_again(fault: Fault) -> None:
+    with FaultServer([fault]) as server:
+        got = ask(quick(server, timeout=0.15))
+    assert (got.text, got.attempts, len(server.calls)) == (echo_answer(server.calls[0]), 2, 2)
+
+
+def test_answers_that_never_come_end_with_timeout() -> None:
+    with FaultServer(lambda call: Fault.hang()) as server:
+        failed = failure(quick(server, timeout=0.05, max_retries=1))
+    assert (failed.reason, failed.attempts, len(server.calls)) == ("timeout", 2, 2)
+
+
+def test_total_time_bounds_the_call_with_all_its_retries() -> None:
+    with FaultServer(lambda call: Fault.hang()) as server:
+        began = time.monotonic()
+        failed = failure(quick(server, timeout=30.0, total_time=0.2, max_retries=1000))
+        took = time.monotonic() - began
+    assert failed.reason == "timeout"
+    assert "total_time=0.2" in failed.detail
+    assert took < 10  # far below the 60 s that the server keeps silent, and no measurement
+
+
+def test_wait_the_server_asks_for_is_kept() -> None:
+    with FaultServer([Fault.rate_limit("0.3")]) as server:
+        ask(quick(server))
+    assert server.calls[1].at - server.calls[0].at >= 0.3
+
+
+def test_wait_beyond_the_total_time_is_not_begun() -> None:
+    with FaultServer(lambda call: Fault.rate_limit("3600")) as server:
+        failed = failure(quick(server, total_time=60.0))
+    assert (failed.reason, failed.attempts) == ("rate limited", 1)
+    assert "waiting 3600 s more would pass total_time=60" in failed.detail
+
+
+NOW = datetime(2025, 9, 24, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
+        ({"retry-after": format_datetime(NOW + timedelta(seconds=90), usegmt=True)}, 90.0),
+        ({"retry-after": format_datetime(NOW - timedelta(seconds=90), usegmt=True)}, 0.0),
+        ({"retry-after": "Wed, 24 Sep 2025 12:00:30 -0000"}, 30.0),  # a date without a zone is UTC
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+    ],
+)
+def test_requested_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert requested_wait(headers, now=NOW) == seconds
+
+
+@given(seed=st.integers(), retry=st.integers(0, 10_000), first_wait=st.floats(0.001, 5), longest=st.floats(0.001, 100))
+@settings(deadline=None, max_examples=50)
+def test_backoff_grows_to_its_bound_and_is_never_less_than_half(
+    seed: int, retry: int, first_wait: float, longest: float
+) -> None:
+    full = min(longest, first_wait * 2 ** min(retry, 40))
+    wait = Backoff(first=first_wait, longest=longest, seed=seed).wait(retry)
+    assert full / 2 <= wait <= full
+    assert wait == Backoff(first=first_wait, longest=longest, seed=seed).wait(retry)
+
+
+def test_concurrency_is_bounded_and_used() -> None:
+    with FaultServer(latency=0.05) as server:
+
+        async def many() -> list[Completion]:
+            async with ChatClient(quick(server, concurrency=4)) as client:
+                questions = [[Message(role="user", content=f"q{i}")] for i in range(20)]
+                return list(await asyncio.gather(*(client.complete(q, max_tokens=1) for q in questions)))
+
+        answers = asyncio.run(many())
+    assert len({answer.text for answer in answers}) == len(server.calls) == 20
+    assert server.most_at_once == 4
+
+
+def test_lone_surrogates_do_not_stop_a_call() -> None:
+    with FaultServer() as server:
+        ask(quick(server), "broken \ud83d end")
+    assert server.prompts == ["broken \ufffd end"]
+
+
+def test_client_outside_its_block_is_a_fault_of_the_program() -> None:
+    client = ChatClient(ChatSettings(base_url="http://127.0.0.1:9/v1", model="m"))
+    with pytest.raises(RuntimeError, match="outside its `async with`"):
+        asyncio.run(client.complete([Message(role="user", content="x")], max_tokens=1))
+
+
+# What must not leave: the question in logs and details, the key, and text by proxies and redirects.
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"invalid input: {QUESTION}",
+        "cannot parse 'john smith' here",
+        'validation error near "Monday"',
+        "Smith was admitted",
+    ],
+)
+def test_detail_never_quotes_the_question(message: str) -> None:
+    with FaultServer([Fault.status_code(400, message)]) as server:
+        failed = failure(quick(server))
+    assert failed.detail == "HTTP 400 (server's message left out: it quotes the question)"
+
+
+def test_detail_tells_the_servers_words_otherwise_on_one_line() -> None:
+    with FaultServer([Fault.status_code(400, "field `foo`\n is unknown")]) as server:
+        assert failure(quick(server)).detail == "HTTP 400: field `foo` is unknown"
+
+
+def test_detail_never_holds_the_key() -> None:
+    with FaultServer([Fault.status_code(401, "incorrect key sk-secret given")]) as server:
+        failed = failure(quick(server, api_key="sk-secret"))
+    assert "sk-secret" not in failed.detail
+    assert "it holds the key" in failed.detail
+
+
+def test_key_is_sent_but_not_shown() -> None:
+    with FaultServer(key="sk-secret") as server:
+        chat = quick(server, api_key="sk-secret")
+        ask(chat)
+    assert server.calls[0].headers["authorization"] == "Bearer sk-secret"
+    assert "sk-secret" not in repr(chat)
+
+
+def test_question_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("openai").setLevel(logging.NOTSET)
+    with caplog.at_level(logging.DEBUG), FaultServer([Fault.status_code(500), Fault.cut()]) as server:
+        ask(quick(server))
+    assert caplog.records  # the transport does log
+    assert "Smith" not in caplog.text
+
+
+def test_no_proxy_is_used_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultServer() as proxy, FaultServer() as server:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.base_url.removesuffix("/v1"))
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        ask(quick(server))
+    assert (len(proxy.calls), len(server.calls)) == (0, 1)
+
+
+def test_redirect_is_not_followed() -> None:
+    with FaultServer() as elsewhere:
+        away = Fault("reply", 307, {"Location": f"{elsewhere.base_url}/chat/completions"})
+        with FaultServer([away]) as server:
+            failed = failure(quick(server))
+    assert failed.reason == "http 307"
+    assert elsewhere.calls == []
+
+
+def test_account_variables_of_another_host_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+    with FaultServer() as server:
+        ask(quick(server))
+    assert not {"openai-organization", "openai-project"} & set(server.calls[0].headers)
+
+
+@given(words=st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=30), at=st.integers(0, 26))
+@settings(deadline=None, max_examples=50)
+def test_any_three_words_in_a_row_are_a_quotation(words: list[str], at: int) -> None:
+    run = words[min(at, len(words) - 3) :][:3]
+    assert quoted_from(f"error: {', '.join(run).upper()}!", [" ".join(words)])
+
+
+@pytest.mark.parametrize("sent", [[], [""], ["something else entirely"]])
+def test_unrelated_or_empty_texts_are_not_quoted(sent: Sequence[str]) -> None:
+    assert not quoted_from("the field is unknown", sent)
+    assert not quoted_from("", sent)
+
+
+def reason_of(text: str) -> str | None:
+    try:
+        reply = read_reply(text, sent=[])
+    except AttemptError as error:
+        return error.reason
+    assert reply.choices
+    assert all(isinstance(choice.text, str) for choice in reply.choices)
+    return None
+
+
+@given(text=st.text(max_size=200))
+@settings(deadline=None, max_examples=100)
+def test_any_body_gives_a_reply_or_a_typed_failure(text: str) -> None:
+    assert reason_of(text) in (None, "not json", "empty choices", "empty content")
+    assert read_error(500, {}, text, sent=[]).retry
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["choices", "message", "content", "error", "usage", "finish_reason"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(body=JSON)
+@settings(deadline=None, max_examples=200)
+def test_any_json_gives_a_reply_or_a_typed_failure(body: object) -> None:
+    assert reason_of(json.dumps(body)) in (None, "empty choices", "empty content", "refused by filter", "tool call")
+    assert read_error(400, {}, json.dumps(body), sent=[]).reason == "http 400"
+
+
+def test_body_nested_beyond_measure_is_not_json() -> None:
+    with pytest.raises(AttemptError, match="not JSON"):
+        read_reply("[" * 200_000, sent=[])
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("ftp://host/v1", "starts with http:// or https://"),
+        ("host/v1", "starts with http:// or https://"),
+        ("http://", "starts with http:// or https://"),
+        ("http://user:hidden@host/v1", "carries a user, password, query or fragment"),
+        ("http://host/v1?key=hidden", "carries a user, password, query or fragment"),
+        ("http://host:port/v1", "cannot be read"),
+        ("http://host/v1/chat/completions", "Give 'http://host/v1'"),
+    ],
+)
+def test_unusable_base_url(url: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        check_base_url(url)
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"concurrency": 0}, "concurrency must be at least 1, got 0"),
+        ({"max_retries": -1}, "max_retries must be at least 0, got -1"),
+        ({"timeout": 0.0}, "timeout must be above 0 seconds"),
+        ({"total_time": float("nan")}, "total_time must be above 0 seconds"),
+    ],
+)
+def test_limits_out_of_range(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        ChatSettings(base_url="http://h/v1", model="m", **change)
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://localhost:1/v1", True),
+        ("http://127.0.0.1/v1", True),
+        ("http://127.9.9.9/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://10.0.0.1/v1", False),
+        ("http://localhost.example.org/v1", False),
+        ("https://api.example.org/v1", False),
+    ],
+)
+def test_loopback(url: str, local: bool) -> None:
+    assert is_loopback_host(url) is local
+
+
+def test_first_plan_counts_each_question_by_itself() -> None:
+    with FaultServer(first(1, Fault.status_code(500))) as server:
+        chat = quick(server)
+        assert [ask(chat, question).attempts for question in ("a", "b")] == [2, 2]

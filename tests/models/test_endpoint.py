@@ -1,0 +1,466 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.base import Answer, Failure, Model, Request
+from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
+from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
+from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.endpoint import EndpointModel, alias_variables, open_endpoint, sampling_of
+from medical_tasks.spec import Message
+from tests.fault_server import Call, Fault, FaultServer, Plan, echo_answer, first, randomly
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def requests(count: int, *, stop: tuple[str, ...] = ()) -> list[Request]:
+    return [
+        Request(key=f"k{i}", messages=(Message(role="user", content=f"question {i}"),), max_new_tokens=16, stop=stop)
+        for i in range(count)
+    ]
+
+
+def model_at(
+    server: FaultServer, *, concurrency: int = 8, max_retries: int = 3, timeout: float = 10.0
+) -> EndpointModel:
+    chat = ChatSettings(
+        base_url=server.base_url, model="m", concurrency=concurrency, max_retries=max_retries, timeout=timeout,
+        first_wait=0.001, longest_wait=0.01, key_name="HOST_API_KEY",
+    )  # fmt: skip
+    return EndpointModel("openai-api/host/m", chat, sampling={"temperature": 0.0})
+
+
+def results_of(model: Model, asked: Sequence[Request]) -> dict[str, Answer | Failure]:
+    found: dict[str, Answer | Failure] = {}
+
+    def keep(result: Answer | Failure) -> None:
+        assert result.key not in found
+        found[result.key] = result
+
+    model.generate(asked, keep)
+    return found
+
+
+def expected_texts(count: int) -> dict[str, str]:
+    with FaultServer() as server:
+        found = results_of(model_at(server), requests(count))
+    return {key: result.text for key, result in found.items() if isinstance(result, Answer)}
+
+
+def test_every_request_gets_its_own_answer() -> None:
+    with FaultServer() as server:
+        found = results_of(model_at(server), requests(50))
+    assert len(found) == len(server.calls) == 50
+    by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
+    for i in range(50):
+        text = by_prompt[f"question {i}"]
+        assert found[f"k{i}"] == Answer(key=f"k{i}", text=text, output_tokens=2, finish="stop")
+
+
+def test_no_requests_send_nothing() -> None:
+    with FaultServer() as server:
+        assert results_of(model_at(server), []) == {}
+    assert server.calls == []
+
+
+def test_body_of_a_request() -> None:
+    with FaultServer() as server:
+        results_of(model_at(server), requests(1, stop=("END",)))
+        results_of(model_at(server), requests(1))
+    assert server.calls[0].body == {
+        "model": "m", "messages": [{"role": "user", "content": "question 0"}], "max_tokens": 16, "stop": ["END"],
+        "temperature": 0.0,
+    }  # fmt: skip
+    assert "stop" not in server.calls[1].body
+
+
+@pytest.mark.parametrize(("finish", "kept"), [("stop", "stop"), ("length", "length"), ("eos_token", "")])
+def test_finish_reason(finish: str, kept: str) -> None:
+    with FaultServer(finish=finish) as server:
+        (result,) = results_of(model_at(server), requests(1)).values()
+    assert isinstance(result, Answer)
+    assert result.finish == kept
+
+
+def test_truly_empty_answer_is_an_answer() -> None:
+    with FaultServer(answer=lambda call: "") as server:
+        (result,) = results_of(model_at(server), requests(1)).values()
+    assert result == Answer(key="k0", text="", output_tokens=0, finish="stop")
+
+
+PERSISTENT = {
+    "http 500": Fault.status_code(500),
+    "rate limited": Fault.rate_limit("0"),
+    "not json": Fault.not_json(),
+    "empty choices": Fault.no_choices(),
+    "empty content": Fault.null_content(),
+    "connection": Fault.cut(),
+    "prompt too long": Fault.status_code(400, "maximum context length is 10 tokens"),
+    "http 400": Fault.status_code(400, "strange"),
+    "refused by filter": Fault.message({"content": None}, "content_filter"),
+}
+
+
+@pytest.mark.parametrize(("reason", "fault"), PERSISTENT.items(), ids=PERSISTENT.keys())
+def test_one_bad_question_is_a_failure_and_the_others_are_answered(reason: str, fault: Fault) -> None:
+    with FaultServer(lambda call: fault if call.prompt == "question 3" else None) as server:
+        found = results_of(model_at(server), requests(6))
+    failed = found.pop("k3")
+    assert isinstance(failed, Failure)
+    assert failed.reason == reason
+    assert all(isinstance(result, Answer) and result.text for result in found.values())
+    tries = 1 if reason in ("prompt too long", "http 400", "refused by filter") else 4
+    assert len(server.calls) == 5 + tries
+
+
+def test_timeout_is_a_failure() -> None:
+    with FaultServer(lambda call: Fault.hang() if call.prompt == "question 1" else None) as server:
+        found = results_of(model_at(server, timeout=0.1, max_retries=1), requests(3))
+    assert {key: getattr(result, "reason", "answered") for key, result in found.items()} == {
+        "k0": "answered",
+        "k1": "timeout",
+        "k2": "answered",
+    }
+    assert len(server.calls) == 2 + 2
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    probability=st.floats(0, 1),
+    concurrency=st.integers(1, 12),
+    retries=st.integers(1, 3),
+)
+@settings(deadline=None, max_examples=12)
+def test_faults_within_the_retries_change_no_answer(
+    seed: int, probability: float, concurrency: int, retries: int
+) -> None:
+    faults = [
+        Fault.rate_limit("0"), Fault.status_code(503), Fault.not_json(), Fault.no_choices(), Fault.null_content(),
+        Fault.cut(), Fault.refuse(),
+    ]  # fmt: skip
+    plan = randomly(probability, faults, seed=seed, at_most=retries)
+    with FaultServer(plan) as server:
+        found = results_of(model_at(server, concurrency=concurrency, max_retries=retries), requests(15))
+    answers = {key: result.text for key, result in found.items() if isinstance(result, Answer)}
+    assert answers == expected_texts(15)
+    assert server.most_at_once <= concurrency
+
+
+def test_results_come_as_they_finish_in_the_calling_thread() -> None:
+    order: list[str] = []
+    slow = threading.Event()
+
+    def plan(call: Call) -> Fault | None:
+        if call.prompt == "question 0":
+            assert slow.wait(20)
+        return None
+
+    def keep(result: Answer | Failure) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        order.append(result.key)
+        if len(order) == 4:
+            slow.set()  # only now may the first request be answered
+
+    with FaultServer(plan) as server:
+        model_at(server, concurrency=2).generate(requests(5), keep)
+    assert order[-1] == "k0"
+    assert sorted(order) == ["k0", "k1", "k2", "k3", "k4"]
+
+
+def test_workers_keep_their_number() -> None:
+    with FaultServer(latency=0.02) as server:
+        results_of(model_at(server, concurrency=5), requests(60))
+    assert server.most_at_once == 5
+    assert len(server.calls) == 60
+
+
+def test_works_inside_a_running_loop() -> None:
+    async def notebook(model: Model) -> int:
+        return len(results_of(model, requests(4)))
+
+    with FaultServer() as server:
+        assert asyncio.run(notebook(model_at(server))) == 4
+
+
+HOPELESS: Mapping[str, tuple[Fault, type[Exception], str]] = {
+    "wrong key": (Fault.status_code(401, "bad key"), MissingError, "refused the key.*export HOST_API_KEY="),
+    "wrong model": (Fault.status_code(404, "no model"), UsageError, "does not know this model.*/v1/models"),
+    "redirect": (Fault("reply", 308, {"Location": "https://x/"}), UsageError, "redirects.*Give the final address"),
+    "quota": (Fault.status_code(429, type="insufficient_quota"), MissingError, "has no quota left"),
+}
+
+
+@pytest.mark.parametrize(("fault", "error", "message"), HOPELESS.values(), ids=HOPELESS.keys())
+def test_what_fails_every_call_stops_the_run_at_once(fault: Fault, error: type[Exception], message: str) -> None:
+    with FaultServer(lambda call: fault) as server:
+        model = model_at(server, concurrency=2)
+        with pytest.raises(error, match=f"(?s){server.base_url} .model 'm'.*{message}.*same command goes on"):
+            results_of(model, requests(100))
+    assert 1 <= len(server.calls) <= 2
+
+
+def test_answers_before_the_key_is_revoked_are_delivered() -> None:
+    found: list[str] = []
+    with FaultServer(lambda call: Fault.status_code(401) if call.number > 10 else None) as server:
+        with pytest.raises(MissingError, match="refused the key"):
+            model_at(server, concurrency=1).generate(requests(100), lambda result: found.append(result.key))
+    assert found == [f"k{i}" for i in range(10)]
+    assert len(server.calls) == 11
+
+
+@pytest.mark.parametrize("status", [400, 403, 422])
+def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> None:
+    with FaultServer(lambda call: Fault.status_code(status, "Server is pinned to other")) as server:
+        with pytest.raises((UsageError, MissingError), match="Server is pinned to other"):
+            results_of(model_at(server, concurrency=1), requests(100))
+    assert len(server.calls) == GIVE_UP_AFTER
+
+
+def test_endpoint_that_has_answered_is_not_given_up_for_rejections() -> None:
+    plan: Plan = lambda call: None if call.prompt == "question 0" else Fault.status_code(400, "odd")  # noqa: E731
+    with FaultServer(plan) as server:
+        found = results_of(model_at(server, concurrency=1), requests(30))
+    assert sum(isinstance(result, Failure) for result in found.values()) == 29
+
+
+def test_server_that_is_gone_stops_the_run_early() -> None:
+    with FaultServer() as server:
+        model = model_at(server, concurrency=1, max_retries=1)
+    failed: list[Answer | Failure] = []
+    with pytest.raises(MissingError, match="nothing answers at .*Start the server"):
+        model.generate(requests(100), failed.append)
+    assert len(failed) == GIVE_UP_AFTER - 1
+
+
+def test_failing_callback_ends_the_run_with_its_own_error() -> None:
+    class DiskFullError(Exception):
+        pass
+
+    def keep(result: Answer | Failure) -> None:
+        raise DiskFullError
+
+    with FaultServer(latency=0.01) as server:
+        with pytest.raises(DiskFullError):
+            model_at(server, concurrency=2).generate(requests(200), keep)
+    assert len(server.calls) < 200
+
+
+def test_fault_of_a_caller_is_raised_not_recorded() -> None:
+    async def broken(client: ChatClient, job: int) -> Completion:
+        raise KeyError(job)
+
+    with FaultServer() as server:
+        chat = ChatSettings(base_url=server.base_url, model="m")
+        with pytest.raises(KeyError, match="1"):
+            run_calls(chat, [1], broken, lambda job, outcome: None)
+
+
+def test_a_job_may_ask_several_times() -> None:
+    async def twice(client: ChatClient, job: str) -> str:
+        texts = [
+            (await client.complete([Message(role="user", content=f"{job}{i}")], max_tokens=1)).text for i in range(2)
+        ]
+        return " ".join(texts)
+
+    outcomes: dict[str, str | CallFailed] = {}
+    with FaultServer(answer=lambda call: call.prompt.upper()) as server:
+        chat = ChatSettings(base_url=server.base_url, model="m")
+        run_calls(chat, ["a", "b"], twice, outcomes.__setitem__)
+    assert outcomes == {"a": "A0 A1", "b": "B0 B1"}
+
+
+INTERRUPTED = """
+import sys
+from medical_tasks.models.base import Request
+from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.endpoint import EndpointModel
+
+chat = ChatSettings(base_url=sys.argv[1], model="m", concurrency=4, max_retries=0)
+model = EndpointModel("openai-api/host/m", chat, sampling={})
+asked = [
+    Request(key=f"k{i}", messages=({"role": "user", "content": f"question {i}"},), max_new_tokens=1) for i in range(50)
+]
+try:
+    model.generate(asked, lambda result: print(result.key, result.text, flush=True))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_keeps_what_finished_and_closes_the_connections() -> None:
+    hanging = threading.Semaphore(0)
+
+    def plan(call: Call) -> Fault | None:
+        if call.number <= 10:
+            return None
+        hanging.release()
+        return Fault.hang()
+
+    with FaultServer(plan) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-X", "dev", "-c", INTERRUPTED, server.base_url],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        )  # fmt: skip
+        for _ in range(4):
+            assert hanging.acquire(timeout=60)  # four requests are in flight, ten are answered
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    lines = out.split("\n")
+    assert lines[-2:] == ["interrupted", ""]
+    assert len(lines[:-2]) == 10
+    assert all(" answer " in line for line in lines[:-2])
+    assert "Warning" not in err
+    assert process.returncode == 0
+
+
+def test_no_thread_and_no_connection_is_left() -> None:
+    before = threading.active_count()
+    with FaultServer(first(1, Fault.cut())) as server:
+        results_of(model_at(server), requests(10))
+        end = time.monotonic() + 10
+        while threading.active_count() > before + 1 and time.monotonic() < end:
+            time.sleep(0.01)  # the server's request threads end when the client's connections do
+        assert threading.active_count() == before + 1  # the server's own
+
+
+# Names, variables, arguments.
+
+
+@pytest.mark.parametrize(
+    ("alias", "variables"),
+    [
+        ("host", ("HOST_BASE_URL", "HOST_API_KEY")),
+        ("my-host2", ("MY_HOST2_BASE_URL", "MY_HOST2_API_KEY")),
+        ("My_Host", ("MY_HOST_BASE_URL", "MY_HOST_API_KEY")),
+    ],
+)
+def test_alias_variables(alias: str, variables: tuple[str, str]) -> None:
+    assert alias_variables(alias) == variables
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    for name in ("MY_HOST_BASE_URL", "MY_HOST_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch.setenv
+
+
+def test_open_reads_the_environment(host: Callable[[str, str], None]) -> None:
+    host("MY_HOST_BASE_URL", "http://10.0.0.5:8000/v1/")
+    host("MY_HOST_API_KEY", "sk-secret")
+    model = open_endpoint("openai-api/my-host/org/model-7b", options={})
+    assert model.name == "openai-api/my-host/org/model-7b"
+    assert model.endpoint == "http://10.0.0.5:8000/v1"
+    assert model.is_main
+    assert model.share(["a"]) == ["a"]
+    assert model.identity == {
+        "backend": "openai-api",
+        "model": "org/model-7b",
+        "base_url": "http://10.0.0.5:8000/v1",
+        "temperature": "0.0",
+    }
+    model.close()
+
+
+def test_settings_that_change_no_answer_are_not_in_the_identity() -> None:
+    options = {"base_url": "http://127.0.0.1:1/v1"}
+    plain = open_endpoint("openai-api/x/m", options=options)
+    patient = open_endpoint(
+        "openai-api/x/m",
+        options=options | {"concurrency": "99", "timeout": "5", "total_time": "9", "max_retries": "0"},
+    )
+    warm = open_endpoint("openai-api/x/m", options=options | {"temperature": "0.7", "top_p": "0.9", "seed": "3"})
+    assert plain.identity == patient.identity
+    assert warm.identity == {**plain.identity, "temperature": "0.7", "top_p": "0.9", "seed": "3"}
+
+
+def test_sampling() -> None:
+    assert sampling_of({}) == {"temperature": 0.0}
+    assert sampling_of({"temperature": None, "seed": 3}) == {"seed": 3}
+
+
+def test_missing_variables_are_told_with_their_export_lines(host: Callable[[str, str], None]) -> None:
+    with pytest.raises(MissingError) as caught:
+        open_endpoint("openai-api/my-host/m", options={})
+    assert "export MY_HOST_BASE_URL=http://127.0.0.1:8000/v1" in str(caught.value)
+    assert "export MY_HOST_API_KEY=" in str(caught.value)
+    host("MY_HOST_BASE_URL", "http://127.0.0.1:8000/v1")
+    with pytest.raises(MissingError) as caught:
+        open_endpoint("openai-api/my-host/m", options={})
+    assert "BASE_URL" not in str(caught.value)
+    assert "export MY_HOST_API_KEY=" in str(caught.value)
+
+
+def test_base_url_argument_goes_before_the_environment_and_needs_no_key(host: Callable[[str, str], None]) -> None:
+    host("MY_HOST_BASE_URL", "http://10.0.0.5:8000/v1")
+    model = open_endpoint("openai-api/my-host/m", options={"base_url": "http://127.0.0.1:9/v1"})
+    assert model.endpoint == "http://127.0.0.1:9/v1"
+
+
+def test_named_key_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CLINIC_KEY", raising=False)
+    with FaultServer(key="sk-7") as server:
+        options = {"base_url": server.base_url, "api_key_env": "CLINIC_KEY"}
+        with pytest.raises(MissingError, match="export CLINIC_KEY="):
+            open_endpoint("openai-api/my-host/m", options=options)
+        monkeypatch.setenv("CLINIC_KEY", "sk-7")
+        model = open_endpoint("openai-api/my-host/m", options=options)
+        (result,) = results_of(model, requests(1)).values()
+    assert isinstance(result, Answer)
+    assert "sk-7" not in str(model.identity)
+
+
+@pytest.mark.parametrize("name", ["openai-api/host", "openai-api/host/", "openai-api//m", "hf/x", "", "openai-api/"])
+def test_malformed_name(name: str) -> None:
+    with pytest.raises(UsageError, match="openai-api/<host alias>/<model>, got"):
+        open_endpoint(name, options={})
+
+
+def test_malformed_alias() -> None:
+    with pytest.raises(UsageError, match=r"a host alias starts with a letter.*got '9.9'"):
+        open_endpoint("openai-api/9.9/m", options={})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("concurrency", "0", "concurrency must be a whole number from 1, got '0'"),
+        ("concurrency", "many", "concurrency must be a whole number from 1, got 'many'"),
+        ("timeout", "0", "timeout must be seconds above 0"),
+        ("timeout", "nan", "timeout must be seconds above 0"),
+        ("total_time", "inf", "total_time must be seconds above 0"),
+        ("max_retries", "-1", "max_retries must be a whole number from 0"),
+        ("temperature", "hot", "temperature must be a number from 0 to 2, or none"),
+        ("temperature", "3", "temperature must be a number from 0 to 2, or none"),
+        ("temperature", "nan", "temperature must be a number from 0 to 2, or none"),
+        ("top_p", "0", "top_p must be a number above 0, up to 1"),
+        ("seed", "x", "seed must be a whole number"),
+        ("max_tokens_field", "tokens", "max_tokens_field must be max_tokens or max_completion_tokens"),
+        ("base_url", " ", "base_url must be some text"),
+        ("colour", "red", "unknown model argument 'colour' for openai-api/x/m. Accepted: api_key_env, base_url, "),
+    ],
+)
+def test_malformed_argument(name: str, value: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1"} | {name: value})
+
+
+def test_max_tokens_field_is_sent() -> None:
+    with FaultServer() as server:
+        options = {"base_url": server.base_url, "max_tokens_field": "max_completion_tokens"}
+        results_of(open_endpoint("openai-api/x/m", options=options), requests(1))
+    assert server.calls[0].body["max_completion_tokens"] == 16
+    assert "max_tokens" not in server.calls[0].body

@@ -1,0 +1,80 @@
+"""Rules of CONTRIBUTING that a machine can see in the source."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+from pathlib import Path
+
+import pytest
+from setuptools import find_packages
+
+from tests.support import ROOT
+
+SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
+
+
+def test_the_sources_are_found() -> None:
+    assert len(SOURCES) > 40
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_says_what_it_is_and_stays_small(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), "no module docstring"
+    assert len(text.splitlines()) <= 400, "split it by noun"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_assert_stands_for_a_check(path: Path) -> None:
+    # Asserts are gone under -O: what a user can cause is an error type instead.
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Assert)] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_model_text_never_runs(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    assert [call.lineno for call in calls if call.func.id in {"eval", "exec", "compile", "__import__"}] == []  # type: ignore[attr-defined]
+
+
+def test_setup_lists_every_package() -> None:
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    listed = set(config["options"]["packages"].split())
+    hub = {"medical_tasks.hub_datasets", "medical_tasks.hub_metrics"}
+    assert listed - hub == set(find_packages(str(ROOT), include=["medical_tasks", "medical_tasks.*"]))
+    assert hub <= listed
+
+
+def test_every_verb_has_a_module_and_every_module_a_verb() -> None:
+    from medical_tasks.cli import VERBS
+
+    modules = {path.stem for path in (ROOT / "medical_tasks" / "commands").glob("*.py")} - {"__init__"}
+    assert modules == set(VERBS)
+
+
+def test_benchmarks_have_the_same_files() -> None:
+    from medical_tasks.catalog import BENCHMARKS
+
+    expected = {"spec.py", "data.py", "prompts.py", "scoring.py", "lighteval_task.py", "inspect_task.py", "__init__.py"}
+    assert len(BENCHMARKS) >= 1
+    for benchmark in BENCHMARKS:
+        names = {path.name for path in (ROOT / "medical_tasks" / benchmark.name).glob("*.py")}
+        assert expected <= names, benchmark.name
+
+
+def test_hub_folders_match_the_specs() -> None:
+    from medical_tasks.catalog import datasets
+
+    builders = {path.parent.name for path in (ROOT / "dataset_builders").glob("*/build.py")}
+    assert builders == set(datasets())
+    for name in builders:
+        files = {path.name for path in (ROOT / "dataset_builders" / name).iterdir()}
+        assert {"build.py", "README.md", "croissant.json"} <= files
+    metrics = [path.parent for path in (ROOT / "metrics").glob("*/README.md")]
+    assert len(metrics) >= 1
+    for folder in metrics:
+        assert {f"{folder.name}.py", "README.md", "requirements.txt", "app.py"} <= {path.name for path in folder.iterdir()}
