@@ -1,5 +1,8 @@
 """Medical LLM benchmarks for lighteval, inspect, datasets and evaluate."""
 
-from medical_tasks._version import __version__
+from __future__ import annotations
 
-__all__ = ["__version__"]
+from medical_tasks._version import __version__
+from medical_tasks.hub_folders import dataset_path, metric_path
+
+__all__ = ["__version__", "dataset_path", "metric_path"]

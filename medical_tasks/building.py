@@ -1,8 +1,8 @@
 """Builds datasets into folders that `load_dataset` reads, whole or not at all.
 
-A build works in a hidden folder inside the dataset's folder, and when everything is written moves its files into place:
-first the parquet files, under names of their own content, then card and Croissant file, and the marker last. Renaming is
-all that happens after the last byte is written, so a full disk or a kill at any moment leaves the dataset that was there.
+    find the official files -> run the `datasets` builder into a stage -> check the rows -> put everything in place
+
+What is written, and in which order it comes to count, is `dataset_folder`'s; what a build reads is a `DatasetSource`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
-import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,22 +19,14 @@ from medical_tasks._version import __version__
 from medical_tasks.card import card_text
 from medical_tasks.catalog import BENCHMARKS, dataset_spec
 from medical_tasks.croissant import croissant_text
+from medical_tasks.dataset_folder import flush_to_disk, put_in_place, stage_in
 from medical_tasks.dataset_source import DatasetSource, file_sha256, find_files, steps_to_get
-from medical_tasks.dataset_store import (
-    MARKER,
-    BuiltConfig,
-    BuiltSplit,
-    built_configs,
-    built_name,
-    datasets_home,
-    marker_text,
-)
+from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, datasets_home, marker_text
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.hub_builder import builder_class
 
 __all__ = ["BuiltDataset", "build_dataset", "build_source", "dataset_source"]
 
-_STAGE_PREFIX = ".building-"
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _HASH_DIGITS = 12
 
@@ -117,29 +106,49 @@ def build_source(source: DatasetSource, *, place: Path | None, config: str, fold
         MissingError: As `build_dataset`.
     """
     spec = source.spec
-    files = find_files(source, config, place)
-    hashes = {path.name: file_sha256(path) for path in files.values()}
-    for name, digest in hashes.items():
-        true_config = source.known_files.get(digest, config)
-        if true_config != config:
-            raise UsageError(
-                f"{name}: is the official file of config {true_config}, not of {config}. Give --config {true_config}, or "
-                f"the right file.\n{steps_to_get(spec)}"
-            )
+    hashes = _file_hashes(source, config, place)
     try:
-        with _opened_folder(folder, spec.name):
-            others = {key: built for key, built in built_configs(folder).items() if key != config}
-            with tempfile.TemporaryDirectory(prefix=_STAGE_PREFIX, dir=folder) as stage_name:
-                stage = Path(stage_name)
-                splits = _write_splits(source, config, place, stage)
-                notes = _check_rows(source, config, splits)
-                built = BuiltConfig(version=spec.version, suite=__version__, source=hashes, splits=splits)
-                notes += _put_in_place(source, {**others, config: built}, stage, folder)
-                _remove_unnamed(folder, config, built)
+        with stage_in(folder, spec.name) as (stage, before):
+            splits = _write_splits(source, config, place, stage)
+            notes = _check_rows(source, config, splits)
+            made = BuiltConfig(version=spec.version, suite=__version__, source=hashes, splits=splits)
+            built = {
+                name: made if name == config else before[name] for name in spec.configs if name in {*before, config}
+            }
+            # Rows of an older version may have other columns than the card declares: kept, but readers ask to rebuild.
+            current = {name: entry for name, entry in built.items() if entry.version == spec.version}
+            texts = {
+                "README.md": card_text(source, current),
+                "croissant.json": croissant_text(source, current),
+                MARKER: marker_text(spec.name, built),
+            }
+            put_in_place(folder, stage, built, texts, private=spec.access == "credentialed")
     except OSError as error:
         raise _write_error(folder, error) from error
+    notes += [
+        f"{folder}: config {name} was built in version {built[name].version}, now {spec.version}; build it again"
+        for name in built.keys() - current.keys()
+    ]
     rows = {name: split.rows for name, split in splits.items()}
     return BuiltDataset(folder=folder, config=config, rows=sum(rows.values()), splits=rows, notes=tuple(notes))
+
+
+def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict[str, str]:
+    """Hashes the official files by name, refusing one that is known to belong to another configuration."""
+    hashes: dict[str, str] = {}
+    for path in find_files(source, config, place).values():
+        name = path.name if place is None or place.is_file() else path.relative_to(place).as_posix()
+        try:
+            hashes[name] = file_sha256(path)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
+        true_config = source.known_files.get(hashes[name], config)
+        if true_config != config:
+            raise UsageError(
+                f"{path}: is the official file of config {true_config}, not of {config}. Give --config {true_config}, or "
+                f"the right file.\n{steps_to_get(source.spec)}"
+            )
+    return hashes
 
 
 def _write_splits(source: DatasetSource, config: str, place: Path | None, stage: Path) -> dict[str, BuiltSplit]:
@@ -167,7 +176,7 @@ def _write_splits(source: DatasetSource, config: str, place: Path | None, stage:
     (stage / config).mkdir()
     for split in source.splits[config]:
         path = out / f"{builder.dataset_name}-{split}.parquet"
-        _flush_to_disk(path)
+        flush_to_disk(path)
         digest = file_sha256(path)
         info = builder.info.splits[split]
         entry = BuiltSplit(
@@ -214,5 +223,7 @@ def _write_error(folder: Path, error: OSError) -> MedicalTasksError:
     reason = error.strerror or str(error)
     kept = "Nothing of this build was kept; what was built there before is as it was."
     if error.errno in _NO_SPACE:
-        return MissingError(f"{folder}: no space to write ({reason}). {kept} Free some, or choose another place with --out.")
+        return MissingError(
+            f"{folder}: no space to write ({reason}). {kept} Free some, or choose another place with --out."
+        )
     return UsageError(f"{folder}: cannot write there ({reason}). {kept} Choose another place with --out.")

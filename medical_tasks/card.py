@@ -72,7 +72,8 @@ def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None
         info: dict[str, Any] = {"config_name": config, "features": yaml_features(source.columns)}
         if splits:
             info["splits"] = [
-                {"name": name, "num_bytes": split.num_bytes, "num_examples": split.rows} for name, split in splits.items()
+                {"name": name, "num_bytes": split.num_bytes, "num_examples": split.rows}
+                for name, split in splits.items()
             ]
             info["download_size"] = sum(split.file_bytes for split in splits.values())
             info["dataset_size"] = sum(split.num_bytes for split in splits.values())
@@ -154,7 +155,8 @@ def _rows(source: DatasetSource, config: str, split: str, built: Mapping[str, Bu
 def _size_category(source: DatasetSource, built: Mapping[str, BuiltConfig] | None) -> str:
     configs = source.spec.configs if built is None else tuple(built)
     largest = max(
-        (sum(_rows(source, config, split, built) or 0 for split in source.splits[config]) for config in configs), default=0
+        (sum(_rows(source, config, split, built) or 0 for split in source.splits[config]) for config in configs),
+        default=0,
     )
     return next((name for limit, name in _SIZES if largest < limit), "n>1M")
 

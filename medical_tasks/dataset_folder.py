@@ -94,7 +94,8 @@ def put_in_place(
         (stage / name).replace(folder / name)
     for path in folder.glob("*/*.parquet"):
         if path.relative_to(folder) not in data:
-            path.unlink()  # of an earlier build
+            with contextlib.suppress(OSError):  # the build counts already; an old file that stays is only in the way
+                path.unlink()
 
 
 def flush_to_disk(path: Path) -> None:

@@ -81,7 +81,9 @@ class DatasetSource:
     def __post_init__(self) -> None:
         for name, configs in (("splits", set(self.splits)), ("files", set(self.files))):
             if configs != set(self.spec.configs):
-                raise ValueError(f"{self.spec.name}: {name} has {sorted(configs)}, the spec {sorted(self.spec.configs)}")
+                raise ValueError(
+                    f"{self.spec.name}: {name} has {sorted(configs)}, the spec {sorted(self.spec.configs)}"
+                )
         if self.key not in {column.name for column in self.columns}:
             raise ValueError(f"{self.spec.name}: key {self.key!r} is not a column")
 
@@ -145,7 +147,9 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         raise MissingError(f"{label}: {place} is not there. It should hold\n{listing}\n{steps_to_get(spec)}")
     if place.is_file():
         if len(wanted) > 1:
-            raise UsageError(f"{label}: needs {len(wanted)} files, got the file {place}. Give the folder that holds\n{listing}")
+            raise UsageError(
+                f"{label}: needs {len(wanted)} files, got the file {place}. Give the folder that holds\n{listing}"
+            )
         return dict.fromkeys(wanted, place)
     found: dict[str, Path] = {}
     missing: list[str] = []
@@ -153,7 +157,7 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         paths = [place / name for name in file.places if (place / name).is_file()]
         if len(paths) > 1:
             raise UsageError(
-                f"{label}: {place} has several files that could be the {file.description}: "
+                f"{label}: {place} has several files that could be {file.description}: "
                 f"{', '.join(path.relative_to(place).as_posix() for path in paths)}. Give --source the right one itself."
             )
         if paths:

@@ -12,6 +12,7 @@ from typing import Any
 
 from medical_tasks.columns import hub_features
 from medical_tasks.dataset_source import DatasetSource, find_files
+from medical_tasks.errors import UsageError
 
 __all__ = ["builder_class"]
 
@@ -67,7 +68,14 @@ def builder_class(source: DatasetSource) -> Any:
             ]
 
         def _generate_examples(self, split: str, files: Mapping[str, Path]) -> Iterator[tuple[Any, dict[str, Any]]]:
+            seen: set[Any] = set()
             for row in source.read(self.config.name, split, files):
+                if row[source.key] in seen:
+                    raise UsageError(
+                        f"{spec.name}, config {self.config.name}, split {split}: two rows have {source.key} "
+                        f"{row[source.key]!r}; it must be unique. Download the official files again."
+                    )
+                seen.add(row[source.key])
                 if list(row) != names:  # datasets would fill a forgotten column with nulls
                     raise ValueError(f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared {names}")
                 yield row[source.key], dict(row)

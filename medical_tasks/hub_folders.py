@@ -1,67 +1,49 @@
-"""The Hub folders of the datasets, as they ship: their cards and Croissant files are generated, and checked to be.
-
-The folders are data to this package. They are found as package data (`medical_tasks.hub_datasets`), in a checkout and in a
-wheel alike, and nothing in them is imported.
-"""
+"""Where the Hub folders of builders and metrics lie: in the wheel as data, in a checkout beside the package."""
 
 from __future__ import annotations
 
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
-from medical_tasks.building import dataset_source
-from medical_tasks.card import card_text
-from medical_tasks.catalog import datasets
-from medical_tasks.croissant import croissant_text
+from medical_tasks.errors import UsageError
 
-__all__ = ["check_cards", "hub_folder", "write_cards"]
+__all__ = ["dataset_path", "metric_path"]
 
 
-def hub_folder(name: str) -> Path:
-    """Returns the Hub folder of a dataset (`build.py`, `README.md`, `croissant.json`).
+def metric_path(name: str) -> str:
+    """Returns the folder of a metric, for `evaluate.load`.
 
     Args:
-        name: of the dataset.
+        name: for example `medcalc`.
+
+    Raises:
+        UsageError: There is no such metric.
     """
-    return Path(str(files("medical_tasks.hub_datasets"))) / name
+    return _folder("metrics", "medical_tasks.hub_metrics", name)
 
 
-def check_cards() -> list[str]:
-    """Compares every checked-in card and Croissant file with what the sources say.
+def dataset_path(name: str) -> str:
+    """Returns the folder of a dataset's builder, with its `build.py`, card and Croissant file.
 
-    Returns:
-        One line a problem; empty when all is as generated.
+    Args:
+        name: for example `medcalc_bench`.
+
+    Raises:
+        UsageError: There is no such dataset.
     """
-    problems: list[str] = []
-    for name in datasets():
-        folder = hub_folder(name)
-        if not (folder / "build.py").is_file():
-            problems.append(f"{folder / 'build.py'}: missing")
-        for path, text in _generated(name).items():
-            if not path.is_file():
-                problems.append(f"{path}: missing; write it with `medical-tasks manifest --write`")
-            elif path.read_text(encoding="utf-8") != text:
-                problems.append(f"{path}: differs from its source; write it with `medical-tasks manifest --write`")
-    return problems
+    return _folder("dataset_builders", "medical_tasks.hub_datasets", name)
 
 
-def write_cards() -> list[Path]:
-    """Writes every card and Croissant file that differs from what the sources say.
-
-    Returns:
-        The files written.
-    """
-    written: list[Path] = []
-    for name in datasets():
-        for path, text in _generated(name).items():
-            if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                path.parent.mkdir(exist_ok=True)
-                path.write_text(text, encoding="utf-8")
-                written.append(path)
-    return written
-
-
-def _generated(name: str) -> dict[Path, str]:
-    source = dataset_source(name)
-    folder = hub_folder(name)
-    return {folder / "README.md": card_text(source), folder / "croissant.json": croissant_text(source)}
+def _folder(kind: str, package: str, name: str) -> str:
+    spec = find_spec(package)
+    # Run from a checkout that is not installed, the folders stand beside the package.
+    places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec is not None else []
+    places.append(Path(__file__).resolve().parents[1] / kind)
+    found: list[str] = []
+    for place in places:
+        if (place / name / "README.md").is_file():
+            return str(place / name)
+        found += [card.parent.name for card in place.glob("*/README.md")]
+    raise UsageError(
+        f"unknown {kind.replace('_', ' ')[:-1]} {name!r}. Known: {', '.join(sorted(set(found))) or 'none'}."
+    )

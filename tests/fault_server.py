@@ -262,17 +262,17 @@ class FaultServer:
     def _completion(self, call: Call) -> dict[str, Any]:
         answer = self._answer(call)
         texts = [answer] * int(call.body.get("n", 1)) if isinstance(answer, str) else answer
+        asked, said = len(call.prompt.split()), sum(len(text.split()) for text in texts)
         return {
+            "id": f"chatcmpl-{call.number}",
+            "created": int(time.time()),
             "object": "chat.completion",
             "model": call.body["model"],
             "choices": [
                 {"index": index, "message": {"role": "assistant", "content": text}, "finish_reason": self._finish}
                 for index, text in enumerate(texts)
             ],
-            "usage": {
-                "prompt_tokens": len(call.prompt.split()),
-                "completion_tokens": sum(len(text.split()) for text in texts),
-            },
+            "usage": {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said},
         }
 
 

@@ -24,13 +24,14 @@ How to add a calculator
    slug. It returns `float` (decimal), `int` (integer), `datetime.date`, or `(weeks, days)`. It is pure: same
    inputs, same answer; `say` only receives lines. It rounds nothing unless the published rule does.
 2. Decorate it with `@calculator(id=, name=, category=, output=, unit=, inputs=, source=, aliases=)`; names and
-categories
-   are the dataset's. `inputs` are in the order of the steps, one for each parameter (same `parameter` name):
+   categories are the dataset's. `inputs` are in the order of the steps, one for each parameter (same `parameter` name):
    shared ones from `patient` and `labs`; `flag("parameter", "Dataset name", *aliases)` for findings (absent when not
-   mentioned); `Choice(parameter=, name=, words={word: value})` for classes, the first word of a value being its label;
-   `SHARED.named("Dataset name", *aliases, parameter=)` renames, `SHARED.optional(value, "what is assumed")` makes it
-   optional (`optional(None)` for a function that takes `float | None`). An input is found by its name, parameter and
-   aliases; case, spaces, punctuation, subscripts and the misspellings of `names.fold` need no alias.
+   mentioned); `Choice(parameter=, name=, words={word: value})` for classes, the first word of a value being its label.
+   `SHARED.named("Dataset name", *aliases, parameter=)` renames; `SHARED.optional(value, "what is assumed")` makes it
+   optional (`optional(None)` for a function that takes `float | None`); `.within(low, high)` changes the limits of the
+   possible. An input is found by its name, parameter and aliases; case, spaces, punctuation, subscripts and the
+   misspellings of `names.fold` need no alias. Entities that are not one to one with parameters go through `adapt=`
+   (see `opioids`).
 3. Values are already said when the function is called; it says what it does with them. Scores: `points = Points(say)`,
    `points.add("Age 72 is 65 to 74", 1)` for a class and `points.flag("Hypertension", hypertension)` for a finding, also
    when it gives 0; return `points.score` (whole points) or `points.total` (halves). Equations say formula, numbers and
@@ -38,8 +39,8 @@ categories
    microseconds.
 4. What cannot be answered is `raise CalculatorInputError("<input>: <rule>; got <value>. <next step>")`.
 5. A named departure from the rule is a `Convention` in `conventions=`; it is off unless asked for.
-6. Import it in `index.py`, add it to `CALCULATORS` in id order, and write `tests/golden/calculators/<slug>.json`
-   (three cases or more, one on a threshold, each with its derivation).
+6. Import it in `index.py`, add it to `CALCULATORS` in id order, and write `tests/golden/calculators/<slug>.json`: three
+   cases or more, one on a threshold, each with its derivation (the form stands in `tests/calculators/test_golden.py`).
 """
 
 from __future__ import annotations

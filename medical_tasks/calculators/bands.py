@@ -20,7 +20,7 @@ class Bands:
     The bounds stand as the publication prints them, so that a value on a bound falls where the table puts it.
     """
 
-    __slots__ = ("_lowest", "_points", "_texts", "_unit", "_what")
+    __slots__ = ("_lowest", "_points", "_tails", "_what")
 
     def __init__(self, what: str, unit: str, *, under: int, steps: tuple[Step, ...]) -> None:
         """Compile a table.
@@ -35,13 +35,17 @@ class Bands:
             ValueError: the steps do not ascend, which is a fault of this package.
         """
         self._what: Final = what
-        self._unit: Final = f" {unit}" if unit else ""
         # "Over 3" begins at the next float after 3: one search serves both kinds of bound.
-        self._lowest: Final = tuple(math.nextafter(bound, math.inf) if sign == ">" else bound for sign, bound, _ in steps)
+        self._lowest: Final = tuple(
+            math.nextafter(bound, math.inf) if sign == ">" else float(bound) for sign, bound, _ in steps
+        )
         if any(low >= high for low, high in zip(self._lowest, self._lowest[1:], strict=False)):
             raise ValueError(f"{what}: the steps do not ascend: {steps}")
         self._points: Final = (under, *(points for _, _, points in steps))
-        self._texts: Final = tuple(_text(lower, upper) for lower, upper in zip((None, *steps), (*steps, None), strict=True))
+        unit = f" {unit}" if unit else ""
+        self._tails: Final = tuple(
+            f"{unit} is {_text(lower, upper)}" for lower, upper in zip((None, *steps), (*steps, None), strict=True)
+        )
 
     def find(self, value: float) -> tuple[int, str]:
         """Points of a value, and the words for its class.
@@ -53,12 +57,12 @@ class Bands:
             The points and a sentence without its end, `"Bilirubin 2.4 mg/dL is 2 to 3"`.
         """
         index = bisect_right(self._lowest, value)
-        return self._points[index], f"{self._what} {value:.6g}{self._unit} is {self._texts[index]}"
+        return self._points[index], f"{self._what} {value:.6g}{self._tails[index]}"
 
     def count(self, value: float, points: Points) -> None:
         """Add the points of a value to a running total, and say so."""
-        number, why = self.find(value)
-        points.add(why, number)
+        index = bisect_right(self._lowest, value)
+        points.add(f"{self._what} {value:.6g}{self._tails[index]}", self._points[index])
 
 
 def _text(lower: Step | None, upper: Step | None) -> str:

@@ -64,7 +64,7 @@ def revised_cardiac_risk_index(
         points.add("Creatinine not given", 0)
     else:
         _RCRI_CREATININE.count(creatinine_mg_dl, points)
-    return points.total
+    return points.score
 
 
 Suspicion: TypeAlias = Literal["slight", "moderate", "high"]
@@ -149,7 +149,7 @@ _TROPONIN_POINTS: Final = MappingProxyType({"normal": 0, "up to 3 times the limi
         flag("smoking", "smoking", "smoker"),
         flag("family_history", "parent or sibling with Cardiovascular disease before age 65", "family history"),
         flag("atherosclerotic_disease", "atherosclerotic disease"),
-        flag("stroke_or_tia", "Transient Ischemic Attacks History", "TIA", "Stroke"),
+        flag("transient_ischemic_attack", "Transient Ischemic Attacks History", "TIA"),
         _TROPONIN,
     ),
     source="Six AJ et al. Neth Heart J 2008;16:191-196.",
@@ -167,7 +167,7 @@ def heart_score(
     smoking: bool,
     family_history: bool,
     atherosclerotic_disease: bool,
-    stroke_or_tia: bool,
+    transient_ischemic_attack: bool,
     troponin: Troponin,
     say: Say = quiet,
 ) -> int:
@@ -176,17 +176,17 @@ def heart_score(
     History slightly, moderately or highly suspicious 0, 1, 2. Electrocardiogram normal 0, non-specific repolarization
     disturbance 1, significant ST deviation 2. Age under 45 0, 45 to 64 1, 65 or more 2. Risk factors (hypertension,
     hypercholesterolemia, diabetes, obesity, smoking, family history): none 0, one or two 1, three or more 2; known
-    atherosclerotic disease, a stroke or transient ischemic attack among them, 2 by itself. Troponin up to the limit 0,
+    atherosclerotic disease, a transient ischemic attack among it, 2 by itself. Troponin up to the limit 0,
     up to three times 1, more 2.
 
     Source: Six et al., Neth Heart J 2008;16:191-196.
     """
     points = Points(say)
     points.add(f"History with {suspicion} suspicion", _SUSPICION_POINTS[suspicion])
-    points.add(f"Electrocardiogram with {electrocardiogram}", _ECG_POINTS[electrocardiogram])
+    points.add(f"Electrocardiogram {electrocardiogram}", _ECG_POINTS[electrocardiogram])
     _HEART_AGE.count(age_years, points)
     factors = hypertension + hypercholesterolemia + diabetes + obesity + smoking + family_history
-    if atherosclerotic_disease or stroke_or_tia:
+    if atherosclerotic_disease or transient_ischemic_attack:
         points.add(f"Risk factors: atherosclerotic disease known (and {factors} of 6 factors)", 2)
     elif factors >= 3:
         points.add(f"Risk factors: {factors} of 6, 3 or more", 2)
@@ -195,4 +195,4 @@ def heart_score(
     else:
         points.add("Risk factors: 0 of 6", 0)
     points.add(f"Troponin {troponin}", _TROPONIN_POINTS[troponin])
-    return points.total
+    return points.score

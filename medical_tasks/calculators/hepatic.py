@@ -102,7 +102,7 @@ def meld_na(
     )
     if initial <= 11:
         say("MELD(i) is not above 11: no sodium term.")
-        return float(min(initial, 40))
+        return float(initial)
     missing = 137 - sodium
     meld = initial + 1.32 * missing - 0.033 * initial * missing
     score = min(round(meld), 40)

@@ -18,6 +18,7 @@ from medical_tasks.calculators.acid_base import (
     delta_gap,
     delta_ratio,
 )
+from medical_tasks.calculators.acute_physiology import apache_ii
 from medical_tasks.calculators.anthropometry import (
     adjusted_body_weight,
     body_mass_index,
@@ -27,7 +28,12 @@ from medical_tasks.calculators.anthropometry import (
 )
 from medical_tasks.calculators.atrial_fibrillation import cha2ds2_vasc
 from medical_tasks.calculators.base import Calculator
+from medical_tasks.calculators.bleeding import glasgow_blatchford, has_bled
+from medical_tasks.calculators.cardiac_risk import heart_score, revised_cardiac_risk_index
+from medical_tasks.calculators.comorbidity import charlson
+from medical_tasks.calculators.consciousness import glasgow_coma_score
 from medical_tasks.calculators.coronary_risk import framingham_risk
+from medical_tasks.calculators.deep_vein_thrombosis import wells_dvt
 from medical_tasks.calculators.ecg import qtc_bazett, qtc_framingham, qtc_fridericia, qtc_hodges, qtc_rautaharju
 from medical_tasks.calculators.electrolytes import (
     corrected_calcium,
@@ -39,17 +45,23 @@ from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.fluids import maintenance_fluids
 from medical_tasks.calculators.hemodynamics import mean_arterial_pressure
 from medical_tasks.calculators.hepatic import fib_4, meld_na
+from medical_tasks.calculators.liver_severity import child_pugh
 from medical_tasks.calculators.metabolic import homa_ir, ldl_friedewald
 from medical_tasks.calculators.names import fold
 from medical_tasks.calculators.obstetrics import conception_date, due_date, gestational_age
 from medical_tasks.calculators.opioids import morphine_milligram_equivalents
+from medical_tasks.calculators.pneumonia import curb_65, pneumonia_severity_index
+from medical_tasks.calculators.pulmonary_embolism import perc, wells_pe
 from medical_tasks.calculators.renal import (
     ckd_epi_2021,
     creatinine_clearance,
     fractional_excretion_of_sodium,
     mdrd_gfr,
 )
+from medical_tasks.calculators.sepsis import sirs, sofa
 from medical_tasks.calculators.steroids import steroid_conversion
+from medical_tasks.calculators.strep_throat import centor, feverpain
+from medical_tasks.calculators.thrombosis import caprini
 
 __all__ = ["CALCULATORS", "DATASET_IDS", "AnyCalculator", "find"]
 
@@ -68,23 +80,41 @@ CALCULATORS: Final[tuple[AnyCalculator, ...]] = (
     mean_arterial_pressure,  # 5
     body_mass_index,  # 6
     corrected_calcium,  # 7
+    wells_pe,  # 8
     mdrd_gfr,  # 9
     ideal_body_weight,  # 10
     qtc_bazett,  # 11
     due_date,  # 13
+    child_pugh,  # 15
+    wells_dvt,  # 16
+    revised_cardiac_risk_index,  # 17
+    heart_score,  # 18
     fib_4,  # 19
+    centor,  # 20
+    glasgow_coma_score,  # 21
     maintenance_fluids,  # 22
     meld_na,  # 23
     steroid_conversion,  # 24
+    has_bled,  # 25
     corrected_sodium,  # 26
+    glasgow_blatchford,  # 27
+    apache_ii,  # 28
+    pneumonia_severity_index,  # 29
     serum_osmolality,  # 30
     homa_ir,  # 31
+    charlson,  # 32
+    feverpain,  # 33
+    caprini,  # 36
     free_water_deficit,  # 38
     anion_gap,  # 39
     fractional_excretion_of_sodium,  # 40
+    sofa,  # 43
     ldl_friedewald,  # 44
+    curb_65,  # 45
     framingham_risk,  # 46
+    perc,  # 48
     morphine_milligram_equivalents,  # 49
+    sirs,  # 51
     qtc_fridericia,  # 56
     qtc_framingham,  # 57
     qtc_hodges,  # 58
@@ -126,7 +156,5 @@ def find(calculator: int | str) -> AnyCalculator:
         return found
     near = difflib.get_close_matches(fold(str(calculator)), _BY_NAME, n=3)
     slugs = list(dict.fromkeys(_BY_NAME[name].slug for name in near))
-    hint = f"; did you mean {', '.join(slugs)}?" if slugs else ""
-    raise CalculatorInputError(
-        f"no calculator {calculator!r}{hint} `medical-tasks calc --list` shows the ids and names"
-    )
+    hint = f"did you mean {', '.join(slugs)}? " if slugs else ""
+    raise CalculatorInputError(f"no calculator {calculator!r}; {hint}`medical-tasks calc --list` shows all")

@@ -7,6 +7,7 @@ parameter, says the line that shows it, and raises `CalculatorInputError` when i
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
@@ -109,7 +110,7 @@ class Quantity(Input):
     @property
     def expects(self) -> str:
         """The accepted units."""
-        return ", ".join(self.measure.accepted)
+        return ", ".join(self.measure.accepted) + (", or a sum of them" if self.measure.compound else "")
 
 
 _YES: Final = frozenset({"true", "yes", "y", "1", "present", "positive", "t"})
@@ -197,7 +198,7 @@ class Choice(Input):
         return ", ".join(repr(word) for word in labels.values())
 
 
-_DATE_FORMATS: Final = ("%m/%d/%Y", "%Y-%m-%d")
+_DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})|(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _YEARS: Final = range(1900, 2201)
 
 
@@ -224,10 +225,10 @@ def _day(raw: object) -> datetime.date | None:
         return raw.date()
     if isinstance(raw, datetime.date):
         return raw
-    if isinstance(raw, str):
-        for form in _DATE_FORMATS:
-            try:
-                return datetime.datetime.strptime(raw.strip(), form).date()
-            except ValueError:
-                continue
-    return None
+    if not isinstance(raw, str) or (match := _DATE.fullmatch(raw.strip())) is None:
+        return None
+    month, day, year = (match[1], match[2], match[3]) if match[3] else (match[5], match[6], match[4])
+    try:
+        return datetime.date(int(year), int(month), int(day))
+    except ValueError:
+        return None

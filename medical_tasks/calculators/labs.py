@@ -83,7 +83,7 @@ BUN_MG_DL: Final = _lab(
     "mg/dL",
     0.1,
     600,
-    ("mmol/L of urea",),
+    ("mmol/L",),
     substances.UREA_NITROGEN,
     ("BUN", "urea nitrogen", "blood urea nitrogen"),
 )
@@ -109,7 +109,7 @@ HEMOGLOBIN_G_DL: Final = _lab(
     "g/dL",
     0.5,
     30,
-    ("g/L", "mmol/L of Hb(Fe)"),
+    ("g/L", "mmol/L"),
     substances.HEMOGLOBIN,
     ("Hb", "Hgb", "haemoglobin"),
 )

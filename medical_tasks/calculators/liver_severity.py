@@ -92,4 +92,4 @@ def child_pugh(
     _INR.count(inr, points)
     points.add(f"Ascites {ascites}", _ASCITES_POINTS[ascites])
     points.add(f"Encephalopathy {encephalopathy}", _ENCEPHALOPATHY_POINTS[encephalopathy])
-    return points.total
+    return points.score

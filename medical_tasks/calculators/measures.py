@@ -63,39 +63,35 @@ class Measure:
             CalculatorInputError: no number, an unknown unit, or a value outside `low` to `high`.
         """
         try:
-            return self._read(raw, name)
+            if (type(raw) is list or type(raw) is tuple) and len(raw) == 2:
+                number, unit = raw
+                if (type(number) is float or type(number) is int) and type(unit) is str and unit:
+                    way = self._ways.get(unit, _UNSEEN)
+                    if way is _UNSEEN:
+                        way = self._learn(unit, name)
+                    if way is None:
+                        value, line = float(number), f"{name} = {number:.10g} {self.unit}."
+                    else:
+                        value = _converted(way, number)
+                        line = f"{name} = {number:.10g} {unit}{way.text} = {value:.6g} {self.unit}."
+                    if self.low <= value <= self.high:
+                        return value, line
+                    raise self._impossible(value, raw, name)
+            return self._read_slowly(raw, name)
         except OverflowError:
             raise CalculatorInputError(f"{name}: the number is too large to be a measurement") from None
 
-    def _read(self, raw: object, name: str) -> tuple[float, str]:
-        if (type(raw) is list or type(raw) is tuple) and len(raw) == 2:
-            number, unit = raw
-            if (type(number) is float or type(number) is int) and type(unit) is str and unit:
-                way = self._ways.get(unit, _UNSEEN)
-                if way is _UNSEEN:
-                    way = self._learn(unit, name)
-                if way is None:
-                    value, line = float(number), f"{name} = {number:.10g} {self.unit}."
-                else:
-                    value = way(number)
-                    line = f"{name} = {number:.10g} {unit} {way.text} = {value:.6g} {self.unit}."
-                if self.low <= value <= self.high:
-                    return value, line
-                raise self._impossible(value, raw, name)
-        return self._read_slowly(raw, name)
-
     def _learn(self, unit: str, name: str) -> Conversion | None:
         """The way from a unit met for the first time; None when it is the measure's own."""
-        plain = fold_unit(unit)
-        folded = self.spellings.get(plain, plain)
+        way: Conversion | None
+        folded = fold_unit(unit)
+        folded = self.spellings.get(folded, folded)
         if self.per_volume and "/" not in folded:
             folded = "/" + folded
         if folded == fold_unit(self.unit):
             way = None
         else:
-            shown = unit if folded == plain else folded  # a message shows the unit as it was given
-            found = conversion(shown, self.unit, substance=self.substance, accepted=self.accepted, what=name)
-            way = None if (found.factor == 1.0 and found.shift == 0.0) else found
+            way = conversion(folded, self.unit, substance=self.substance, accepted=self.accepted, what=name, shown=unit)
         if len(self._ways) < _CACHE_LIMIT:
             self._ways[unit] = way
         return way
@@ -118,7 +114,7 @@ class Measure:
                 line = f"{line[:-1]} (no unit given, taken as {self.unit})."
         else:
             ways = [(number, self._learn(unit or "", name)) for number, unit in parts]
-            value = math.fsum(number if way is None else way(number) for number, way in ways)
+            value = math.fsum(number if way is None else _converted(way, number) for number, way in ways)
             written = " + ".join(f"{number:.10g} {unit}" for number, unit in parts)
             line = f"{name} = {written} = {value:.6g} {self.unit}."
         if not self.low <= value <= self.high:
@@ -133,6 +129,14 @@ class Measure:
 
 
 _UNSEEN: Final = Conversion(0.0, 0.0, "not looked up yet")
+
+
+def _converted(way: Conversion, number: float) -> float:
+    """A converted value without the noise of binary fractions: 12 significant digits, far more than any laboratory's.
+
+    A patient who stands on a threshold so stands on it whatever unit the value came in.
+    """
+    return float(f"{way(number):.12g}") if way.text else number * 1.0
 
 
 def _parts(raw: object, compound: bool) -> list[tuple[float, str | None]]:

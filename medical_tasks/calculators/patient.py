@@ -66,7 +66,7 @@ HEIGHT: Final = Quantity(
     parameter="height_cm",
     name="height",
     aliases=("length",),
-    measure=Measure(unit="cm", low=20, high=280, accepts=("m", "mm", "in", "ft", "ft and in"), compound=True),
+    measure=Measure(unit="cm", low=20, high=280, accepts=("m", "mm", "in", "ft"), compound=True),
 )
 BMI: Final = Quantity(
     parameter="bmi_kg_m2",

@@ -13,26 +13,6 @@ _PREVIOUS_PE = flag("previous_pe", "Previously Documented Pulmonary Embolism", "
 _HEMOPTYSIS = flag("hemoptysis", "Hemoptysis", "haemoptysis")
 
 
-class _HalfPoints:
-    """A running total for the one score whose items count in halves."""
-
-    __slots__ = ("_say", "total")
-
-    def __init__(self, say: Say) -> None:
-        self.total = 0.0
-        self._say = say
-
-    def add(self, why: str, met: bool, points: float) -> None:
-        """Count `points` when the criterion is met, and say so either way."""
-        counted = points if met else 0.0
-        self.total += counted
-        self._say(f"{why}: {counted:+g}, total {self.total:g}.")
-
-    def flag(self, finding: str, present: bool, points: float) -> None:
-        """Count `points` when a finding is present, and say so either way."""
-        self.add(f"{finding} {'present' if present else 'absent'}", present, points)
-
-
 @calculator(
     id=8,
     name="Wells' Criteria for Pulmonary Embolism",
@@ -73,16 +53,16 @@ def wells_pe(
 
     Source: Wells et al., Thromb Haemost 2000;83:416-420.
     """
-    points = _HalfPoints(say)
+    points = Points(say)
     points.flag("Clinical signs of deep vein thrombosis", dvt_signs, 3)
     points.flag("Pulmonary embolism as first or equally likely diagnosis", pe_most_likely, 3)
     fast = heart_rate_per_min > 100
-    points.add(f"Heart rate {heart_rate_per_min:.6g} is {'over 100' if fast else '100 or less'}", fast, 1.5)
+    points.add(f"Heart rate {heart_rate_per_min:.6g} is {'over 100' if fast else '100 or less'}", 1.5 if fast else 0)
     points.flag("Immobilization for 3 days or surgery in the previous 4 weeks", immobilization or surgery, 1.5)
     points.flag("Previous pulmonary embolism or deep vein thrombosis", previous_pe or previous_dvt, 1.5)
     points.flag("Hemoptysis", hemoptysis, 1)
     points.flag("Malignancy treated within 6 months or palliative", malignancy, 1)
-    return points.total
+    return float(points.total)
 
 
 @calculator(
@@ -128,10 +108,12 @@ def perc(
     old, fast, low = age_years >= 50, heart_rate_per_min >= 100, oxygen_saturation_percent < 95
     points.add(f"Age {age_years:.6g} is {'50 or more' if old else 'under 50'}", int(old))
     points.add(f"Heart rate {heart_rate_per_min:.6g} is {'100 or more' if fast else 'under 100'}", int(fast))
-    points.add(f"Oxygen saturation {oxygen_saturation_percent:.6g} % is {'under 95' if low else '95 or more'}", int(low))
+    points.add(
+        f"Oxygen saturation {oxygen_saturation_percent:.6g} % is {'under 95' if low else '95 or more'}", int(low)
+    )
     points.flag("Unilateral leg swelling", leg_swelling)
     points.flag("Hemoptysis", hemoptysis)
     points.flag("Recent surgery or trauma", surgery_or_trauma)
     points.flag("Previous pulmonary embolism or deep vein thrombosis", previous_pe or previous_dvt)
     points.flag("Hormone use", hormone_use)
-    return points.total
+    return points.score

@@ -96,7 +96,6 @@ class _Race(Input):
     """Race as the MDRD study recorded it: Black or not."""
 
     absent: object = False
-    absent_text: str = "not Black: no race factor"
 
     def __post_init__(self) -> None:
         super().__post_init__()

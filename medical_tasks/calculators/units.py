@@ -1,11 +1,9 @@
 """Exact conversion between the units of clinical data.
 
 A unit is read into powers of a few base dimensions with an exact rational factor: `mg/dL` is mass over volume,
-`10^9/L` a count over volume, `mcg/kg/min` mass over mass over time. Mass, moles, equivalents and activity of a
-known substance are worth each other through its molar mass and valence. Factors are fractions and become floats
-once, at the end; a converted value keeps 13 significant digits, far more than any laboratory and just above a
-float's own noise, so that a patient who stands on a threshold stands on it whatever unit the value came in. Nothing
-else is rounded.
+`10^9/L` a count over volume, `mcg/kg/min` mass over mass over time. Mass, moles, equivalents and activity of a known
+substance are worth each other through its molar mass and valence. Factors are fractions and become floats once, at the
+end; nothing is rounded.
 
 Case, spaces and the two characters for micro do not matter (`MG/DL`, `mm hg`, `mcg`, `µg`); `per` reads as `/`.
 """
@@ -48,6 +46,8 @@ def _tokens() -> dict[str, Token]:
     named("gm gms gram grams", "mass", 1)
     named("mgs milligram milligrams", "mass", "0.001")
     named("mcg microgram micrograms", "mass", "1e-6")
+    named("mcmol", "mole", "1e-6")
+    named("mcl cmm cumm", "length", "1e-9", power=3)
     named("lb lbs pound pounds", "mass", "453.59237")
     named("oz ounce ounces", "mass", "28.349523125")
     named("st stone stones", "mass", "6350.29318")
@@ -83,7 +83,7 @@ def _tokens() -> dict[str, Token]:
     named("fahrenheit f", "temperature", Fraction(5, 9))
     named("1 cells cell count beats beat breaths breath doses dose times time drinks drink fraction", "", 1)
     named("% percent pct", "", "0.01")
-    named("k thousand", "", 1000)
+    named("k thou thousand", "", 1000)
     named("million", "", 1_000_000)
     return table
 
@@ -141,7 +141,7 @@ class Conversion:
     Attributes:
         shift: added first (temperatures only).
         factor: multiplied then.
-        text: the same as a step to print between the value and the equals sign.
+        text: the same as a step, to print between the unit and the equals sign; "" when the number stays.
     """
 
     shift: float
@@ -149,8 +149,8 @@ class Conversion:
     text: str
 
     def __call__(self, value: float) -> float:
-        """The value in the other unit, to 13 significant digits."""
-        return float(f"{(value + self.shift) * self.factor:.13g}")
+        """The value in the other unit."""
+        return (value + self.shift) * self.factor
 
 
 @lru_cache(maxsize=4096)
@@ -163,16 +163,24 @@ def _conversion(unit: str, to: str, substance: Substance | None) -> Conversion |
         # Through celsius: the shift of the way back is divided out, so that one addition and one product remain.
         shift = _ZERO[unit] - _ZERO[to] / factor
         sign = "−" if shift < 0 else "+"
-        return Conversion(float(shift), float(factor), f"{sign} {abs(float(shift)):g}, × {float(factor):.6g}")
+        times = "" if factor == 1 else f", × {float(factor):.6g}"
+        text = f" {sign} {abs(float(shift)):g}{times}" if shift or times else ""
+        return Conversion(float(shift), float(factor), text)
     if factor == 1:
         return Conversion(0.0, 1.0, "")
     crossed = substance is not None and unit.split("/")[0].lstrip("kdcmunpf") != to.split("/")[0].lstrip("kdcmunpf")
     note = f" ({substance.note})" if crossed and substance is not None else ""
-    return Conversion(0.0, float(factor), f"× {float(factor):.6g}{note}")
+    return Conversion(0.0, float(factor), f" × {float(factor):.6g}{note}")
 
 
 def conversion(
-    unit: str, to: str, *, substance: Substance | None = None, accepted: tuple[str, ...] = (), what: str = "value"
+    unit: str,
+    to: str,
+    *,
+    substance: Substance | None = None,
+    accepted: tuple[str, ...] = (),
+    what: str = "value",
+    shown: str | None = None,
 ) -> Conversion:
     """The way from `unit` to `to`.
 
@@ -182,13 +190,14 @@ def conversion(
         substance: what is measured, when mass, moles, equivalents or activity may have to meet.
         accepted: units to name when `unit` is refused; `to` alone when empty.
         what: the measured thing, for the message.
+        shown: the unit as it was given, for the message; `unit` when None.
 
     Raises:
         UnitError: `unit` is unknown, or cannot measure what `to` measures.
     """
     found = _conversion(fold_unit(unit), fold_unit(to), substance)
     if found is None:
-        raise UnitError(f"{what}: unit {unit!r} is not accepted; give one of: {', '.join(accepted or (to,))}")
+        raise UnitError(f"{what}: unit {shown or unit!r} is not accepted; give one of: {', '.join(accepted or (to,))}")
     return found
 
 
@@ -202,10 +211,9 @@ def convert(value: float, unit: str, to: str, *, substance: Substance | None = N
         substance: what is measured, when mass, moles, equivalents or activity may have to meet.
 
     Returns:
-        The value in `to`; unchanged when the units are the same, else with 13 significant digits.
+        The value in `to`; unchanged when the units are the same.
 
     Raises:
         UnitError: a unit is unknown, or the two do not measure the same.
     """
-    way = conversion(unit, to, substance=substance)
-    return value if way.factor == 1.0 and way.shift == 0.0 else way(value)
+    return conversion(unit, to, substance=substance)(value)

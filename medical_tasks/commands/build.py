@@ -29,4 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
     built = build_dataset(arguments.dataset, source=arguments.source, config=config, out=arguments.out)
     print(f"built {arguments.dataset}, configuration {built.config}: {built.rows} rows in {built.folder}")
     print(f'  load_dataset("{built.folder}", "{built.config}")')
+    for note in built.notes:
+        print(f"note: {note}")
     return 0

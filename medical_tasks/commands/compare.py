@@ -58,6 +58,6 @@ def _row(name: str, metric: str, entry: dict[str, Any]) -> tuple[str, ...]:
         percent(entry["value_b"]),
         percent(entry["difference"]),
         interval(entry),
-        NOT_COMPUTABLE if p_value is None else f"{p_value:.3g}",
+        NOT_COMPUTABLE if p_value is None else ("<1e-6" if p_value < 1e-6 else f"{p_value:.3g}"),
         percent(entry["minimum_detectable_difference"]),
     )

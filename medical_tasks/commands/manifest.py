@@ -25,17 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Writes or checks; exit code 2 when something differs."""
     from medical_tasks.errors import UsageError
-    from medical_tasks.hub_files import check_hub_files, write_hub_files
+    from medical_tasks.hub_cards import check_cards, write_cards
     from medical_tasks.manifest import check_manifest, write_manifest
 
     root: Path = arguments.root
     if not (root / "dataset_builders").is_dir():
         raise UsageError(f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR.")
     if arguments.write:
-        for path in [write_manifest(root), *write_hub_files(root)]:
+        for path in [write_manifest(root), *write_cards(root / "dataset_builders")]:
             print(f"wrote {path}")
         return 0
-    problems = [*check_manifest(root), *check_hub_files(root)]
+    problems = [*check_manifest(root), *check_cards(root / "dataset_builders")]
     if problems:
         raise UsageError("\n".join(problems))
     print("tasks.json, cards and Croissant files are what the specs say")

@@ -54,13 +54,25 @@ COLUMNS = (
     Column(name="calculator_id", dtype="int64", description="Number of the calculator, 2 to 69; 55 are in use"),
     Column(name="calculator_name", description="Name of the calculator"),
     Column(name="category", description=f"One of {', '.join(CATEGORIES)}"),
-    Column(name="output_type", description="`decimal`, `integer` or `date`; a gestational age is either of the last two"),
-    Column(name="note_id", description="Open-Patients id; a bare number for written and template notes, one series a calculator"),
-    Column(name="note_type", description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`"),
+    Column(
+        name="output_type", description="`decimal`, `integer` or `date`; a gestational age is either of the last two"
+    ),
+    Column(
+        name="note_id",
+        description="Open-Patients id; a bare number for written and template notes, one series a calculator",
+    ),
+    Column(
+        name="note_type", description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`"
+    ),
     Column(name="patient_note", description="The note"),
     Column(name="question", description="What is to be calculated"),
-    Column(name="relevant_entities", description="Values that the note gives, canonical JSON: name to value or [value, unit]"),
-    Column(name="ground_truth_answer", description="Gold answer as released: a number, MM/DD/YYYY or ('W weeks', 'D days')"),
+    Column(
+        name="relevant_entities",
+        description="Values that the note gives, canonical JSON: name to value or [value, unit]",
+    ),
+    Column(
+        name="ground_truth_answer", description="Gold answer as released: a number, MM/DD/YYYY or ('W weeks', 'D days')"
+    ),
     Column(name="lower_limit", description="Smallest right answer: 95 % of the gold for decimals, else the gold"),
     Column(name="upper_limit", description="Largest right answer: 105 % of the gold for decimals, else the gold"),
     Column(name="ground_truth_explanation", description="Step by step derivation of the gold answer"),
@@ -135,7 +147,11 @@ def _typed_row(path: Path, row: CsvRow, config: str) -> dict[str, Any]:
         raise wrong("Output Type", f"expected one of {', '.join(OUTPUT_TYPES)}")
     for column in ("Ground Truth Answer", "Lower Limit", "Upper Limit"):
         if not _is_answer(cells[column], cells["Output Type"]):
-            rule = "a number" if cells["Output Type"] == "decimal" else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
+            rule = (
+                "a number"
+                if cells["Output Type"] == "decimal"
+                else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
+            )
             raise wrong(column, f"expected {rule} for output type {cells['Output Type']}")
     try:
         typed["relevant_entities"] = canonical_entities(cells["Relevant Entities"])
@@ -205,7 +221,7 @@ def _note_cluster(row: Mapping[str, Any]) -> str:
 
 
 def _test_file(*places: str) -> dict[str, OfficialFile]:
-    return {"test": OfficialFile(places=places, description="test set, a CSV file")}
+    return {"test": OfficialFile(places=places, description="the test set, a CSV file")}
 
 
 SOURCES = (

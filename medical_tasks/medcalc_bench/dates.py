@@ -41,7 +41,9 @@ _PARTS = (
     ("third_year", "second_month", "first_day"),
     ("first_year", "middle_month", "last_day"),
 )
-_CUE = re.compile(r"(?:\b(?:is|was|be|equals|on|around|about|approximately)|[:=→])[\s\"'({\[]{0,4}(?:(?:the|on|around|about|approximately)\s)?$")
+_CUE = re.compile(
+    r"(?:\b(?:is|was|be|equals|on|around|about|approximately)|[:=→])[\s\"'({\[]{0,4}(?:(?:the|on|around|about|approximately)\s)?$"
+)
 _CUE_REACH = 40
 _WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b[.,]?", re.IGNORECASE)
 _CHOICE = re.compile(r"\s{0,3}(?:\bor\b|\bto\b|-|\band\b|;)\s{0,3}$")

@@ -9,14 +9,15 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from medical_tasks.medcalc_bench.demo_equations import EQUATIONS
+from medical_tasks.medcalc_bench.demo_laboratory import LABORATORY
+from medical_tasks.medcalc_bench.demo_measurements import MEASUREMENTS
 from medical_tasks.medcalc_bench.demo_record import CALCULATORS, DemoRecord
 from medical_tasks.medcalc_bench.demo_scores import SCORES
 from medical_tasks.medcalc_bench.entities import canonical_entities
 
 __all__ = ["RECORDS", "decimal_limits", "demo_rows"]
 
-RECORDS: tuple[DemoRecord, ...] = (*EQUATIONS, *SCORES)
+RECORDS: tuple[DemoRecord, ...] = (*LABORATORY, *MEASUREMENTS, *SCORES)
 
 
 def demo_rows() -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Synthetic records whose gold is a sum of points: risk, severity and diagnosis calculators."""
+"""Synthetic records of the `demo` configuration: scores of risk, severity and diagnosis."""
 
 from __future__ import annotations
 

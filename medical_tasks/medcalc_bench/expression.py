@@ -17,8 +17,8 @@ from typing import Any
 
 __all__ = ["MAX_BITS", "MAX_CHARACTERS", "MAX_DEPTH", "ExpressionError", "evaluate"]
 
-MAX_CHARACTERS = 2_000
-"""Longest expression that is read; the longest formulas of models are a tenth of it."""
+MAX_CHARACTERS = 1_000
+"""Longest expression that is read; formulas of models are a third of it at most."""
 MAX_DEPTH = 40
 """Deepest nesting of brackets and powers. Python itself stops at 200 brackets."""
 MAX_BITS = 4_096
@@ -111,7 +111,9 @@ def evaluate(text: str, names: Mapping[str, Value]) -> Value:
 def _tokens(text: str) -> list[tuple[str, str]]:
     tokens: list[tuple[str, str]] = []
     position, depth = 0, 0
-    text = text.strip(" \t\f\r\n")
+    text = text.lstrip(" \t").lstrip("\r\n").rstrip(" \t\f\r\n")
+    if text[:1] in (" ", "\t"):
+        raise ExpressionError("unexpected indent")
     while position < len(text):
         found = _TOKEN.match(text, position)
         if found is None:

@@ -132,7 +132,11 @@ CHECK: Mapping[str, Any] = {
 
 FORMULA: Mapping[str, Any] = {
     **EXTRACTION,
-    **{name.removeprefix("math."): value for name, value in _MATH.items() if name not in ("math.pow", "math.inf", "math.nan")},
+    **{
+        name.removeprefix("math."): value
+        for name, value in _MATH.items()
+        if name not in ("math.pow", "math.inf", "math.nan")
+    },
     "ln": math.log,
     "max": max,
     "math.max": max,

@@ -24,10 +24,10 @@ _WORDS = {
 _WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
 _DRESS = str.maketrans("[]{}\"'", "()()  ")
 
-_NUMBER = r"(?<![0-9.,/A-Za-z])(?P<sign>-\s?|[<>≤≥]\s?)?(?<![0-9.])"
+_NUMBER = r"(?<![0-9.,/A-Za-z])(?P<sign>-(?=[0-9])|[<>≤≥]\s?)?(?<![0-9.])"
 _WEEKS = r"\s{0,3}-?(?:weeks?|wks?\.?|w)"
 _DAYS = r"\s{0,3}-?(?:days?|d)\b"
-_JOIN = r"[\s,;:&+()-]{0,6}(?:and\s{1,3}|plus\s{1,3})?"
+_JOIN = r"[\s,;:&+]{0,6}(?:and\s{1,3}|plus\s{1,3}|-\s{1,3})?"
 _FORMS = tuple(
     re.compile(_NUMBER + form, re.IGNORECASE)
     for form in (
@@ -36,9 +36,13 @@ _FORMS = tuple(
         rf"(?P<weeks>[0-9]{{1,3}}\.[0-9]{{1,6}}){_WEEKS}\b",
     )
 )
-_KEYED = re.compile(r"\bweeks?\s{0,2}[:=]\s{0,2}(?P<weeks>[0-9]{1,3})[\s,;]{1,4}days?\s{0,2}[:=]\s{0,2}(?P<days>[0-9]{1,3})(?![0-9.])", re.IGNORECASE)
+_KEYED = re.compile(
+    r"\bweeks?\s{0,2}[:=]\s{0,2}(?P<weeks>[0-9]{1,3})[\s,;]{1,4}days?\s{0,2}[:=]\s{0,2}(?P<days>[0-9]{1,3})(?![0-9.])",
+    re.IGNORECASE,
+)
 _BARE = re.compile(
-    _NUMBER + r"(?P<weeks>[0-9]{1,3})(?:\s{0,2}[,;]\s{0,2}|\s{0,2}\+\s{0,2}|\s{0,2}:\s{0,2})(?P<days>[0-9]{1,3})(?![0-9./])(?:\s{0,3}days?)?(?!\s{0,3}[A-Za-z,;])"
+    _NUMBER
+    + r"(?P<weeks>[0-9]{1,3})(?:\s{0,2}[,;]\s{0,2}|\s{0,2}\+\s{0,2}|\s{0,2}:\s{0,2})(?P<days>[0-9]{1,3})(?![0-9./])(?:\s{0,3}days?)?(?!\s{0,3}[A-Za-z,;])"
 )
 _SINGLE = re.compile(_NUMBER + rf"(?:(?P<weeks>[0-9]{{1,3}}){_WEEKS}\b|(?P<days>[0-9]{{1,3}}){_DAYS})", re.IGNORECASE)
 

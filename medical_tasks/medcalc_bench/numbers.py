@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from medical_tasks.medcalc_bench.plain_text import plain, without_brackets
 
-__all__ = ["MAX_NUMBERS", "Number", "stated_numbers"]
+__all__ = ["MAX_NUMBERS", "REFUSED", "Number", "stated_numbers"]
 
-MAX_NUMBERS = 100
+MAX_NUMBERS = 50
 """How many numbers of one text are looked at."""
 
 
@@ -39,25 +39,28 @@ class Number:
 _NUMBER = re.compile(
     r"""(?P<thousands> [1-9][0-9]{0,2}(?:,[0-9]{3})++(?![0-9]) (?:\.[0-9]++)?+
           | [1-9][0-9]{0,2}(?:[ ][0-9]{3})++(?![0-9]) (?:\.[0-9]++)?+ )
-      | (?P<continental> [1-9][0-9]{0,2}(?:\.[0-9]{3})++,[0-9]++(?![0-9,.]) | [0-9]++,[0-9]++(?![0-9,.]) )
-      | (?P<usual> [0-9]++(?:\.[0-9]*+)?+ | \.[0-9]++ )""",
+      | [0-9]++(?:\.[0-9]*+)?+ | \.[0-9]++""",
     re.VERBOSE,
 )
 _EXPONENT = re.compile(
     r"[eE](?P<short>[-+]?[0-9]{1,4})(?![0-9.])|[ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({]{0,2}[ ]?(?P<long>[-+]?[0-9]{1,4})(?![0-9])[ )}]{0,3}"
 )
 _PERCENT = re.compile(r"\s{0,3}+(?:%|percent\b|per cent\b|pct\b)", re.IGNORECASE)
+_DIGIT = re.compile("[0-9]")
 _NAMES = re.compile(r"\bCURB[- ]?65|\bFIB[- ]?4\b|\bCHA2DS2\b|\bP2Y12\b|/ ?1\.73(?![0-9])", re.IGNORECASE)
 _DATES = re.compile(r"(?<![0-9/.-])[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}(?![0-9/])")
 _CLAUSE = re.compile(r"\n|[;,]\s++(?=[A-Za-z])|(?<=[^A-Z][.!?])\s++(?=[A-Z(*])")
 _EQUALS = re.compile(r"[=≈→]")
 _CUE = re.compile(
-    r"(?:\b(?:is|are|was|be|equals|equal to|(?:score|value|index|total|result|estimate) of|scored?|scores|totals?|"
-    r"approximately|about|around|roughly|ca\.)|:)[\s\"'({\[]{0,4}(?:(?:approximately|about|around|roughly|ca\.|just|exactly|"
+    r"(?:\b(?:is|are|was|be|equals|equal to|(?:score|value|index|total|result|estimate) (?:of|at)|"
+    r"scored?|scores|totals?|remains|gives|yields|comes to|amounts to|approximately|about|around|roughly|ca\.)|:)[\s\"'({\[]{0,4}(?:(?:approximately|about|around|roughly|ca\.|just|exactly|"
     r"only|a|an|the|total|of|score)\s{1,3}){0,3}[\"'({\[]{0,3}[-+]?\s?$",
     re.IGNORECASE,
 )
 _CUE_REACH = 60
+# What such a number numbers is no quantity: "CKD stage 4", "NYHA class 2".
+_ORDINAL = re.compile(r"\b(?:stage|grade|class|category|group|type|phase|tier|NYHA|Killip)[ :]\s?$", re.IGNORECASE)
+_MINUS = re.compile(r"\b(?:minus|negative) $", re.IGNORECASE)
 _OPENING = re.compile(r"[\s\"'({\[]*+[-+]?\s?+$")
 _BETWEEN = re.compile(
     r"\s?(?:[A-Za-z%][A-Za-z/%^0-9.]{0,20}(?: [A-Za-z0-9^]{1,12})?)?\s{0,3}(?:-|\bto\b|\bor\b)\s{0,3}|\s{0,3}(?:;|\band\b)\s{0,3}"
@@ -65,9 +68,9 @@ _BETWEEN = re.compile(
 _UNDONE = re.compile(r"\s{0,3}(?:[*+×÷^/]|[xX](?=\s?[0-9]))\s{0,3}[-(\[]?\s?[0-9.]")
 _OVER = re.compile(r"\s{0,3}/\s{0,3}([0-9]{1,18}(?:\.[0-9]{1,18})?)")
 _SEVENTHS = re.compile(r"\s{1,2}([0-9]{1,4})/([0-9]{1,4})(?![0-9/])")
-_REFUSED = re.compile(
+REFUSED = re.compile(
     r"\b(?:cannot|can't|can not|could not|unable|insufficient|indeterminate|unknown|impossible|undefined|"
-    r"not (?:be )?(?:calculated|determined|computed|possible|available|enough|applicable|specified))\b",
+    r"N/A|not (?:be )?(?:calculated|determined|computed|possible|available|enough|applicable|specified))\b",
     re.IGNORECASE,
 )
 _WORDS = (
@@ -82,71 +85,68 @@ _WORD = re.compile(
 _NO_POINTS = re.compile(r"\b(?:no|zero|none of the)\s{1,2}(?:points?|criteria|criterion)\b", re.IGNORECASE)
 
 
-def stated_numbers(text: str, *, score: bool, last: bool = False) -> list[Number]:
+def stated_numbers(text: str, *, score: bool, last: bool = False) -> tuple[list[Number], bool]:
     """Finds the number a text states as its answer.
 
     Args:
         text: an answer, or a sentence that gives one.
-        score: whether the number is one of points, so that "3/9" is 3 of 9 and "2,5" no decimal fraction.
+        score: whether the number is one of points, so that "3/9" is 3 of 9 and no quotient.
         last: take the last clause that states a number instead of the first, as fits a chain of reasoning.
 
     Returns:
-        The number; several where the text leaves open which (a range, a choice); none where it states none.
+        The number, several where the text leaves open which (a range, a choice), none where it states none; and whether
+        it is plainly the answer: it opens a clause or follows "is", "=" or the like.
     """
     text = _DATES.sub(" ", _NAMES.sub(" ", plain(text)))
-    clauses = [clause for clause in _clauses(text) if any(sign.isdigit() for sign in clause)]
-    if not clauses:
-        return _in_words(text)
-    if last:
-        clauses.reverse()
-    plainly: list[Number] = []
-    for clause in clauses:
-        numbers, cued = _in_clause(clause, score=score, last=last)
-        if cued:
-            return numbers
-        plainly = plainly or numbers
-    return plainly
+    if not _has_digit(text):
+        return _in_words(text), True
+    # What stands in brackets is aside, unless there is nothing else.
+    for source in (without_brackets(text), text):
+        plainly: list[Number] = []
+        clauses = [clause for clause in _CLAUSE.split(source) if _has_digit(clause)]
+        for clause in reversed(clauses) if last else clauses:
+            numbers, cued = _in_clause(clause, score=score, last=last)
+            if cued:
+                return numbers, True
+            plainly = plainly or numbers
+        if plainly:
+            return ([] if REFUSED.search(source) else plainly), False
+    return [], False
 
 
-def _clauses(text: str) -> list[str]:
-    clauses = _CLAUSE.split(without_brackets(text))
-    if any(sign.isdigit() for clause in clauses for sign in clause):
-        return clauses
-    return _CLAUSE.split(text)  # the answer itself stands in brackets
+def _has_digit(text: str) -> bool:
+    return _DIGIT.search(text) is not None
 
 
 def _in_clause(clause: str, *, score: bool, last: bool) -> tuple[list[Number], bool]:
     """The numbers a clause states, and whether it says so: by opening with them, or by a word such as "is"."""
-    if _REFUSED.search(clause):
+    if REFUSED.search(clause):
         return [], False
-    parts = [part for part in _EQUALS.split(clause) if any(sign.isdigit() for sign in part)]
-    part, equated = parts[-1], len(_EQUALS.split(clause)) > 1
-    first: Number | None = None
-    cued: Number | None = None
-    for number in _numbers(part, score=score):
-        if first is None:
-            first = number
-            if _OPENING.match(part[max(0, number.start - _CUE_REACH) : number.start]) and not last:
-                return _alternatives(part, number, score=score), True
-        if _CUE.search(part[max(0, number.start - _CUE_REACH) : number.start]):
-            cued = number
-            if not last:
-                break
-    chosen = cued or first
-    if chosen is None:
+    sides = _EQUALS.split(clause)
+    part = next(side for side in reversed(sides) if _has_digit(side))
+    numbers = list(_numbers(part))
+    if not numbers:
         return [], False
-    opens = _OPENING.match(part[max(0, chosen.start - _CUE_REACH) : chosen.start]) is not None
-    return _alternatives(part, chosen, score=score), cued is not None or equated or opens
+    if last:
+        numbers.reverse()
+    cued = next((number for number in numbers if _is_cued(part, number.start)), None)
+    return _alternatives(part, cued or numbers[0], score=score), cued is not None or len(sides) > 1
 
 
-def _numbers(text: str, *, score: bool) -> Iterator[Number]:
+def _is_cued(text: str, start: int) -> bool:
+    """Whether a number opens the text, or follows a word such as "is"."""
+    lead = text[max(0, start - _CUE_REACH) : start]
+    return (start <= _CUE_REACH and _OPENING.match(lead) is not None) or _CUE.search(lead) is not None
+
+
+def _numbers(text: str) -> Iterator[Number]:
     """The numbers of a text that are neither in a name, nor in a unit, nor a bound."""
     position = 0
     for _ in range(MAX_NUMBERS):
         found = _NUMBER.search(text, position)
         if found is None:
             return
-        number = _number(text, found.start(), score=score)
+        number = _number(text, found.start())
         if number is None:
             position = found.end()
         else:
@@ -154,7 +154,7 @@ def _numbers(text: str, *, score: bool) -> Iterator[Number]:
             yield number
 
 
-def _number(text: str, start: int, *, score: bool) -> Number | None:
+def _number(text: str, start: int) -> Number | None:
     """The number whose digits begin at `start`, or None when these digits are no number of their own."""
     found = _NUMBER.match(text, start)
     if found is None or not _stands_alone(text, start):
@@ -162,12 +162,6 @@ def _number(text: str, start: int, *, score: bool) -> Number | None:
     written, end = found[0], found.end()
     if found["thousands"]:
         written = written.replace(",", "").replace(" ", "")
-    elif found["continental"]:
-        if score:
-            written = written.split(",")[0]
-            end = start + len(written)
-        else:
-            written = written.replace(".", "").replace(",", ".")
     if text[end : end + 1] == "_" or (written == "0" and text[end : end + 1] in tuple("xXbBoO")):
         return None
     exponent = _EXPONENT.match(text, end)
@@ -176,7 +170,9 @@ def _number(text: str, start: int, *, score: bool) -> Number | None:
         end = exponent.end()
     percent = _PERCENT.match(text, end)
     value = float(written)
-    return Number(-value if _negative(text, start) else value, percent is not None, start, percent.end() if percent else end)
+    return Number(
+        -value if _negative(text, start) else value, percent is not None, start, percent.end() if percent else end
+    )
 
 
 def _stands_alone(text: str, start: int) -> bool:
@@ -187,12 +183,14 @@ def _stands_alone(text: str, start: int) -> bool:
         return False
     if before == "." and earlier.isdigit():
         return False
-    lead = text[max(0, start - 8) : start].rstrip(" -+")
-    return not (lead.endswith(("<", ">", "≤", "≥")) or lead.endswith(" per"))
+    lead = text[max(0, start - 12) : start]
+    return not (lead.rstrip(" -+").endswith(("<", ">", "≤", "≥", " per")) or _ORDINAL.search(lead))
 
 
 def _negative(text: str, start: int) -> bool:
     """Whether the sign in front is a minus, and not a dash or a subtraction."""
+    if _MINUS.search(text[max(0, start - 12) : start]):
+        return True
     before = text[max(0, start - 6) : start]
     lead = before.rstrip(" ")
     if not lead.endswith("-"):
@@ -226,7 +224,7 @@ def _alternatives(text: str, number: Number, *, score: bool) -> list[Number]:
         if joined is None:
             break
         at = joined.end()
-        following = _number(text, at + (text[at : at + 1] in ("-", "+")), score=score)
+        following = _number(text, at + (text[at : at + 1] in ("-", "+")))
         if following is None:
             break
         numbers.append(following)
@@ -235,7 +233,7 @@ def _alternatives(text: str, number: Number, *, score: bool) -> list[Number]:
 
 def _in_words(text: str) -> list[Number]:
     """A number written as a word, or "no points"."""
-    if _REFUSED.search(text):
+    if REFUSED.search(text):
         return []
     if found := _WORD.search(text.strip()):
         return [Number(float(_WORDS.index(found[1].lower())), False, *found.span(1))]

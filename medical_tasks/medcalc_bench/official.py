@@ -22,15 +22,13 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from medical_tasks.medcalc_bench.decision import Decision, within
+from medical_tasks.medcalc_bench.decision import MAX_REPLY, Decision, within
 from medical_tasks.medcalc_bench.expression import ExpressionError, evaluate
 from medical_tasks.medcalc_bench.expression_names import CHECK, EXTRACTION
 from medical_tasks.medcalc_bench.kinds import AnswerKind, known_kind
 
-__all__ = ["MAX_REPLY", "NOT_FOUND", "official_answer", "official_check", "official_decision", "official_summary"]
+__all__ = ["NOT_FOUND", "official_answer", "official_check", "official_decision", "official_summary"]
 
-MAX_REPLY = 32_768
-"""How much of a reply is read, in characters: about 10,000 tokens."""
 NOT_FOUND = "N/A"
 """What the authors write for an answer in which they find nothing."""
 OVERALL_ITEMS = 1047
@@ -39,14 +37,18 @@ OVERALL_ITEMS = 1047
 _KEY = 'nswer":'
 _SPACE = re.compile(r"\s*+")
 _DATE = re.compile(r"(0?[1-9]|1[0-2])/(0?[1-9]|[12][0-9]|3[01])/(\d{4})")
-_OUT_OF = re.compile(r"(?<!\d)(\d++) out of")
-_LIST = re.compile(r"(?<!\d)\d++(?:, ?-?\d++)++")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_BEFORE_ML = re.compile(r"(-\d++(?:\.\d++)?+|(?<!\d)\d++(?:\.\d++)?+)\s*+mL/min/1.73")
-_PERCENT = re.compile(r"(-\d++(?:\.\d++)?+|(?<!\d)\d++(?:\.\d++)?+)%")
+_LIST_BEGIN = re.compile(r"\d, ?-?\d")
+_LIST = re.compile(r"\d(?:, ?-?\d++)++")
+_ML = re.compile(r"mL/min/1.73")
+# Patterns that start with digits are tried at every digit of a text; looking for the last number, or for the one before a
+# word, is a single step on the reversed text.
+_LAST_NUMBER = re.compile(r"\D*+(\d++(?:\.\d++)*+)(-?)")
+_LAST_PERCENTAGE = re.compile(r"%(\d++(?:\.\d++)*+)(-?)")
+_NUMBER_AT_END = re.compile(r"(\d++(?:\.\d++)*+)(-?)")
+_DIGITS_AT_END = re.compile(r"\d++")
 # Two numbers that touch, or have units, one quote, one comma and spaces between them; else one number cut before its last digit.
 _PAIR = re.compile(r"""(?<!\d)(\d++)\s*+(?:weeks?+)?+["']?+,?+\s*+["']?+(\d++)|(?<!\d)(\d+)(\d)(?!\d)""")
-_PLAIN = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?)\s*", re.ASCII)
+_PLAIN = re.compile(r"[ \t]*(-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?)[ \t\r\n]*")
 
 _REPLACEMENTS = (
     ("^", "**"),
@@ -201,12 +203,15 @@ def _pair(text: str) -> tuple[str, str] | None:
 
 
 def _integer(text: str) -> str:
-    if found := _OUT_OF.search(text):
-        return found[1]
-    if found := _LIST.search(text):
-        return str(found[0].count(",") + 1)
-    numbers = _NUMBER.findall(text)
-    return numbers[-1] if numbers else NOT_FOUND
+    place = text.find(" out of")
+    while place >= 0:
+        if place and text[place - 1].isdecimal() and (found := _DIGITS_AT_END.match(text[:place][::-1])):
+            return found[0][::-1]
+        place = text.find(" out of", place + 1)
+    if begin := _LIST_BEGIN.search(text):
+        members = _LIST.match(text, begin.start())
+        return str(members[0].count(",") + 1) if members else NOT_FOUND
+    return _last_of_chain(_LAST_NUMBER.match(text[::-1])) or NOT_FOUND
 
 
 def _decimal(text: str) -> str:
@@ -216,12 +221,32 @@ def _decimal(text: str) -> str:
             return str(_expression(text[start + len("str(") : end], EXTRACTION))
         except ValueError:
             return NOT_FOUND
-    if found := _BEFORE_ML.search(text):
-        return str(_evaluated(found[1], {}))
-    if percentages := _PERCENT.findall(text):
-        return str(_evaluated(percentages[-1], {}) / 100)
-    numbers = _NUMBER.findall(text)
-    return str(_evaluated(numbers[-1], {})) if numbers else NOT_FOUND
+    for unit in _ML.finditer(text):
+        before = text[: unit.start()].rstrip()
+        if before and before[-1].isdecimal() and (number := _end_of_chain(_NUMBER_AT_END.match(before[::-1]))):
+            return str(_evaluated(number, {}))
+    reversed_text = text[::-1]
+    if percentage := _end_of_chain(_LAST_PERCENTAGE.search(reversed_text)):
+        return str(_evaluated(percentage, {}) / 100)
+    number = _last_of_chain(_LAST_NUMBER.match(reversed_text))
+    return str(_evaluated(number, {})) if number else NOT_FOUND
+
+
+def _last_of_chain(found: re.Match[str] | None) -> str:
+    """The last number of a chain of digits and dots found in reversed text: "1.2.3" reads from the left as 1.2 and 3."""
+    runs = found[1][::-1].split(".") if found else []
+    return _signed(found, runs, 2 if len(runs) % 2 == 0 else 1)
+
+
+def _end_of_chain(found: re.Match[str] | None) -> str:
+    """The number that ends a chain, where a unit follows: "1.2.3" ends with 2.3."""
+    runs = found[1][::-1].split(".") if found else []
+    return _signed(found, runs, 2)
+
+
+def _signed(found: re.Match[str] | None, runs: list[str], taken: int) -> str:
+    number = ".".join(runs[-taken:])
+    return "-" + number if found and found[2] and len(runs) <= taken else number
 
 
 def _expression(text: str, names: Mapping[str, object]) -> object:
@@ -270,13 +295,16 @@ def _whole(digits: str) -> int:
     return value
 
 
-def _surroundings(answer: str, gold: object, lower: object, upper: object) -> dict[str, object]:
-    """The variables that stand around the authors' second evaluation, next to the functions."""
-    return {**CHECK, "answer": answer, "ground_truth": gold, "lower_limit": lower, "upper_limit": upper}
+def _checked(answer: str, gold: object, lower: object, upper: object) -> float:
+    """The authors' second evaluation, with the variables that stand around it."""
+    if _PLAIN.fullmatch(answer):
+        return _evaluated(answer, {})
+    surroundings = {"answer": answer, "ground_truth": gold, "lower_limit": lower, "upper_limit": upper}
+    return _evaluated(answer, {**CHECK, **surroundings})
 
 
 def _check_integer(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
-    value = _evaluated(answer, _surroundings(answer, gold, lower, upper))
+    value = _checked(answer, gold, lower, upper)
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be rounded")
     right = round(value) == _evaluated(_text(gold), {})
@@ -284,7 +312,7 @@ def _check_integer(answer: str, gold: object, lower: object, upper: object) -> t
 
 
 def _check_decimal(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
-    value = _evaluated(answer, _surroundings(answer, gold, lower, upper))
+    value = _checked(answer, gold, lower, upper)
     low, high = _evaluated(_text(lower), {}), _evaluated(_text(upper), {})
     return low <= value <= high, within(value, low, high)
 

@@ -41,7 +41,12 @@ _RAISED_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]++")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
 _LATEX = (
-    (re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|mbox|operatorname|boxed|fbox)\s*+\{([^{}]*+)\}"), r" \1 "),
+    (
+        re.compile(
+            r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|mbox|operatorname|boxed|fbox)\s*+\{([^{}]*+)\}"
+        ),
+        r" \1 ",
+    ),
     (re.compile(r"\\[dt]?frac\s*+\{([^{}]*+)\}\s*+\{([^{}]*+)\}"), r" \1/\2 "),
     (re.compile(r"\{,\}"), ","),
     (re.compile(r"\\(?:times|cdot)(?![A-Za-z])"), "×"),
@@ -55,14 +60,17 @@ _LATEX = (
 _LATEX_ROUNDS = 3  # commands within commands, as in \boxed{25.2\ \text{mg}}
 
 _MARKS = (
-    (re.compile(r"</?[A-Za-z][^<>\n]{0,60}>"), " "),
+    # The sign to look for first, the pattern, and what stands for it.
+    ("<", re.compile(r"</?[A-Za-z][^<>\n]{0,60}>"), " "),
     # Two stars are bold unless they stand between numbers, where they are a power.
-    (re.compile(r"(?<![0-9])\*\*|\*\*(?!-?[0-9])"), ""),
-    (re.compile(r"__|~~|`"), ""),
-    (re.compile(r">="), "≥"),
-    (re.compile(r"<="), "≤"),
-    (re.compile(r"[-=]{1,2}>"), "→"),
-    (re.compile(r"=="), "="),
+    ("**", re.compile(r"(?<![0-9])\*\*|\*\*(?!-?[0-9])"), ""),
+    ("__", re.compile(r"__"), ""),
+    ("~~", re.compile(r"~~"), ""),
+    ("`", re.compile(r"`"), ""),
+    (">=", re.compile(r">="), "≥"),
+    ("<=", re.compile(r"<="), "≤"),
+    (">", re.compile(r"[-=]{1,2}>"), "→"),
+    ("==", re.compile(r"=="), "="),
 )
 
 _ROUND = re.compile(r"\([^()]*+\)")
@@ -80,21 +88,22 @@ def plain(text: str) -> str:
         text = text.translate(_LOWERED).translate(_TABLE)
         digits = {ord(sign): str(unicodedata.decimal(sign)) for sign in set(text) if sign.isdecimal() and sign > "9"}
         text = text.translate(digits) if digits else text
-    if "\\" in text or "$" in text:
+    if "\\" in text or "$" in text or "{,}" in text:
         for _ in range(_LATEX_ROUNDS):
             for pattern, replacement in _LATEX[:3]:
                 text = pattern.sub(replacement, text)
         for pattern, replacement in _LATEX[3:]:
             text = pattern.sub(replacement, text)
-    for pattern, replacement in _MARKS:
-        text = pattern.sub(replacement, text)
+    for sign, pattern, replacement in _MARKS:
+        if sign in text:
+            text = pattern.sub(replacement, text)
     return text
 
 
 def without_brackets(text: str) -> str:
     """The text without what stands in round or square brackets, up to four deep."""
-    for pattern in (_ROUND, _SQUARE):
-        for _ in range(_NESTED):
+    for opening, pattern in (("(", _ROUND), ("[", _SQUARE)):
+        for _ in range(_NESTED if opening in text else 0):
             shorter = pattern.sub(" ", text)
             if shorter == text:
                 break

@@ -86,11 +86,15 @@ def check_base_url(url: str) -> None:
 
 
 def is_loopback_host(url: str) -> bool:
-    """Says whether a URL names this machine by a loopback address; such requests must never take a proxy."""
+    """Says whether a URL names this machine by a loopback address; such requests must never take a proxy.
+
+    `0.0.0.0` and `::`, which servers print as their own address, lead back to this machine as well.
+    """
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
+    return address.is_loopback or address.is_unspecified

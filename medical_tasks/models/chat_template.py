@@ -7,13 +7,15 @@ template, and handed over as plain text. Three things go wrong easily, and are s
   that there is exactly one, or none when neither the template nor the tokenizer has it.
 - **The system message.** Some templates refuse it and some drop it without a word. Then its text goes before the first
   user message.
-- **Today's date.** Some templates write it into the prompt, so that a run would not be repeatable. They are given
-  `TEMPLATE_DAY`.
+- **Today's date.** Some templates write it into the prompt, so that a run would not be repeatable. `TEMPLATE_DAY` is put
+  in its place.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +31,7 @@ PLAIN_ROLES = {"user": "User", "assistant": "Assistant"}
 """How turns are marked for a model without a chat template."""
 
 _MARK = "ZQX-SYSTEM-MARK"
+_TODAY = re.compile(r"""\bstrftime_now\(\s*(["'])(?P<form>.*?)\1\s*\)""")
 
 
 def fold_system(messages: Sequence[Message]) -> list[Message]:
@@ -92,6 +95,7 @@ class ChatLayout:
         adds_bos = bos is not None and own[:1] == [tokenizer.bos_token_id]
         adds_end = tokenizer.eos_token_id is not None and own[-1:] == [tokenizer.eos_token_id]
         self._templated = tokenizer.chat_template is not None
+        self._template = _own_template(tokenizer, model) if self._templated else ""
         writes_bos = False
         if self._templated:
             probe = self._probe(model)
@@ -134,9 +138,9 @@ class ChatLayout:
     def _apply(self, messages: Sequence[Message]) -> str:
         text: str = self._tokenizer.apply_chat_template(
             [dict(message) for message in messages],
+            chat_template=self._template,
             tokenize=False,
             add_generation_prompt=True,
-            strftime_now=TEMPLATE_DAY.strftime,
             **self._switches,
         )
         return text
@@ -157,3 +161,14 @@ class ChatLayout:
         except TemplateError:
             return False
         return _MARK in text
+
+
+def _own_template(tokenizer: Any, model: str) -> str:
+    """The tokenizer's template, with `TEMPLATE_DAY` for each call for today's date."""
+    try:
+        template: str = tokenizer.get_chat_template()
+    except ValueError as error:
+        raise UsageError(
+            f"{model}: its tokenizer has several chat templates and none is the default: {error}"
+        ) from error
+    return _TODAY.sub(lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), template)

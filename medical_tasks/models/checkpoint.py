@@ -104,23 +104,13 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
 
 def _download(repository: str, revision: str) -> Path:
     """Brings a repository into the Hub's cache, or finds it there when offline; returns the snapshot's folder."""
-    from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
-    from medical_tasks.models.fingerprint import PATTERNS
-
-    weights = ["*.safetensors", "pytorch_model*.bin"]
-    small = [pattern for pattern in PATTERNS if pattern not in weights]
     try:
         # Weights come in one format only; other formats and copies in subfolders stay where they are.
-        for wanted in ([*small, weights[0], "model.safetensors.index.json"], [*small, weights[1], "pytorch_model*.json"]):
-            folder = Path(
-                snapshot_download(
-                    repository, revision=revision, allow_patterns=wanted, ignore_patterns=["*/*", "consolidated*"]
-                )
-            )
-            if any(folder.glob("*.safetensors")) or any(folder.glob("pytorch_model*.bin")):
-                break
+        folder = _snapshot(repository, revision, "*.safetensors")
+        if not any(folder.glob("*.safetensors")):
+            folder = _snapshot(repository, revision, "pytorch_model*.bin")
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise MissingError(
@@ -129,3 +119,24 @@ def _download(repository: str, revision: str) -> Path:
             "folder here and give its path."
         ) from error
     return folder
+
+
+def _snapshot(repository: str, revision: str, weights: str) -> Path:
+    from huggingface_hub import constants, snapshot_download
+
+    from medical_tasks.models.fingerprint import PATTERNS
+
+    return Path(
+        snapshot_download(
+            repository,
+            revision=revision,
+            allow_patterns=[
+                *(pattern for pattern in PATTERNS if not pattern.endswith((".safetensors", ".bin"))),
+                weights,
+                "*.index.json",
+            ],
+            ignore_patterns=["*/*", "consolidated*"],
+            # Without this, a commit that lies in the cache is looked up on the Hub all the same.
+            local_files_only=bool(constants.HF_HUB_OFFLINE),
+        )
+    )

@@ -78,7 +78,8 @@ def fingerprint(folder: Path) -> str:
 
 
 def _pieces(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
-    header, places = b"", []
+    header = b""
+    places: list[int] = []
     if path.suffix == ".safetensors":
         header, places = _safetensors(path, stream, size)
     if size <= WHOLE_BYTES:
@@ -104,7 +105,9 @@ def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[i
         tensors = {name: entry for name, entry in json.loads(header).items() if name != "__metadata__"}
         spans = [(int(start), int(end)) for start, end in (entry["data_offsets"] for entry in tensors.values())]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UsageError(f"{path}: not a safetensors file, its header cannot be read ({error}). Download it again.") from None
+        raise UsageError(
+            f"{path}: not a safetensors file, its header cannot be read ({error}). Download it again."
+        ) from None
     expected = 8 + length + max((end for _, end in spans), default=0)
     if size != expected:
         raise UsageError(f"{path}: its header asks for {expected} bytes, the file has {size}. Download it again.")

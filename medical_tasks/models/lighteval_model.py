@@ -69,7 +69,11 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
             device=accelerator.device.type,
         )
         settings = lighteval_settings(values, device=accelerator.device.type)
-        settings |= {"model_name": str(checkpoint.folder), "dtype": dtype, "add_special_tokens": layout.add_special_tokens}
+        settings |= {
+            "model_name": str(checkpoint.folder),
+            "dtype": dtype,
+            "add_special_tokens": layout.add_special_tokens,
+        }
         inner = _load(name, settings, generation_settings(values))
         ends = frozenset(checkpoint.end_tokens() | {tokenizer.eos_token_id})
         _set_decoding(inner, ends, sampling=bool(values.get("temperature")))

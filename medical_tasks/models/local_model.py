@@ -62,7 +62,9 @@ def open_layout(checkpoint: Checkpoint, name: str, values: Mapping[str, Any]) ->
             "A tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
         ) from error
     if tokenizer.eos_token is None:
-        raise UsageError(f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers.")
+        raise UsageError(
+            f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers."
+        )
     return tokenizer, ChatLayout(tokenizer, model=name, enable_thinking=values.get("enable_thinking"))
 
 
@@ -111,7 +113,9 @@ def make_identity(
     return identity
 
 
-def read_answer(prompt: Prompt, tokens: Sequence[int], ends: frozenset[int], decode: Callable[[list[int]], str]) -> Answer:
+def read_answer(
+    prompt: Prompt, tokens: Sequence[int], ends: frozenset[int], decode: Callable[[list[int]], str]
+) -> Answer:
     """Reads an answer from what was generated.
 
     A row of a batch goes on after its end token until all rows have ended, and lighteval knows one end token where a

@@ -73,10 +73,19 @@ class ManagedServer:
     ) -> None:
         self.stop()
 
-    @property
-    def running(self) -> bool:
-        """Whether the server was started and has not ended."""
-        return self._process is not None and self._process.poll() is None
+    def running(self, *, patience: float = 0.0) -> bool:
+        """Says whether the server was started and has not ended.
+
+        Args:
+            patience: seconds to wait for an end that may be under way: after a crash its workers are still tidied up.
+        """
+        if self._process is None:
+            return False
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            return True
+        return False
 
     def start(self) -> None:
         """Starts the server and returns when it answers.

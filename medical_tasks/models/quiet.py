@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import warnings
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -31,8 +30,7 @@ def quiet_libraries(level: int) -> Iterator[None]:
     transformers_logging.set_verbosity(level)
     transformers_logging.disable_progress_bar()
     try:
-        with warnings.catch_warnings():
-            yield
+        yield
     finally:
         for logger, old in zip(loggers, before, strict=True):
             logger.setLevel(old)

@@ -7,6 +7,7 @@ before (program, model folder, GPU, arguments) is checked when the model is open
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import secrets
 import shlex
 import sys
@@ -55,6 +56,7 @@ _TRANSFORMERS_OPTIONS: Mapping[str, Reader] = {
     **_SERVER_OPTIONS,
     "dtype": WORD,
 }
+_TIDY_S = 10.0  # until a crashed server's workers are gone as well
 # Servers send usage statistics unless told otherwise; nothing but answers is to leave them.
 _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
@@ -144,7 +146,7 @@ class ServedModel:
         try:
             self._model.generate(requests, on_result)
         except MissingError as error:
-            if self._server.running:
+            if self._server.running(patience=_TIDY_S):
                 raise
             # The log may quote questions by now, so it is named, not shown.
             raise MissingError(f"the model server has ended by itself; its log is {self._plan.log}\n{error}") from None
@@ -216,7 +218,7 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
             *("--host", HOST, "--port", str(port), *words, *flags),
         ],
         settings=lambda url: ChatSettings(base_url=url, model=checkpoint.label, api_key=key, **limits_of(values)),
-        environment={"VLLM_API_KEY": key},
+        environment={"VLLM_API_KEY": key, **_path_of(executable)},
         start_timeout=values.get("start_timeout", 1800.0),
         log=log_dir / f"{VLLM}.log",
     )
@@ -238,13 +240,18 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
             *("--host", HOST, "--port", str(port), *flags),
         ],
         settings=lambda url: ChatSettings(base_url=url, model=folder, **{"concurrency": 4, **limits_of(values)}),
-        environment={"HF_HUB_CACHE": str(hub_cache())},
+        environment={"HF_HUB_CACHE": str(hub_cache()), **_path_of(executable)},
         start_timeout=values.get("start_timeout", 600.0),
         log=log_dir / f"{TRANSFORMERS}.log",
     )
     version = importlib.metadata.version("transformers")
     identity = {**_weights(checkpoint), **how, "transformers": version, "flags": shlex.join(flags)}
     return ServedModel(name, plan, sampling=sampling_of(values), backend=TRANSFORMERS, identity=identity)
+
+
+def _path_of(executable: Path) -> dict[str, str]:
+    """Puts the program's own folder first on PATH: it calls build tools that are installed beside it."""
+    return {"PATH": os.pathsep.join((str(executable.parent), os.environ.get("PATH", os.defpath)))}
 
 
 def _weights(checkpoint: Checkpoint) -> dict[str, str]:

@@ -9,11 +9,13 @@ A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the e
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError
+from medical_tasks.models.quiet import quiet_libraries
 
 __all__ = ["CONTEXT", "make_toy_model"]
 
@@ -56,10 +58,11 @@ def make_toy_model(folder: Path, texts: Sequence[str], *, seed: int = 0) -> Path
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise UsageError(f"{folder}: a toy model goes into an empty folder, and this one holds files; name another")
-    tokenizer = _tokenizer(texts)
-    model = _model(tokenizer, seed)
-    tokenizer.save_pretrained(folder)
-    model.save_pretrained(folder)
+    with quiet_libraries(logging.ERROR):
+        tokenizer = _tokenizer(texts)
+        model = _model(tokenizer, seed)
+        tokenizer.save_pretrained(folder)
+        model.save_pretrained(folder)
     return folder
 
 

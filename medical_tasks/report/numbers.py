@@ -19,7 +19,7 @@ def interval(metric: Mapping[str, Any]) -> str:
     """Writes a metric's 95 % interval."""
     if metric["ci_low"] is None or metric["ci_high"] is None:
         return NOT_COMPUTABLE
-    return f"{percent(metric['ci_low'])} - {percent(metric['ci_high'])}"
+    return f"{percent(metric['ci_low'])} to {percent(metric['ci_high'])}"
 
 
 def coverage(entry: Mapping[str, Any]) -> str:

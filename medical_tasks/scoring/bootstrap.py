@@ -6,6 +6,8 @@ numbers depend on the data and the seed alone: not on the order of the items, no
 The interval is the expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the Bootstrap,
 Am Stat 69:371. Plain percentiles are too narrow for small samples; here the tail level a/2 is replaced by
 Φ(-sqrt(K / (K-1)) t(K-1)), with t the (1 - a/2) quantile of Student's t and K the number of clusters of equal weight.
+Fewer than eight clusters: no resample leaves their range, which holds the truth with probability 1 - 2^(1-K) at best,
+so the interval is the same paper's t interval with bootstrap standard error, value ± t(K-1) sqrt(K / (K-1)) se.
 
 No interval has no width:
 
@@ -61,6 +63,7 @@ Statistic = Callable[..., npt.ArrayLike]
 _CHUNK = 2**19
 _FEW_DISTINCT = 8
 _SAME = 1e-12
+_FEW_CLUSTERS = 8
 
 
 def bootstrap_interval(
@@ -187,6 +190,23 @@ class Draws:
         """Whether all draws gave the statistic of the data, but for rounding."""
         return bool(np.all(np.abs(self.values - self.value) <= _SAME * max(1.0, abs(self.value))))
 
+    @property
+    def size(self) -> float:
+        """The number of clusters of equal weight, but at least two; less one it is the degrees of freedom."""
+        return max(2.0, self.effective)
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few clusters for percentiles."""
+        return self.effective < _FEW_CLUSTERS
+
+    @property
+    def standard_error(self) -> float:
+        """Of the statistic, freed of the bootstrap's narrowness; infinite where a draw is not defined."""
+        if np.isnan(self.values).any():
+            return math.inf
+        return math.sqrt(self.size / (self.size - 1.0)) * float(self.values.std())
+
 
 def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> Draws:
     """The statistic on as many resamples as asked for; a table of fewer than two clusters gives no draws.
@@ -226,13 +246,18 @@ def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tu
         share = unseen_share(tail, draws.effective)
         ends = draws.value - share * (draws.value - low), draws.value + share * (high - draws.value)
     else:
-        size = max(2.0, draws.effective)
-        level = normal_cdf(-math.sqrt(size / (size - 1.0)) * student_quantile(1.0 - tail, size - 1.0))
-        ends = (
-            float(np.quantile(np.where(np.isnan(draws.values), low, draws.values), level, method="inverted_cdf")),
-            -float(np.quantile(np.where(np.isnan(draws.values), -high, -draws.values), level, method="inverted_cdf")),
-        )
+        t = student_quantile(1.0 - tail, draws.size - 1.0)
+        if draws.few:
+            ends = draws.value - t * draws.standard_error, draws.value + t * draws.standard_error
+        else:
+            level = normal_cdf(-math.sqrt(draws.size / (draws.size - 1.0)) * t)
+            ends = _lower_end(draws.values, low, level), -_lower_end(-draws.values, -high, level)
     return _finite(max(low, ends[0])), _finite(min(high, ends[1]))
+
+
+def _lower_end(values: Floats, limit: float, level: float) -> float:
+    """The draw below which no more than a share `level` of them lie; the limit stands in for those not defined."""
+    return float(np.quantile(np.where(np.isnan(values), limit, values), level, method="inverted_cdf"))
 
 
 def unseen_share(tail: float, clusters: float) -> float:

@@ -75,11 +75,16 @@ def proportion_interval(
     """The proportion of items that are right, with an interval that knows about clusters.
 
     Each item its own cluster: Wilson's interval. Otherwise Wilson's formula at the effective sample size: n divided by
-    the design effect (the variance between clusters of the proportion, as a ratio of sums, over the variance that n
-    independent items would have; at least 1), times (t(n-1) / t(K-1))², which pays for having only K clusters to
-    estimate that variance from. K is the number of clusters of equal weight (`SumTable.effective`).
+    the design effect, times (t(n-1) / t(K-1))², which pays for having only K clusters to estimate that from. K is the
+    number of clusters of equal weight (`SumTable.effective`).
 
-    Where the design effect cannot be estimated, the interval takes the worst one instead of none:
+    The design effect is the variance of the proportion (a ratio of sums over clusters), over the variance that n
+    independent items would have; at least 1. It is estimated with one more cluster of average size, half of it all
+    right and half of it all wrong: few clusters near 0 or 1 hide how alike their items are, and this assumes that they
+    are. In simulations (3 to 150 clusters, equal and unequal) it lifts the lowest coverage of the 95 % interval from
+    88 % to 92 %, and costs a few per cent of width elsewhere.
+
+    What the data do not tell at all:
 
     - all items right, or all wrong: each cluster counts as one item (n is replaced by K)
     - a single cluster of several items: 0 to 1, it says nothing about other clusters
@@ -158,11 +163,15 @@ def _effective_size(table: SumTable, p: float, confidence: float) -> float:
     """Effective sample size of two or more clusters; columns of the table: successes, items."""
     if p in (0.0, 1.0):
         return table.effective
-    clusters = table.n_clusters
-    residuals = table.rows[:, 0] - p * table.rows[:, 1]
-    between = clusters / (clusters - 1) * float(residuals @ residuals) / table.n**2
+    right, items = table.rows.T
+    average = table.n / table.n_clusters
+    # With the added cluster, as two halves of weight one half each.
+    k, n = table.n_clusters + 1.0, table.n + average
+    centre = (p * table.n + average / 2.0) / n
+    residuals = right - centre * items
+    squares = float(residuals @ residuals) + average**2 * (centre**2 + (1.0 - centre) ** 2) / 2.0
     # Over n - 1, so that the ratio is 1 when every cluster has one item.
-    design_effect = max(1.0, between / (p * (1.0 - p) / (table.n - 1)))
+    design_effect = max(1.0, k / (k - 1.0) * squares / n**2 / (centre * (1.0 - centre) / (n - 1.0)))
     tail = 0.5 + confidence / 2.0
     few = student_quantile(tail, max(1.0, table.effective - 1.0))
     return table.n / design_effect * (student_quantile(tail, table.n - 1.0) / few) ** 2

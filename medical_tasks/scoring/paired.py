@@ -3,7 +3,7 @@
 Each draw takes the same clusters for both runs, so what makes an item hard for both cancels out. The difference is
 always b minus a. Swapping the runs mirrors the result exactly.
 
-The p-value is the one that belongs to the interval: the smallest a for which the expanded percentile interval at
+The p-value is the one that belongs to the interval (see `bootstrap`): the smallest a for which the interval at
 confidence 1 - a leaves out zero. It is never below what the number of draws can show, and 1 for a single cluster.
 For right and wrong items `mcnemar` gives an exact p-value.
 """
@@ -200,11 +200,12 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
         opposite = span[0] if draws.value > 0.0 else span[1]
         share = draws.value / (draws.value - opposite)
         return min(1.0, 2.0 * math.pow(1.0 - share, draws.effective))
+    df = draws.size - 1.0
+    if draws.few:
+        return min(1.0, 2.0 * student_tail(abs(draws.value) / draws.standard_error, df))
     undefined = int(np.isnan(draws.values).sum())
     beyond = min(int((draws.values <= _ZERO).sum()), int((draws.values >= -_ZERO).sum())) + undefined
     level = (beyond + 1) / (len(draws.values) + 1)
     if level >= 0.5:
         return 1.0
-    size = max(2.0, draws.effective)
-    t = -normal_quantile(level) * math.sqrt((size - 1.0) / size)
-    return 2.0 * student_tail(t, size - 1.0)
+    return 2.0 * student_tail(-normal_quantile(level) * math.sqrt(df / draws.size), df)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -205,12 +204,9 @@ def test_answers_that_never_come_end_with_timeout() -> None:
 
 def test_total_time_bounds_the_call_with_all_its_retries() -> None:
     with FaultServer(lambda call: Fault.hang()) as server:
-        began = time.monotonic()
         failed = failure(quick(server, timeout=30.0, total_time=0.2, max_retries=1000))
-        took = time.monotonic() - began
-    assert failed.reason == "timeout"
+    assert (failed.reason, len(server.calls)) == ("timeout", failed.attempts)
     assert "total_time=0.2" in failed.detail
-    assert took < 10  # far below the 60 s that the server keeps silent, and no measurement
 
 
 def test_wait_the_server_asks_for_is_kept() -> None:
@@ -451,6 +447,7 @@ def test_limits_out_of_range(change: dict[str, Any], message: str) -> None:
         ("http://127.0.0.1/v1", True),
         ("http://127.9.9.9/v1", True),
         ("http://[::1]:8000/v1", True),
+        ("http://0.0.0.0:8000/v1", True),
         ("http://10.0.0.1/v1", False),
         ("http://localhost.example.org/v1", False),
         ("https://api.example.org/v1", False),

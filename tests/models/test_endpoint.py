@@ -162,6 +162,7 @@ def test_faults_within_the_retries_change_no_answer(
 def test_results_come_as_they_finish_in_the_calling_thread() -> None:
     order: list[str] = []
     slow = threading.Event()
+    caller = threading.current_thread()
 
     def plan(call: Call) -> Fault | None:
         if call.prompt == "question 0":
@@ -169,7 +170,7 @@ def test_results_come_as_they_finish_in_the_calling_thread() -> None:
         return None
 
     def keep(result: Answer | Failure) -> None:
-        assert threading.current_thread() is threading.main_thread()
+        assert threading.current_thread() is caller
         order.append(result.key)
         if len(order) == 4:
             slow.set()  # only now may the first request be answered
@@ -214,18 +215,19 @@ def test_what_fails_every_call_stops_the_run_at_once(fault: Fault, error: type[E
 
 def test_answers_before_the_key_is_revoked_are_delivered() -> None:
     found: list[str] = []
-    with FaultServer(lambda call: Fault.status_code(401) if call.number > 10 else None) as server:
-        with pytest.raises(MissingError, match="refused the key"):
-            model_at(server, concurrency=1).generate(requests(100), lambda result: found.append(result.key))
+    revoked: Plan = lambda call: Fault.status_code(401) if call.number > 10 else None  # noqa: E731
+    with FaultServer(revoked) as server, pytest.raises(MissingError, match="refused the key"):
+        model_at(server, concurrency=1).generate(requests(100), lambda result: found.append(result.key))
     assert found == [f"k{i}" for i in range(10)]
     assert len(server.calls) == 11
 
 
 @pytest.mark.parametrize("status", [400, 403, 422])
 def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> None:
-    with FaultServer(lambda call: Fault.status_code(status, "Server is pinned to other")) as server:
-        with pytest.raises((UsageError, MissingError), match="Server is pinned to other"):
-            results_of(model_at(server, concurrency=1), requests(100))
+    pinned = Fault.status_code(status, "Server is pinned to other")
+    told = pytest.raises((UsageError, MissingError), match="Server is pinned to other")
+    with FaultServer(lambda call: pinned) as server, told:
+        results_of(model_at(server, concurrency=1), requests(100))
     assert len(server.calls) == GIVE_UP_AFTER
 
 
@@ -252,9 +254,8 @@ def test_failing_callback_ends_the_run_with_its_own_error() -> None:
     def keep(result: Answer | Failure) -> None:
         raise DiskFullError
 
-    with FaultServer(latency=0.01) as server:
-        with pytest.raises(DiskFullError):
-            model_at(server, concurrency=2).generate(requests(200), keep)
+    with FaultServer(latency=0.01) as server, pytest.raises(DiskFullError):
+        model_at(server, concurrency=2).generate(requests(200), keep)
     assert len(server.calls) < 200
 
 

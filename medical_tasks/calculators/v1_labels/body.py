@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.calculators.errors import CalculatorInputError
-from medical_tasks.calculators.v1_labels.entities import Entities
+from medical_tasks.calculators.v1_labels.entities import Entities, number, positive
 from medical_tasks.calculators.v1_labels.rounding import round_v1
 
 __all__ = [
@@ -39,18 +39,21 @@ def age_years(given: Entities) -> float:
     """
     values = given.listed("age")
     for value, unit in zip(values[::2], values[1::2], strict=False):
-        if not isinstance(unit, str) or not isinstance(value, int | float) or isinstance(value, bool):
+        age = number(value, "age", "pairs of value and unit")
+        if not isinstance(unit, str):
             break
         if "year" in unit:
             if len(values) > 2:
-                given.note(f"age: only the first part of {list(values)} counts")
-            return value
-        for word, per_year in (("months", 12), ("weeks", 52), ("days", math.inf)):
+                given.note(f"age: only the years of {list(values)} count")
+            return age
+        for word, per_year in (("months", 12), ("weeks", 52), ("days", None)):
             if word in unit:
-                given.note(f"age: {value:g} {unit} counts as {value // per_year:g} years")
-                return value // per_year
-    raise CalculatorInputError(f"age: the label rule needs pairs of a number and years, months, weeks or days; "
-                               f"got {values!r}")
+                years = age // per_year if per_year else 0
+                given.note(f"age: {age:g} {unit} counts as {years:g} years")
+                return years
+    raise CalculatorInputError(
+        f"age: the label rule needs pairs of a number and years, months, weeks or days; got {values!r}"
+    )
 
 
 def weight_kg(given: Entities) -> float:
@@ -72,18 +75,15 @@ def weight_kg(given: Entities) -> float:
 def _height(given: Entities, unit: str) -> float:
     values = given.listed("height")
     if len(values) == 4:
-        numbers = [number for number in (values[0], values[2]) if isinstance(number, int | float)]
-        if len(numbers) == 2:
-            inches = numbers[0] * 12 + numbers[1]
-            return round_v1(inches * (1 if unit == "in" else _PER_UNIT[unit]["in"]))
-    else:
-        value, own = given.pair("height")
-        if own == unit:
-            return value
-        if own == "cm" and unit == "m":
-            return round_v1(value / 100)
-        if own in _PER_UNIT[unit]:
-            return round_v1(value * _PER_UNIT[unit][own])
+        feet, inches = (number(value, "height", "[feet, 'ft', inches, 'in']") for value in (values[0], values[2]))
+        return round_v1((feet * 12 + inches) * (1 if unit == "in" else _PER_UNIT[unit]["in"]))
+    value, own = given.pair("height")
+    if own == unit:
+        return value
+    if own == "cm" and unit == "m":
+        return round_v1(value / 100)
+    if own in _PER_UNIT[unit]:
+        return round_v1(value * _PER_UNIT[unit][own])
     raise CalculatorInputError(
         f"height: the label rule needs m, cm, in, ft, or [feet, 'ft', inches, 'in']; got {list(values)!r}"
     )
@@ -106,7 +106,7 @@ def temperature_c(given: Entities) -> float:
 
 def body_mass_index(given: Entities) -> float:
     """6: kg / m², the height in m rounded first."""
-    metres = _height(given, "m")
+    metres = positive(_height(given, "m"), "height")
     return round_v1(weight_kg(given) / (metres * metres))
 
 
@@ -125,7 +125,7 @@ def body_surface_area(given: Entities) -> float:
     """60: Mosteller's √(kg · cm / 3600)."""
     square = weight_kg(given) * _height(given, "cm") / 3600
     if square < 0:
-        raise CalculatorInputError(f"weight, height: their product must not be negative; got {square * 3600:g}")
+        raise CalculatorInputError(f"weight and height: the label rule takes the root of {square:g}; one is negative")
     return round_v1(math.sqrt(square))
 
 

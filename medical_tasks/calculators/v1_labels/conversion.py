@@ -13,7 +13,7 @@ from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.v1_labels.entities import Entities
 from medical_tasks.calculators.v1_labels.rounding import round_v1
 
-__all__ = ["Compound", "concentration", "count_per", "exact_concentration"]
+__all__ = ["Compound", "amount_in", "concentration", "count_per", "exact_concentration"]
 
 # pmol stood in the labels' table with the factor of nmol.
 _MOLES: Final = MappingProxyType({"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "pmol": 1e-9})

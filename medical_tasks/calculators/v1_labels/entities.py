@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.names import fold
 
-__all__ = ["Entities"]
+__all__ = ["Entities", "number", "positive"]
+
+_LARGEST: Final = 1e15
 
 
 class Entities:
@@ -86,17 +88,26 @@ class Entities:
         return scores[word]
 
     def sex(self) -> str:
-        """`Male` or `Female`, exactly; most label rules could not run on anything else.
+        """`Male` or `Female`, for the rules that could not run on anything else.
 
         Raises:
             CalculatorInputError: not given, or another word.
         """
-        value = self.find("sex")
-        if value is None:
+        word = self.stated_sex()
+        if word not in ("Male", "Female"):
+            raise CalculatorInputError(f"sex: the label rule knew only 'Male' and 'Female'; got {word!r}")
+        return word
+
+    def stated_sex(self) -> str:
+        """The sex as written, for the rules that took any word.
+
+        Raises:
+            CalculatorInputError: not given, or not a text.
+        """
+        word = self.text("sex")
+        if word is None:
             raise self._missing("sex")
-        if value not in ("Male", "Female"):
-            raise CalculatorInputError(f"sex: the label rule knew only 'Male' and 'Female'; got {value!r}")
-        return str(value)
+        return word
 
     def bare(self, name: str) -> float:
         """A number without unit, such as pH or INR.
@@ -104,7 +115,7 @@ class Entities:
         Raises:
             CalculatorInputError: not given, or not a finite number.
         """
-        return _number(self._required(name), name, "a bare number")
+        return number(self._required(name), name, "a bare number")
 
     def first(self, *names: str) -> float:
         """The number of a `[value, unit]` pair whose unit the rule did not look at.
@@ -112,7 +123,7 @@ class Entities:
         Raises:
             CalculatorInputError: not given, no list, or no finite number in first place.
         """
-        return _number(self.listed(*names)[0], names[0], "[value, unit]")
+        return number(self.listed(*names)[0], names[0], "[value, unit]")
 
     def first_or(self, default: float, name: str) -> float:
         """As `first`, or `default` when nothing is given."""
@@ -125,10 +136,10 @@ class Entities:
             CalculatorInputError: not given, no list, no finite number, or no unit.
         """
         values = self.listed(*names)
-        number = _number(values[0], names[0], "[value, unit]")
+        value = number(values[0], names[0], "[value, unit]")
         if len(values) < 2 or not isinstance(values[1], str):
             raise CalculatorInputError(f"{names[0]}: the label rule needs a unit, as [value, unit]; got {values!r}")
-        return number, values[1]
+        return value, values[1]
 
     def listed(self, *names: str) -> Sequence[object]:
         """A non-empty list value.
@@ -152,7 +163,28 @@ class Entities:
         return CalculatorInputError(f"{names[0]}: the label rule cannot run without it; it is not among the entities")
 
 
-def _number(value: object, name: str, form: str) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+def number(value: object, name: str, form: str) -> float:
+    """The value itself, if it is a number that a measurement can have.
+
+    Args:
+        value: any value.
+        name: the entity, for the message.
+        form: what the rule needs, for the message.
+
+    Raises:
+        CalculatorInputError: a text, True or False, not finite, or larger than 1e15.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
         return value
     raise CalculatorInputError(f"{name}: the label rule needs {form} with a finite number; got {value!r}")
+
+
+def positive(value: float, name: str) -> float:
+    """The value, where the rule divides by it or takes its logarithm or root.
+
+    Raises:
+        CalculatorInputError: zero or negative.
+    """
+    if value > 0:
+        return value
+    raise CalculatorInputError(f"{name}: the label rule cannot run on a value of {value:g}; it must be above 0")

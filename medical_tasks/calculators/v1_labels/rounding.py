@@ -15,11 +15,16 @@ def round_v1(x: float) -> float:
     lose most of their digits: 262.7 µmol/L of creatinine become 2.9 instead of 2.97 mg/dL.
 
     Args:
-        x: any finite number.
+        x: the number.
 
     Returns:
         The rounded number; whole numbers stay `int` where they were.
+
+    Raises:
+        OverflowError: the number is not finite.
     """
+    if not math.isfinite(x):
+        raise OverflowError(f"cannot round {x}")
     if x > 0.001:
         return round(x, 3)
     if x == 0:

@@ -1,0 +1,85 @@
+"""What the v1.0 labels of MedCalc-Bench say, mistakes included: to show where a label comes from.
+
+    from medical_tasks.calculators.v1_labels import QUIRKS, label
+
+    result = label(21, {"Best eye response": "eye opening to pain", "Best verbal response": "confused",
+                        "Best motor response": "localizes pain"})
+    result.answer    # 15, where the Glasgow Coma Score is 11
+    result.note      # "verbal score counted twice"
+    QUIRKS[21]       # how labels of this calculator deviate in general
+
+These rules are kept apart from the published calculators on purpose: neither imports the other, and no answer for a
+patient may come from here. They share the error types and the folding of names alone. The rules follow from the
+explanations in the dataset's own `Ground Truth Explanation` column and from the code that its authors published in
+June 2024; `docs/v1_labels.md` lists the quirks and how far the labels are reproduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from medical_tasks.calculators.errors import CalculatorInputError
+from medical_tasks.calculators.v1_labels.entities import Entities
+from medical_tasks.calculators.v1_labels.table import RULES, Answer
+
+__all__ = ["QUIRKS", "LabelResult", "label"]
+
+QUIRKS: Final[Mapping[int, str | None]] = MappingProxyType({rule.id: rule.quirk for rule in RULES.values()})
+"""Calculator id to one line on how its labels deviate from the published rule; None when they do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelResult:
+    """What the label rule makes of a row.
+
+    Attributes:
+        calculator_id: the dataset's id of the calculator.
+        answer: a number; a date as `MM/DD/YYYY`; or `("15 weeks", "1 days")` for a gestational age.
+        note: the quirks that took effect on this row, or None when the rule worked as published (up to rounding).
+    """
+
+    calculator_id: int
+    answer: Answer
+    note: str | None
+
+    @property
+    def answer_text(self) -> str:
+        """The answer as the dataset's `Ground Truth Answer` column writes it, for example `38` for 38.0."""
+        if isinstance(self.answer, float) and self.answer.is_integer():
+            return str(int(self.answer))
+        return str(self.answer)
+
+
+def label(calculator_id: int, entities: Mapping[str, object]) -> LabelResult:
+    """Apply the rule that produced the v1.0 labels.
+
+    Args:
+        calculator_id: the dataset's id.
+        entities: name to value, as in the dataset's `Relevant Entities`. Names of v1.0 and of later versions are
+            found; values count exactly as written. Entities that the rule does not use are ignored.
+
+    Returns:
+        The label with a note on the quirks that took effect.
+
+    Raises:
+        CalculatorInputError: no such calculator, or inputs on which the label rule could not run.
+    """
+    rule = RULES.get(calculator_id)
+    if rule is None:
+        known = ", ".join(str(known) for known in RULES)
+        raise CalculatorInputError(f"no label rule for calculator {calculator_id!r}; the dataset's ids are {known}")
+    given = Entities(entities)
+    try:
+        answer = rule.compute(given)
+    except CalculatorInputError as error:
+        raise error.within(f"v1 label of {rule.name}") from error
+    except ArithmeticError as error:
+        raise CalculatorInputError(
+            f"v1 label of {rule.name}: the label rule cannot run on these entities ({error}); check their values"
+        ) from error
+    if isinstance(answer, float) and answer.is_integer():
+        answer = int(answer)
+    return LabelResult(calculator_id, answer, "; ".join(given.notes) or None)

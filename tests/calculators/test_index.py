@@ -1,0 +1,71 @@
+"""The index: all of the dataset's calculators, each whole, each found by every name it has."""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+from typing import Any
+
+import pytest
+
+import medical_tasks.calculators as package
+from medical_tasks.calculators import CALCULATORS, CalculatorInputError, find
+from medical_tasks.calculators.index import DATASET_IDS
+
+
+def test_all_55_in_the_order_of_their_ids() -> None:
+    assert len(DATASET_IDS) == 55
+    assert [entry.id for entry in CALCULATORS] == list(DATASET_IDS)
+
+
+def test_slugs_and_names_are_unique() -> None:
+    assert len({entry.slug for entry in CALCULATORS}) == len(CALCULATORS)
+    assert len({entry.name for entry in CALCULATORS}) == len(CALCULATORS)
+
+
+@pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
+def test_found_by_id_slug_name_and_alias(entry: Any) -> None:
+    assert find(entry.id) is entry
+    assert find(str(entry.id)) is entry
+    for name in (entry.slug, entry.name, *entry.aliases):
+        assert find(name) is entry
+        assert find(f" {name.upper()} ") is entry
+
+
+@pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
+def test_functions_are_keyword_only_typed_and_documented(entry: Any) -> None:
+    signature = inspect.signature(entry.function)
+    parameters = list(signature.parameters.values())
+    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
+    assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
+    assert parameters[-1].name == "say"
+    assert signature.return_annotation in ("float", "int", "datetime.date", "tuple[int, int]")
+    assert "Source" in entry.__doc__
+    assert entry.source
+    assert inspect.signature(entry) == signature
+    if entry.adapt is None:
+        options = {name for convention in entry.conventions for name in convention.options}
+        assert {item.parameter for item in entry.inputs} == {p.name for p in parameters[:-1]} - options
+
+
+@pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
+def test_tolerance_follows_the_output(entry: Any) -> None:
+    assert entry.tolerance == (0.05 if entry.output == "decimal" else 0.0)
+
+
+def test_a_calculator_is_its_function() -> None:
+    from medical_tasks.calculators.hemodynamics import mean_arterial_pressure
+    from medical_tasks.calculators.obstetrics import due_date
+
+    assert mean_arterial_pressure(systolic_mm_hg=120, diastolic_mm_hg=75) == 90
+    day = due_date(last_menstrual_date=datetime.date(2023, 1, 1), cycle_length_days=28)
+    assert day == datetime.date(2023, 10, 8)
+
+
+def test_public_names_are_there() -> None:
+    assert all(hasattr(package, name) for name in package.__all__)
+
+
+def test_nothing_near_is_still_a_clear_error() -> None:
+    with pytest.raises(CalculatorInputError, match=r"^no calculator 'zzzzzz'; `medical-tasks calc --list` shows all"):
+        find("zzzzzz")

@@ -1,0 +1,125 @@
+"""The same patient in other units, another order of entities or other spellings has the same answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.calculators import CALCULATORS, Result, calculate, find
+from medical_tasks.calculators.inputs import Quantity
+from medical_tasks.calculators.units import convert
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "calculators"
+CASES = [
+    (path.stem, case["entities"], frozenset(case.get("conventions", ())))
+    for path in sorted(GOLDEN.glob("*.json"))
+    for case in json.loads(path.read_text(encoding="utf-8"))["cases"]
+]
+
+
+def same(one: Result, other: Result) -> bool:
+    if isinstance(one.answer, float) and isinstance(other.answer, float):
+        return one.answer == pytest.approx(other.answer, rel=1e-9, abs=1e-9)
+    return one.answer == other.answer
+
+
+def in_other_units(slug: str, entities: dict[str, Any], choose: Any) -> dict[str, Any]:
+    """The same patient: each measured value in a unit that `choose` picks from the accepted ones."""
+    entry = find(slug)
+    other: dict[str, Any] = {}
+    for name, raw in entities.items():
+        item = entry.input_named(name)
+        other[name] = raw
+        if isinstance(item, Quantity) and item.measure.accepts:
+            measure = item.measure
+            value, _ = measure.read(raw, name)
+            unit = choose(measure.accepts)
+            other[name] = [convert(value, measure.unit, unit, substance=measure.substance), unit]
+    return other
+
+
+def test_there_are_cases_for_every_calculator() -> None:
+    assert {slug for slug, _, _ in CASES} == {entry.slug for entry in CALCULATORS}
+    assert len(CASES) >= 3 * len(CALCULATORS)
+
+
+@settings(deadline=None, max_examples=300)
+@given(case=st.sampled_from(CASES), data=st.data())
+def test_other_units(case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject) -> None:
+    # The golden cases stand on the thresholds, where a slip of one part in 10^16 would change a class.
+    slug, entities, conventions = case
+    other = in_other_units(slug, entities, lambda units: data.draw(st.sampled_from(units)))
+    assert same(calculate(slug, entities, conventions=conventions), calculate(slug, other, conventions=conventions)), (
+        other
+    )
+
+
+@settings(deadline=None, max_examples=150)
+@given(case=st.sampled_from(CASES), data=st.data())
+def test_other_order_and_spelling(case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject) -> None:
+    slug, entities, conventions = case
+    names = data.draw(st.permutations(sorted(entities)))
+    change = data.draw(st.sampled_from([str.upper, str.lower, lambda name: name.replace(" ", "_"), str.strip]))
+    other = {change(name): entities[name] for name in names}
+    one, two = calculate(slug, entities, conventions=conventions), calculate(slug, other, conventions=conventions)
+    assert one.answer == two.answer
+    assert one.explanation.splitlines()[-1] == two.explanation.splitlines()[-1]
+    assert len(one.ignored) == len(two.ignored)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    age=st.floats(18, 100),
+    creatinine=st.floats(0.2, 15),
+    step=st.floats(0.01, 5),
+    sex=st.sampled_from(["Male", "Female"]),
+    slug=st.sampled_from(["ckd_epi_2021", "mdrd_gfr"]),
+)
+def test_filtration_falls_with_age_and_creatinine(
+    age: float, creatinine: float, step: float, sex: str, slug: str
+) -> None:
+    def rate(years: float, value: float) -> float:
+        answer = calculate(slug, {"sex": sex, "age": years, "creatinine": [value, "mg/dL"]}).answer
+        assert isinstance(answer, float)
+        return answer
+
+    assert rate(age, creatinine + step) < rate(age, creatinine)
+    assert rate(age + step, creatinine) < rate(age, creatinine)
+
+
+@settings(deadline=None, max_examples=100)
+@given(weight=st.floats(0.5, 200), step=st.floats(0.001, 5))
+def test_maintenance_fluid_grows_without_jumps(weight: float, step: float) -> None:
+    def rate(kilograms: float) -> float:
+        answer = calculate("maintenance_fluids", {"weight": kilograms}).answer
+        assert isinstance(answer, float)
+        return answer
+
+    assert 0 < rate(weight + step) - rate(weight) <= 4 * step + 1e-6
+
+
+@settings(deadline=None, max_examples=100)
+@given(heart_rate=st.integers(30, 220), qt=st.integers(200, 700))
+def test_qt_formulas_agree_on_the_side_of_60(heart_rate: int, qt: int) -> None:
+    entities = {"QT interval": [qt, "msec"], "Heart Rate or Pulse": [heart_rate, "bpm"]}
+    for slug in ("qtc_bazett", "qtc_fridericia", "qtc_framingham", "qtc_hodges", "qtc_rautaharju"):
+        answer = calculate(slug, entities).answer
+        assert isinstance(answer, float)
+        assert (answer > qt) == (heart_rate > 60)
+        assert (answer < qt) == (heart_rate < 60)
+
+
+@settings(deadline=None, max_examples=100)
+@given(dose=st.integers(1, 1000), data=st.data())
+def test_steroids_there_and_back(dose: int, data: st.DataObject) -> None:
+    from medical_tasks.calculators.steroids import EQUIVALENT_MG
+
+    source, target = (data.draw(st.sampled_from(sorted(EQUIVALENT_MG))) for _ in range(2))
+    there = calculate(24, {"input steroid": [source, dose, "mg"], "target steroid": target}).answer
+    back = calculate(24, {"input steroid": [target, there, "mg"], "target steroid": source}).answer
+    assert back == pytest.approx(dose, rel=1e-9)

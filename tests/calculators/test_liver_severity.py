@@ -1,0 +1,92 @@
+"""Child-Pugh score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from medical_tasks.calculators import CalculatorInputError, calculate
+from medical_tasks.calculators.liver_severity import child_pugh
+
+BASE: dict[str, Any] = {
+    "bilirubin_mg_dl": 1.0,
+    "albumin_g_dl": 4.0,
+    "inr": 1.0,
+    "ascites": "absent",
+    "encephalopathy": "none",
+}
+LABS: dict[str, Any] = {"Bilirubin": [1, "mg/dL"], "Albumin": [4, "g/dL"], "international normalized ratio": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "points"),
+    [
+        ({}, 5),
+        ({"bilirubin_mg_dl": 1.99}, 5),
+        ({"bilirubin_mg_dl": 2.0}, 6),
+        ({"bilirubin_mg_dl": 3.0}, 6),
+        ({"bilirubin_mg_dl": 3.01}, 7),
+        ({"albumin_g_dl": 3.51}, 5),
+        ({"albumin_g_dl": 3.5}, 6),
+        ({"albumin_g_dl": 2.8}, 6),
+        ({"albumin_g_dl": 2.79}, 7),
+        ({"inr": 1.69}, 5),
+        ({"inr": 1.7}, 6),
+        ({"inr": 2.3}, 6),
+        ({"inr": 2.31}, 7),
+        ({"ascites": "slight"}, 6),
+        ({"ascites": "moderate"}, 7),
+        ({"encephalopathy": "grade 1-2"}, 6),
+        ({"encephalopathy": "grade 3-4"}, 7),
+        (
+            {
+                "bilirubin_mg_dl": 9,
+                "albumin_g_dl": 2,
+                "inr": 3,
+                "ascites": "moderate",
+                "encephalopathy": "grade 3-4",
+            },
+            15,
+        ),
+    ],
+)
+def test_thresholds(changes: dict[str, Any], points: int) -> None:
+    assert child_pugh(**{**BASE, **changes}) == points
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "points"),
+    [
+        ("Ascites", "Absent", 5),
+        ("Ascites", "SLIGHT", 6),
+        ("Ascites", "Moderate", 7),
+        ("Ascites", "severe", 7),
+        ("Encephalopathy", "No Encephalopathy", 5),
+        ("Encephalopathy", "Grade 0", 5),
+        ("Encephalopathy", "grade 1-2", 6),
+        ("Encephalopathy", "Grade 3-4", 7),
+        ("Encephalopathy", "Grade 4", 7),
+    ],
+)
+def test_words(name: str, word: str, points: int) -> None:
+    assert calculate(15, {**LABS, name: word}).answer == points
+
+
+def test_missing_classes_are_the_lowest() -> None:
+    result = calculate(15, LABS)
+    assert result.answer == 5
+    assert result.missing_taken_absent == ("Ascites", "Encephalopathy")
+
+
+def test_an_unknown_word_is_an_error() -> None:
+    with pytest.raises(
+        CalculatorInputError, match="Ascites: expected one of 'absent', 'slight', 'moderate'; got 'wet'"
+    ):
+        calculate(15, {**LABS, "Ascites": "wet"})
+
+
+@pytest.mark.parametrize(("bilirubin", "points"), [(34.2, 5), (34.3, 6), (51.3, 6), (51.4, 7)])
+def test_micromoles_use_the_molar_mass_of_bilirubin(bilirubin: float, points: int) -> None:
+    # 584.66 g/mol: 2 mg/dL is 34.208 and 3 mg/dL is 51.312 µmol/L.
+    assert calculate(15, {**LABS, "Bilirubin": [bilirubin, "µmol/L"]}).answer == points

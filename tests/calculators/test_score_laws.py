@@ -1,0 +1,154 @@
+"""Laws that every rule-based score obeys for every patient that its inputs allow."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.calculators import AnyCalculator, CalculatorInputError, calculate
+from medical_tasks.calculators.inputs import REQUIRED, Flag, Quantity
+from medical_tasks.calculators.units import convert
+from tests.calculators.score_strategies import RANGES, SCORES, THRESHOLDS, patients
+
+every_score = pytest.mark.parametrize("score", SCORES, ids=lambda score: score.slug)
+some = settings(deadline=None, max_examples=20)
+
+# Findings that speak against the disease, and so take points away.
+AGAINST = {("wells_dvt", "alternative_diagnosis")}
+# Findings whose silence is not "no": an unmentioned cough is no cough.
+TAKEN_AS_PRESENT = {"cough_absent", "cough_and_coryza_absent"}
+OTHER_UNITS = {
+    "temperature_c": "degrees fahrenheit",
+    "systolic_mm_hg": "kPa",
+    "diastolic_mm_hg": "kPa",
+    "pao2_mm_hg": "kPa",
+    "paco2_mm_hg": "kPa",
+    "aa_gradient_mm_hg": "kPa",
+    "creatinine_mg_dl": "µmol/L",
+    "bilirubin_mg_dl": "µmol/L",
+    "bun_mg_dl": "mmol/L",
+    "glucose_mg_dl": "mmol/L",
+    "albumin_g_dl": "g/L",
+    "hemoglobin_g_dl": "g/L",
+    "sodium_mmol_l": "mEq/L",
+    "potassium_mmol_l": "mEq/L",
+    "platelets_10e9_l": "/µL",
+    "white_cells_10e9_l": "/mm^3",
+    "urine_ml_day": "L/day",
+    "dopamine_mcg_kg_min": "mg/kg/h",
+    "drinks_per_week": "drinks/day",
+}
+
+
+def test_the_scores_are_all_here() -> None:
+    assert len(SCORES) == len(RANGES) == 18
+
+
+@every_score
+@given(data=st.data())
+@some
+def test_a_score_stays_in_its_published_range(score: AnyCalculator, data: st.DataObject) -> None:
+    result = calculate(score, data.draw(patients(score)))
+    low, high = RANGES[score.slug]
+    assert isinstance(result.answer, float if score.slug == "wells_pe" else int)
+    assert low <= result.answer <= high
+
+
+@every_score
+@given(data=st.data())
+@some
+def test_the_steps_add_up_to_the_answer(score: AnyCalculator, data: st.DataObject) -> None:
+    result = calculate(score, data.draw(patients(score)))
+    assert isinstance(result.answer, int | float)
+    steps = [re.search(r": ([+-][\d.]+), total (-?[\d.]+)\.$", line) for line in result.explanation.splitlines()]
+    counted = [(float(step[1]), float(step[2])) for step in steps if step]
+    assert len(counted) >= 3
+    assert sum(points for points, _ in counted) == counted[-1][1] == result.answer
+    last = result.explanation.splitlines()[-1]
+    assert last == f"{score.name} = {result.answer:g}."
+
+
+@every_score
+@given(data=st.data())
+@some
+def test_a_further_finding_never_lowers_a_score(score: AnyCalculator, data: st.DataObject) -> None:
+    patient = data.draw(patients(score))
+    for item in score.inputs:
+        if isinstance(item, Flag):
+            without: Any = calculate(score, {**patient, item.name: False}).answer
+            with_it: Any = calculate(score, {**patient, item.name: True}).answer
+            if (score.slug, item.parameter) in AGAINST:
+                assert with_it <= without
+            else:
+                assert with_it >= without
+
+
+@every_score
+@given(data=st.data())
+@some
+def test_what_is_not_mentioned_is_absent(score: AnyCalculator, data: st.DataObject) -> None:
+    patient = data.draw(patients(score))
+    silent = {item.name: item.parameter in TAKEN_AS_PRESENT for item in score.inputs if isinstance(item, Flag)}
+    named = calculate(score, {**patient, **silent})
+    unnamed = calculate(score, {name: value for name, value in patient.items() if name not in silent})
+    assert named.answer == unnamed.answer
+    assert set(silent) <= set(unnamed.missing_taken_absent)
+    assert not set(silent) & set(named.missing_taken_absent)
+
+
+@every_score
+@given(data=st.data())
+@some
+def test_other_units_give_the_same_score(score: AnyCalculator, data: st.DataObject) -> None:
+    patient = data.draw(patients(score))
+    elsewhere = dict(patient)
+    for item in score.inputs:
+        if isinstance(item, Quantity) and item.parameter in OTHER_UNITS and item.name in patient:
+            unit, measure = OTHER_UNITS[item.parameter], item.measure
+            value, own = patient[item.name]
+            elsewhere[item.name] = [convert(value, own, unit, substance=measure.substance), unit]
+    assert calculate(score, elsewhere).answer == calculate(score, patient).answer
+
+
+def test_the_other_units_are_used() -> None:
+    parameters = {item.parameter for score in SCORES for item in score.inputs}
+    assert set(OTHER_UNITS) <= parameters
+    assert set(THRESHOLDS) <= parameters
+
+
+@given(data=st.data())
+@some
+def test_more_points_of_the_coma_score_never_worsen_the_patient(data: st.DataObject) -> None:
+    for score in SCORES:
+        if score.slug in {"apache_ii", "sofa"}:
+            patient = data.draw(patients(score))
+            totals: list[Any] = [calculate(score, {**patient, "Glasgow Coma Score": c}).answer for c in range(3, 16)]
+            assert totals == sorted(totals, reverse=True)
+            assert totals[0] - totals[-1] == {"apache_ii": 12, "sofa": 4}[score.slug]
+
+
+@every_score
+def test_missing_required_inputs_are_named(score: AnyCalculator) -> None:
+    required = [item.name for item in score.inputs if item.absent is REQUIRED]
+    if not required:
+        assert score.slug in {"wells_dvt", "revised_cardiac_risk_index", "feverpain"}
+        assert isinstance(calculate(score, {}).answer, int)
+        return
+    with pytest.raises(CalculatorInputError, match=re.escape(f"missing required input: {', '.join(required)}")):
+        calculate(score, {})
+
+
+@every_score
+def test_impossible_values_are_refused(score: AnyCalculator) -> None:
+    quantities = [item for item in score.inputs if isinstance(item, Quantity)]
+    for item in quantities:
+        for value in (item.measure.low - 1, item.measure.high + 1):
+            raw = [value, item.measure.unit] if item.measure.unit else value
+            with pytest.raises(CalculatorInputError, match="is outside what is possible"):
+                calculate(score, {item.name: raw})
+    if not quantities:
+        assert score.slug in {"wells_dvt", "feverpain", "glasgow_coma_score"}

@@ -1,0 +1,201 @@
+"""`label` from outside: the table, the form of answers, and errors by their message."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.calculators import CALCULATORS, CalculatorInputError
+from medical_tasks.calculators.index import DATASET_IDS
+from medical_tasks.calculators.v1_labels import QUIRKS, LabelResult, label
+from medical_tasks.calculators.v1_labels.table import RULES
+from tests.calculators.v1_labels.label_cases import CASES
+from tests.support import ROOT
+
+EYE = ("eyes open spontaneously", "eye opening to verbal command", "eye opening to pain", "no eye opening")
+VERBAL = ("oriented", "confused", "inappropriate words", "incomprehensible sounds", "no verbal response")
+MOTOR = (
+    "obeys commands",
+    "localizes pain",
+    "withdrawal from pain",
+    "flexion to pain",
+    "extension to pain",
+    "no motor response",
+)
+
+
+def test_the_table_holds_the_55_of_the_dataset() -> None:
+    assert tuple(RULES) == DATASET_IDS
+    assert len(RULES) == 55
+    assert {rule.id: rule.name for rule in RULES.values()} == {entry.id: entry.name for entry in CALCULATORS}
+    assert len({rule.compute for rule in RULES.values()}) == 55
+
+
+def test_quirks_are_one_line_each() -> None:
+    assert tuple(QUIRKS) == DATASET_IDS
+    stated = [quirk for quirk in QUIRKS.values() if quirk is not None]
+    assert len(stated) > 25
+    assert len(stated) < 55
+    assert all(quirk and "\n" not in quirk and not quirk.endswith(".") for quirk in stated)
+
+
+@pytest.mark.parametrize(
+    ("calculator_id", "entities", "answer", "text"),
+    [
+        (6, {"weight": [50.0, "kg"], "height": [200.0, "cm"]}, 12.5, "12.5"),
+        (6, {"weight": [100.0, "kg"], "height": [200.0, "cm"]}, 25, "25"),
+        (33, {"Absence of cough or coryza": False}, 0, "0"),
+        (68, {"Last menstrual date": "1/2/2020"}, "01/16/2020", "01/16/2020"),
+        (
+            69,
+            {"Last menstrual date": "01/01/2020", "Current Date": "01/24/2020"},
+            ("3 weeks", "2 days"),
+            "('3 weeks', '2 days')",
+        ),
+    ],
+)
+def test_answers_have_the_form_of_the_dataset(
+    calculator_id: int, entities: dict[str, Any], answer: object, text: str
+) -> None:
+    result = label(calculator_id, entities)
+    assert result == LabelResult(calculator_id, result.answer, None)
+    assert result.answer == answer
+    assert result.answer_text == text
+
+
+BMI = {"weight": [70.0, "kg"], "height": [170.0, "cm"]}
+GAS = {
+    "Temperature": [37.0, "degrees celsius"],
+    "White blood cell count": [7e3, "µL"],
+    "Heart Rate or Pulse": [80, "bpm"],
+}
+GAP = {"Sodium": [140.0, "mEq/L"], "Chloride": [100.0, "mEq/L"], "Bicarbonate": [24.0, "mmol/L"]}
+PREGNANCY = {"Last menstrual date": "01/01/2020", "cycle length": 28}
+
+
+@pytest.mark.parametrize(
+    ("calculator_id", "entities", "message"),
+    [
+        (1, {}, "no label rule for calculator 1; the dataset's ids are 2, 3, 4"),
+        (6, {}, r"^v1 label of Body Mass Index \(BMI\): height: the label rule cannot run without it"),
+        (6, {**BMI, "height": [1700, "mm"]}, r"height: the label rule needs m, cm, in, ft, or .* got \[1700, 'mm'\]"),
+        (6, {**BMI, "height": [5, "ft", "seven", "in"]}, "height: .*got 'seven'"),
+        (6, {**BMI, "height": [0.0, "m"]}, "height: the label rule cannot run on a value of 0"),
+        (60, {**BMI, "weight": [-70.0, "kg"]}, "weight and height: the label rule takes the root of -3.3"),
+        (3, {"sex": "Male", "age": [40, "month"], "creatinine": [1, "mg/dL"]}, r"age: .*got \[40, 'month'\]"),
+        (3, {"sex": "male", "age": [40, "years"], "creatinine": [1, "mg/dL"]}, "sex: .*got 'male'"),
+        (
+            9,
+            {"sex": "Male", "age": [5, "months"], "creatinine": [1, "mg/dL"]},
+            "age: .*a value of 0; it must be above 0",
+        ),
+        (11, {"Heart Rate or Pulse": [0, "bpm"], "QT interval": [400, "msec"]}, "Heart Rate or Pulse: .*above 0"),
+        (17, {"Elevated-risk surgery": True}, "Pre-operative creatinine: the label rule cannot run without it"),
+        (21, {"Best eye response": "blinks", "Best verbal response": "oriented"}, "Best eye response: .*got 'blinks'"),
+        (23, {"creatinine": [1, "mg/dL"], "Bilirubin": [17, "µmol/L"]}, "Bilirubin: the label rule had no molar mass"),
+        (25, {"age": [70, "years"]}, "Number of Alcoholic Drinks Per Week: the label rule cannot run without it"),
+        (51, GAS, "respiratory rate: the label rule cannot run without it"),
+        (
+            51,
+            {**GAS, "respiratory rate": [14, "x"], "PaCO₂": [32.0, "mm hg"]},
+            "PaCO₂: the label rule cannot run on a value of exactly 32",
+        ),
+        (64, GAP, "Bicarbonate: the label rule divides by 24 − HCO₃, which is 0; got 24 mmol/L"),
+        (65, {**GAP, "Albumin": [600, "µmol/L"]}, "Albumin: the label rule had no molar mass to convert µmol to g"),
+        (24, {"input steroid": ["Aspirin PO", 5, "mg"]}, "input steroid: the label rule knew only .*got 'Aspirin PO'"),
+        (24, {"input steroid": [5, "mg"]}, r"input steroid: the label rule needs \[name with route, dose, unit\]"),
+        (49, {"Heroin Dose": [5, "mg"]}, "Heroin Dose: the label rule needs '<drug> Dose'"),
+        (49, {"Codeine Dose": [5, "mg"]}, "Codeine Dose: the label rule needs '<drug> Dose' and '<drug> Dose Per Day'"),
+        (13, {**PREGNANCY, "Last menstrual date": "2020-01-01"}, "Last menstrual date: .*MM/DD/YYYY; got '2020-01-01'"),
+        (13, {**PREGNANCY, "Last menstrual date": "12/31/9999"}, "Last menstrual date: the year must be at most"),
+        (13, {**PREGNANCY, "cycle length": 28e9}, "cycle length: expected a number of days near 28"),
+        (69, {"Current Date": "01/01/2020"}, "Last menstrual date: the label rule cannot run without it"),
+        (
+            5,
+            {"Systolic Blood Pressure": 120, "Diastolic Blood Pressure": [80, "mm hg"]},
+            r"Systolic Blood Pressure: the label rule needs a list such as \[value, unit\]; got 120",
+        ),
+    ],
+)
+def test_what_the_label_rule_could_not_run_on(calculator_id: int, entities: dict[str, Any], message: str) -> None:
+    with pytest.raises(CalculatorInputError, match=message):
+        label(calculator_id, entities)
+
+
+def test_an_overflow_is_an_input_error() -> None:
+    entities = {
+        "sex": "Male",
+        "age": [1.0, "years"],
+        "Systolic Blood Pressure": [120.0, "mm Hg"],
+        "Total cholesterol": [1e15, "mmol/L"],
+        "high-density lipoprotein cholesterol": [1e-300, "mmol/L"],
+    }
+    with pytest.raises(CalculatorInputError, match="v1 label of Framingham .*: the label rule cannot run on these"):
+        label(46, entities)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(EYE), st.sampled_from(VERBAL), st.sampled_from(MOTOR))
+def test_a_coma_label_is_the_verbal_score_too_high(eye: str, verbal: str, motor: str) -> None:
+    entities = {"Best eye response": eye, "Best verbal response": verbal, "Best motor response": motor}
+    score = (4 - EYE.index(eye)) + (5 - VERBAL.index(verbal)) + (6 - MOTOR.index(motor))
+    assert label(21, entities).answer == score + 5 - VERBAL.index(verbal)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.floats(min_value=30, max_value=45),
+    st.floats(min_value=20, max_value=250),
+    st.floats(min_value=2, max_value=60),
+    st.floats(min_value=100, max_value=50_000),
+)
+def test_a_sirs_label_of_a_real_patient_is_at_least_two(t: float, rate: float, breaths: float, cells: float) -> None:
+    entities = {
+        "Temperature": [t, "degrees celsius"],
+        "Heart Rate or Pulse": [rate, "bpm"],
+        "respiratory rate": [breaths, "breaths per minute"],
+        "White blood cell count": [cells, "µL"],
+    }
+    expected = 2 + (t > 38 or t < 36) + (breaths > 20)
+    assert label(51, entities).answer == expected
+
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 5),
+    st.floats(),
+    st.text(max_size=5),
+    st.lists(st.one_of(st.floats(), st.sampled_from(["years", "mg/dL", "µmol/L", "cm", "Male", "mg"])), max_size=4),
+)
+
+
+@settings(deadline=None, max_examples=250)
+@given(st.sampled_from(CASES), st.data())
+def test_junk_is_an_answer_or_an_input_error_and_is_left_as_it_was(
+    case: tuple[int, dict[str, Any], object, object], data: st.DataObject
+) -> None:
+    calculator_id, entities = case[0], deepcopy(case[1])
+    for name in data.draw(st.lists(st.sampled_from(sorted(entities)), max_size=2, unique=True)):
+        entities[name] = data.draw(JUNK)
+    before = repr(entities)
+    try:
+        answer = label(calculator_id, entities).answer
+    except CalculatorInputError:
+        pass
+    else:
+        assert isinstance(answer, int | float | str | tuple)
+        assert not isinstance(answer, bool)
+        assert not isinstance(answer, float) or math.isfinite(answer)
+    assert repr(entities) == before
+
+
+def test_the_quirks_page_says_what_the_table_says() -> None:
+    page = (ROOT / "docs" / "v1_labels.md").read_text(encoding="utf-8")
+    for rule in RULES.values():
+        assert f"| {rule.id} | {rule.name} | {rule.quirk or 'none'} |" in page

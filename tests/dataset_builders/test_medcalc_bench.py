@@ -1,0 +1,196 @@
+"""MedCalc-Bench from its official file to `load_dataset`, Croissant and the builder class of the Hub folder."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.building import build_dataset
+from medical_tasks.catalog import dataset_spec
+from medical_tasks.dataset_store import built_configs, read_rows
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.medcalc_bench.data import COLUMNS, OFFICIAL_COLUMNS, V1_TEST_SHA256, load_items
+from medical_tasks.medcalc_bench.demo import demo_rows
+from medical_tasks.medcalc_bench.spec import MEDCALC
+from tests.medcalc_bench.official_csv import official_row, v12_rows, write_csv
+from tests.support import ROOT, SHARED, needs_shared
+
+SPEC = dataset_spec("medcalc_bench")
+HUB_FOLDER = ROOT / "dataset_builders" / "medcalc_bench"
+V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
+
+
+def builder(**arguments: Any) -> Any:
+    """The builder class, from `build.py` loaded by its path as a user without the package's help would."""
+    location = importlib.util.spec_from_file_location("build", HUB_FOLDER / "build.py")
+    assert location is not None
+    assert location.loader is not None
+    module = importlib.util.module_from_spec(location)
+    location.loader.exec_module(module)
+    return module.MedCalcBench(**arguments)
+
+
+def load(folder: Path, config: str | None, cache: Path, **options: Any) -> Any:
+    import datasets
+
+    return datasets.load_dataset(str(folder), config, cache_dir=str(cache), **options)
+
+
+def test_demo_from_build_to_items(tmp_path: Path) -> None:
+    built = build_dataset("medcalc_bench", source=None, config="demo", out=tmp_path / "medcalc_bench")
+    assert (built.config, built.rows, built.notes) == ("demo", 31, ())
+    rows = read_rows(built.folder, "demo", "test", spec=SPEC)
+    assert rows == demo_rows()
+    items = load_items(MEDCALC, rows)
+    assert [item.id for item in items] == [str(number) for number in range(1, 32)]
+    assert len({item.cluster for item in items}) == 29
+    loaded = load(built.folder, "demo", tmp_path / "cache")
+    assert list(loaded) == ["test"]
+    assert list(loaded["test"]) == rows
+    assert list(load(built.folder, None, tmp_path / "cache", split="test", streaming=True)) == rows
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_demo_as_croissant(tmp_path: Path) -> None:
+    import mlcroissant
+
+    folder = build_dataset("medcalc_bench", source=None, config="demo", out=tmp_path / "medcalc_bench").folder
+    dataset = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
+    assert dataset.metadata.issues.report() == ""
+    records = list(dataset.records("demo/test"))
+    assert [{column.name: record[f"demo/test/{column.name}"] for column in COLUMNS} for record in records] == [
+        {name: value.encode() if isinstance(value, str) else value for name, value in row.items()}
+        for row in demo_rows()
+    ]
+
+
+def test_the_class_builds_and_streams(tmp_path: Path) -> None:
+    import datasets
+
+    write_csv(tmp_path / "official" / "test_data.csv", v12_rows())
+    made = builder(config_name="v1.2", data_dir=str(tmp_path / "official"), cache_dir=str(tmp_path / "cache"))
+    assert isinstance(made, datasets.GeneratorBasedBuilder)
+    made.download_and_prepare()
+    rows = made.as_dataset(split="test")
+    assert rows["category"][:] == ["lab", "dosage", "date", "date"]
+    assert rows.info.license == "CC-BY-SA-4.0"
+    streamed = builder(config_name="demo", cache_dir=str(tmp_path / "cache")).as_streaming_dataset(split="test")
+    assert list(streamed) == demo_rows()
+
+
+def test_the_hub_folder_has_no_script_that_load_dataset_refuses() -> None:
+    assert {path.name for path in HUB_FOLDER.iterdir() if path.suffix == ".py"} == {"build.py"}
+
+
+@pytest.mark.parametrize("config", ["v1.2", "verified"])
+def test_later_releases(tmp_path: Path, config: str) -> None:
+    write_csv(tmp_path / "official" / "test_data.csv", v12_rows())
+    built = build_dataset("medcalc_bench", source=tmp_path / "official", config=config, out=tmp_path / "out")
+    assert built.rows == 4
+    assert len(built.notes) == 1
+    assert f"config {config}: split test has 4 rows, 1,100 were published" in built.notes[0]
+    assert [row["source_category"] for row in read_rows(built.folder, config, "test")][:2] == [
+        "lab test",
+        "dosage conversion",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "message"),
+    [
+        (
+            None,
+            MissingError,
+            r"medcalc_bench, config v1.0: needs the official files, none given(.|\n)*download test_data.csv",
+        ),
+        (
+            "absent",
+            MissingError,
+            r"absent is not there. It should hold\n  the test set, a CSV file: test_data_v1.csv or",
+        ),
+        (
+            "empty folder",
+            MissingError,
+            r"empty folder lacks\n  the test set, a CSV file: test_data_v1.csv or test_data.csv",
+        ),
+    ],
+)
+def test_missing_source(tmp_path: Path, source: str | None, error: type[Exception], message: str) -> None:
+    (tmp_path / "empty folder").mkdir()
+    with pytest.raises(error, match=message) as caught:
+        build_dataset(
+            "medcalc_bench", source=tmp_path / source if source else None, config="v1.0", out=tmp_path / "out"
+        )
+    assert caught.value.exit_code == 3  # type: ignore[attr-defined]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bad_file_leaves_nothing_and_is_named(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "test_data.csv", [official_row(1), official_row(2, **{"Calculator ID": "x"})])
+    with pytest.raises(UsageError, match=r"test_data.csv: line 5, Row Number 2, column 'Calculator ID'") as caught:
+        build_dataset("medcalc_bench", source=path, config="v1.0", out=tmp_path / "out")
+    assert caught.value.exit_code == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_too_few_rows_for_v1(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "test_data.csv", [official_row(number) for number in range(1, 1001)])
+    with pytest.raises(
+        UsageError, match=r"config v1.0: split test has 1,000 rows, 1,047 were published. The file is cut off"
+    ):
+        build_dataset("medcalc_bench", source=path, config="v1.0", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_v1_every_cell_through_load_dataset(tmp_path: Path) -> None:
+    built = build_dataset("medcalc_bench", source=V1_FILE.parent, config="v1.0", out=tmp_path / "out")
+    assert (built.rows, built.notes) == (1047, ())
+    assert dict(built_configs(built.folder)["v1.0"].source) == {"test_data_v1.csv": V1_TEST_SHA256}
+    loaded = load(built.folder, "v1.0", tmp_path / "cache", split="test")
+    assert list(loaded) == read_rows(built.folder, "v1.0", "test", spec=SPEC)
+    with V1_FILE.open(encoding="utf-8", newline="") as stream:
+        official = list(csv.DictReader(stream, strict=True))
+    same = {theirs: ours for theirs, ours in OFFICIAL_COLUMNS.items() if theirs != "Relevant Entities"}
+    for theirs, ours in same.items():
+        assert [str(value) for value in loaded[ours][:]] == [row[theirs] for row in official], theirs
+
+
+@needs_shared
+@pytest.mark.upstream
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_v1_as_croissant(tmp_path: Path) -> None:
+    import mlcroissant
+
+    built = build_dataset("medcalc_bench", source=V1_FILE, config="v1.0", out=tmp_path / "out")
+    records = list(mlcroissant.Dataset(jsonld=str(built.folder / "croissant.json")).records("v1.0/test"))
+    rows = read_rows(built.folder, "v1.0", "test")
+    assert len(records) == 1047
+    for name in ("row_number", "patient_note", "relevant_entities"):
+        encoded = [row[name].encode() if isinstance(row[name], str) else row[name] for row in rows]
+        assert [record[f"v1.0/test/{name}"] for record in records] == encoded
+
+
+@needs_shared
+@pytest.mark.upstream
+@pytest.mark.parametrize("config", ["v1.2", "verified"])
+def test_v1_file_is_not_built_under_another_name(tmp_path: Path, config: str) -> None:
+    with pytest.raises(UsageError, match=f"is the official file of config v1.0, not of {config}. Give --config v1.0"):
+        build_dataset("medcalc_bench", source=V1_FILE, config=config, out=tmp_path / "out")
+
+
+@needs_shared
+@pytest.mark.upstream
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.9, 0.9999])
+def test_v1_file_cut_anywhere_is_refused(tmp_path: Path, part: float) -> None:
+    content = V1_FILE.read_bytes()
+    path = tmp_path / "test_data.csv"
+    path.write_bytes(content[: int(len(content) * part)])
+    with pytest.raises(UsageError, match="cut off|left open"):
+        build_dataset("medcalc_bench", source=path, config="v1.0", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,36 @@
+"""A toy model for every test that runs one: made once a session."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.models.toy_texts import TEXTS
+
+
+@pytest.fixture(scope="session")
+def toy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the toy; tests must not change it."""
+    from medical_tasks.models.toy import make_toy_model
+
+    return make_toy_model(tmp_path_factory.mktemp("models") / "toy", TEXTS)
+
+
+@pytest.fixture
+def toy_copy(toy_model: Path, tmp_path: Path) -> Path:
+    """A copy of the toy that a test may change."""
+    return shutil.copytree(toy_model, tmp_path / "changed-toy")
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Matrices this small are slower on several threads, by far when other tests run beside this one."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

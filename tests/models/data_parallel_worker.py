@@ -1,0 +1,42 @@
+"""One process of a distributed run, started by torchrun from `test_data_parallel.py`; writes what it saw as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from medical_tasks.models.base import Answer, Failure
+from medical_tasks.models.lighteval_model import open_hf
+from tests.models.toy_texts import TEXTS, ask
+
+
+def main(folder: str, out: str, counts: str) -> None:
+    from accelerate import PartialState
+
+    model = open_hf(f"hf/{folder}", options={"batch_size": "4", "max_length": "300"})
+    state = PartialState()
+    runs: list[dict[str, object]] = []
+    for count in map(int, counts.split(",")):
+        requests = [ask(f"q{index}", TEXTS[index * 2], size=16 + index % 2) for index in range(count)]
+        requests.append(ask("long", "cough " * 400))
+        # The main process alone knows what is pending; the others must come to the same list.
+        keys = model.share([request.key for request in requests] if model.is_main else ["mine"])
+        by_key = {request.key: request for request in requests}
+        results: list[Answer | Failure] = []
+        model.generate([by_key[key] for key in keys], results.append)
+        runs.append(
+            {
+                "answers": {
+                    one.key: [one.text, one.output_tokens, one.finish] for one in results if isinstance(one, Answer)
+                },
+                "failures": {one.key: one.reason for one in results if isinstance(one, Failure)},
+            }
+        )
+    model.close()
+    report = {"world": state.num_processes, "is_main": model.is_main, "identity": dict(model.identity), "runs": runs}
+    Path(out, f"rank{state.process_index}.json").write_text(json.dumps(report), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,174 @@
+"""Rendered prompts: one beginning token, no lost system text, no date of today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.errors import UsageError
+from medical_tasks.models.chat_template import ChatLayout, fold_system, plain_chat
+from medical_tasks.spec import Message
+
+pytestmark = pytest.mark.slow
+
+TURNS = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
+REFUSES = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + TURNS
+DROPS = "{% for m in messages if m.role != 'system' %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
+
+CHAT: list[Message] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Fever?"},
+    {"role": "assistant", "content": "Yes."},
+    {"role": "user", "content": "How high?"},
+]
+
+
+@pytest.fixture
+def tokenizer(toy_model: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(toy_model)
+
+
+def with_own_tokens(tokenizer: Any, *, begin: bool, end: bool) -> Any:
+    """Lets the tokenizer put `<s>` and `</s>` around a text by itself, as Llama 2's and others' do."""
+    from tokenizers.processors import TemplateProcessing
+
+    form = f"{'<s> ' if begin else ''}$A{' </s>' if end else ''}"
+    marks = [("<s>", tokenizer.bos_token_id), ("</s>", tokenizer.eos_token_id)]
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(single=form, special_tokens=marks)
+    return tokenizer
+
+
+@pytest.mark.parametrize("template", ["{{ bos_token }}" + TURNS, TURNS, None])
+@pytest.mark.parametrize("begin", [False, True])
+@pytest.mark.parametrize("end", [False, True])
+def test_one_beginning_token_and_no_end_token(tokenizer: Any, template: str | None, begin: bool, end: bool) -> None:
+    tokenizer.chat_template = template
+    layout = ChatLayout(with_own_tokens(tokenizer, begin=begin, end=end), model="hf/toy")
+    ids = layout.tokens(layout.render([{"role": "user", "content": "Fever?"}]))
+    expected = 1 if begin or (template or "").startswith("{{ bos_token") else 0
+    assert ids.count(tokenizer.bos_token_id) == expected
+    assert ids[:expected] == (tokenizer.bos_token_id,) * expected
+    assert tokenizer.eos_token_id not in ids
+    assert "Fever?" in tokenizer.decode(ids)
+
+
+def test_a_tokenizer_without_a_beginning_token(tokenizer: Any) -> None:
+    tokenizer.chat_template = TURNS
+    tokenizer.bos_token = None
+    layout = ChatLayout(tokenizer, model="hf/toy")
+    assert layout.render(CHAT[1:2]) == "<|user|>Fever?<|assistant|>"
+    assert not layout.add_special_tokens
+
+
+def test_tokens_are_those_of_the_template_itself(tokenizer: Any) -> None:
+    # Reference: transformers' own way from messages to ids.
+    layout = ChatLayout(tokenizer, model="hf/toy")
+    expected = tokenizer.apply_chat_template([dict(m) for m in CHAT], add_generation_prompt=True, return_dict=True)
+    assert layout.tokens(layout.render(CHAT)) == tuple(expected["input_ids"])
+    assert layout.name == "chat template"
+    assert layout.stop == ()
+
+
+@pytest.mark.parametrize("template", [REFUSES, DROPS], ids=["refuses", "drops"])
+def test_system_text_goes_before_the_first_user_text(tokenizer: Any, template: str) -> None:
+    tokenizer.chat_template = template
+    layout = ChatLayout(tokenizer, model="hf/toy")
+    assert layout.render(CHAT) == ("<|user|>Be brief.\n\nFever?<|assistant|>Yes.<|user|>How high?<|assistant|>")
+    assert layout.name == "chat template, system text in the first user message"
+
+
+def test_system_text_stays_where_the_template_takes_it(tokenizer: Any) -> None:
+    tokenizer.chat_template = TURNS
+    assert ChatLayout(tokenizer, model="hf/toy").render(CHAT[:2]) == "<|system|>Be brief.<|user|>Fever?<|assistant|>"
+
+
+def test_no_template_gives_the_plain_layout(tokenizer: Any) -> None:
+    tokenizer.chat_template = None
+    layout = ChatLayout(tokenizer, model="hf/toy")
+    assert layout.render(CHAT) == "Be brief.\n\nUser: Fever?\n\nAssistant: Yes.\n\nUser: How high?\n\nAssistant:"
+    assert (layout.name, layout.stop, layout.add_special_tokens) == ("plain", ("\n\nUser:",), True)
+
+
+def test_today_is_always_the_same_day(tokenizer: Any) -> None:
+    tokenizer.chat_template = "Today: {{ strftime_now('%d %b %Y') }}." + TURNS
+    text = ChatLayout(tokenizer, model="hf/toy").render(CHAT[1:2])
+    assert text == "Today: 01 Jan 2025.<|user|>Fever?<|assistant|>"
+
+
+@pytest.mark.parametrize(("switch", "written"), [(None, "default"), (True, "on"), (False, "off")])
+def test_the_thinking_switch_reaches_the_template(tokenizer: Any, switch: bool | None, written: str) -> None:
+    tokenizer.chat_template = (
+        "{% if enable_thinking is not defined %}default{% elif enable_thinking %}on{% else %}off{% endif %}" + TURNS
+    )
+    layout = ChatLayout(tokenizer, model="hf/toy", enable_thinking=switch)
+    assert layout.render(CHAT[1:2]) == f"{written}<|user|>Fever?<|assistant|>"
+
+
+def test_the_thinking_switch_needs_a_template(tokenizer: Any) -> None:
+    tokenizer.chat_template = None
+    with pytest.raises(UsageError, match="enable_thinking: hf/toy has no chat template"):
+        ChatLayout(tokenizer, model="hf/toy", enable_thinking=True)
+
+
+@pytest.mark.parametrize("template", ["{{ raise_exception('never') }}", "{% for m in %}"])
+def test_a_template_that_cannot_render(tokenizer: Any, template: str) -> None:
+    tokenizer.chat_template = template
+    with pytest.raises(UsageError, match=r"hf/toy: its chat template cannot render one user message: "):
+        ChatLayout(tokenizer, model="hf/toy")
+
+
+def test_of_several_templates_one_must_be_the_default(tokenizer: Any) -> None:
+    tokenizer.chat_template = {"rag": REFUSES, "default": TURNS}
+    assert ChatLayout(tokenizer, model="hf/toy").render(CHAT[1:2]) == "<|user|>Fever?<|assistant|>"
+    tokenizer.chat_template = {"rag": REFUSES, "tools": TURNS}
+    with pytest.raises(UsageError, match="hf/toy: its tokenizer has several chat templates and none is the default"):
+        ChatLayout(tokenizer, model="hf/toy")
+
+
+@pytest.mark.parametrize("chat", [[], CHAT[:1], CHAT[:3]])
+def test_a_chat_ends_with_the_user(tokenizer: Any, chat: list[Message]) -> None:
+    with pytest.raises(ValueError, match="must end with a user message"):
+        ChatLayout(tokenizer, model="hf/toy").render(chat)
+
+
+def test_text_with_braces_is_not_a_template(tokenizer: Any) -> None:
+    text = "{{ 7 * 7 }} {% raw %} \\n"
+    assert text in ChatLayout(tokenizer, model="hf/toy").render([{"role": "user", "content": text}])
+
+
+def message(role: str) -> st.SearchStrategy[Message]:
+    return st.text(max_size=8).map(lambda content: {"role": role, "content": content})  # type: ignore[typeddict-item]
+
+
+CHATS = st.builds(
+    lambda head, turns, last: [*head, *turns, last],
+    st.lists(message("system"), max_size=3),
+    st.lists(st.one_of(message("user"), message("assistant")), max_size=4),
+    message("user"),
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(chat=CHATS)
+def test_folding_loses_no_text_and_leaves_no_system(chat: list[Message]) -> None:
+    folded = fold_system(chat)
+    assert all(one["role"] != "system" for one in folded)
+    assert len(folded) == sum(one["role"] != "system" for one in chat)
+    system = [one["content"] for one in chat if one["role"] == "system"]
+    first = next(one for one in folded if one["role"] == "user")
+    assert first["content"].startswith("\n\n".join(system))
+    assert fold_system(folded) == folded
+
+
+@settings(deadline=None, max_examples=50)
+@given(chat=CHATS)
+def test_the_plain_layout_holds_every_text_and_asks_for_an_answer(chat: list[Message]) -> None:
+    text = plain_chat(chat)
+    assert all(one["content"] in text for one in chat)
+    assert text.endswith("\n\nAssistant:")

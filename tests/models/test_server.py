@@ -1,0 +1,550 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models import server as served
+from medical_tasks.models.base import Answer, Failure, Request
+from medical_tasks.models.endpoint import EndpointModel
+from medical_tasks.models.managed_server import ManagedServer, free_port
+from medical_tasks.models.probe import answers_chat
+from medical_tasks.models.server import ServedModel, open_served
+from medical_tasks.models.server_programs import find_vllm, gpu_nodes, read_flags, vllm_version, wants_cpu
+from medical_tasks.models.toy import make_toy_model
+from medical_tasks.spec import Message
+from tests.fault_server import Fault, FaultServer
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A server with a worker in its own session, as big servers have. Both write their pids, so that tests can look for them.
+# Arguments: port, file for the pids, and `stubborn` to ignore SIGTERM.
+SERVER = """
+import json, os, pathlib, signal, subprocess, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+WORKER = "import signal, sys, time; MODE; print('worker up', flush=True); time.sleep(600)"
+stubborn = "stubborn" in sys.argv
+if stubborn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+mode = "signal.signal(signal.SIGTERM, signal.SIG_IGN)" if stubborn else "0"
+worker = subprocess.Popen([sys.executable, "-c", WORKER.replace("MODE", mode)], start_new_session=True)
+pathlib.Path(sys.argv[2]).write_text(f"{os.getpid()} {worker.pid}")
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        print("served", body["model"], os.environ.get("VLLM_API_KEY"), flush=True)
+        if body["messages"][-1]["content"] == "die":
+            os._exit(9)
+        reply = {"choices": [{"message": {"content": "pong"}, "finish_reason": "stop"}]}
+        raw = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+    def log_message(self, *arguments):
+        pass
+
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 30.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.02)
+    return what()
+
+
+def pids_of(file: Path) -> list[int]:
+    assert wait_for(lambda: file.is_file() and len(file.read_text().split()) == 2)
+    return [int(pid) for pid in file.read_text().split()]
+
+
+def small_server(
+    folder: Path, *extra: str, ready: bool = True, timeout: float = 30.0, grace: float = 5.0
+) -> ManagedServer:
+    port = free_port()
+    return ManagedServer(
+        [sys.executable, "-c", SERVER, str(port), str(folder / "pids"), *extra],
+        ready=lambda: ready and answers_chat(f"http://127.0.0.1:{port}/v1", "m"),
+        log=folder / "logs" / "server.log",
+        timeout=timeout,
+        grace=grace,
+    )
+
+
+def test_server_starts_answers_and_is_gone_afterwards(tmp_path: Path) -> None:
+    with small_server(tmp_path) as server:
+        assert server.running()
+        pids = pids_of(tmp_path / "pids")
+        assert all(alive(pid) for pid in pids)
+    assert not server.running()
+    assert not any(alive(pid) for pid in pids)
+    assert "served m None" in server.log_tail()
+
+
+def test_log_is_the_owners_alone_and_begins_anew(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "server.log").write_text("old words")
+    with small_server(tmp_path) as server:
+        assert stat.S_IMODE(server.log.stat().st_mode) == 0o600
+        assert "old words" not in server.log.read_text()
+
+
+def test_stop_is_harmless_before_the_start_and_twice(tmp_path: Path) -> None:
+    server = small_server(tmp_path)
+    server.stop()
+    server.start()
+    server.stop()
+    server.stop()
+    with pytest.raises(RuntimeError, match="started before"):
+        server.start()
+
+
+def test_server_that_ignores_sigterm_is_killed_with_its_workers(tmp_path: Path) -> None:
+    with small_server(tmp_path, "stubborn", grace=0.2):
+        pids = pids_of(tmp_path / "pids")
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_early_end_is_told_with_the_last_lines_of_the_log(tmp_path: Path) -> None:
+    script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
+    server = ManagedServer(
+        [sys.executable, "-c", script], ready=lambda: False, log=tmp_path / "log", timeout=30.0, grace=1.0
+    )
+    with pytest.raises(MissingError, match="ended with exit code 3 before it answered") as caught:
+        server.start()
+    lines = [line.strip() for line in str(caught.value).splitlines() if line.strip().startswith("line ")]
+    assert lines == [f"line {i}" for i in range(30, 50)]
+
+
+def test_early_end_by_a_signal(tmp_path: Path) -> None:
+    script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    server = ManagedServer([sys.executable, "-c", script], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
+    with pytest.raises(MissingError, match="exit code 137 before it answered"):
+        server.start()
+
+
+def test_program_that_does_not_exist(tmp_path: Path) -> None:
+    server = ManagedServer(["/no/such/program"], ready=lambda: False, log=tmp_path / "log", timeout=30.0)
+    with pytest.raises(MissingError, match="(?s)exit code 127.*cannot start /no/such/program"):
+        server.start()
+
+
+def test_server_that_is_never_ready_is_stopped(tmp_path: Path) -> None:
+    server = small_server(tmp_path, ready=False, timeout=1.5)
+    with pytest.raises(MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"):
+        server.start()
+    assert not server.running()
+    assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
+
+
+def test_error_while_waiting_stops_the_server(tmp_path: Path) -> None:
+    server = small_server(tmp_path)
+
+    def interrupted() -> bool:
+        pids_of(tmp_path / "pids")
+        raise KeyboardInterrupt
+
+    server._ready = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        server.start()
+    assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
+
+
+PARENT = """
+import os, pathlib, signal, sys, time
+sys.path.insert(0, sys.argv[1])
+from tests.models.test_server import small_server
+server = small_server(pathlib.Path(sys.argv[2]), *sys.argv[4:], grace=1.0)
+server.start()
+if sys.argv[3] == "forked":
+    if os.fork() == 0:
+        time.sleep(600)  # a child that holds the pipe open
+    print("up", flush=True)
+    time.sleep(600)
+print("up", flush=True)
+if sys.argv[3] == "returns":
+    sys.exit(0)
+if sys.argv[3] == "raises":
+    raise RuntimeError("bug")
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "number", "more"),
+    [
+        ("returns", None, []),
+        ("raises", None, []),
+        ("killed", signal.SIGKILL, []),
+        ("killed", signal.SIGKILL, ["stubborn"]),
+        ("killed", signal.SIGTERM, []),
+        ("killed", signal.SIGINT, []),
+        ("killed", signal.SIGHUP, []),
+        ("forked", signal.SIGKILL, []),
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
+def test_no_process_outlives_the_run(tmp_path: Path, how: str, number: signal.Signals | None, more: list[str]) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(ROOT), str(tmp_path), how, *more],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert parent.stdout is not None
+    try:
+        assert parent.stdout.readline() == "up\n"
+        pids = pids_of(tmp_path / "pids")
+        supervisor = int(Path(f"/proc/{pids[0]}/stat").read_text().rpartition(")")[2].split()[1])
+        assert supervisor != parent.pid
+        if number is not None:
+            os.kill(parent.pid, number)
+        parent.wait(timeout=30)
+        assert wait_for(lambda: not any(alive(pid) for pid in [*pids, supervisor]))
+    finally:
+        parent.stdout.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(parent.pid, signal.SIGKILL)  # the forked child of one case
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
+def test_killed_supervisor_takes_the_server_with_it(tmp_path: Path) -> None:
+    server = small_server(tmp_path)
+    server.start()
+    main, worker = pids_of(tmp_path / "pids")
+    supervisor = int(Path(f"/proc/{main}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(supervisor, signal.SIGKILL)
+    assert wait_for(lambda: not alive(main))
+    server.stop()
+    os.kill(worker, signal.SIGKILL)  # a worker in its own session is the server's to end in this last resort
+
+
+# The probe.
+
+
+def test_probe_says_ready_only_for_an_answer() -> None:
+    plan = [Fault.status_code(503), Fault.status_code(404), Fault.cut(), Fault.refuse()]
+    with FaultServer(plan, key="k") as server:
+        assert [answers_chat(server.base_url, "m", api_key="k") for _ in range(5)] == [False] * 4 + [True]
+    assert server.calls[-1].body["max_tokens"] == 1
+    assert not answers_chat(server.base_url, "m")
+
+
+@pytest.mark.parametrize("status", [400, 401, 422])
+def test_probe_raises_what_no_waiting_cures(status: int) -> None:
+    plan = [Fault.status_code(status, "no chat template")]
+    with FaultServer(plan) as server, pytest.raises(UsageError, match=f"HTTP {status}: .*no chat template"):
+        answers_chat(server.base_url, "m")
+
+
+# Programs, flags, GPUs.
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without vLLM."""
+    monkeypatch.delenv("MEDICAL_TASKS_VLLM", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("medical_tasks.models.server_programs.__file__", str(tmp_path / "a" / "b" / "c.py"))
+    return tmp_path
+
+
+def program(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_vllm_that_is_nowhere(nowhere: Path) -> None:
+    with pytest.raises(MissingError, match="make env-vllm.*export MEDICAL_TASKS_VLLM=.*base_url="):
+        find_vllm()
+
+
+def test_vllm_is_found_in_order(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_path = program(nowhere / "bin" / "vllm")
+    assert find_vllm() == on_path
+    beside = program(nowhere / ".env-vllm" / "bin" / "vllm")
+    assert find_vllm() == beside
+    named = program(nowhere / "other" / "vllm")
+    monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(named))
+    assert find_vllm() == named
+    assert find_vllm(str(on_path)) == on_path
+
+
+def test_named_vllm_that_is_no_program(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MissingError, match="executable names .*no-vllm, which is not a program"):
+        find_vllm(str(nowhere / "no-vllm"))
+    monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(nowhere))
+    with pytest.raises(MissingError, match="MEDICAL_TASKS_VLLM names .*, which is not a program"):
+        find_vllm()
+
+
+def test_vllm_version_is_read_from_its_environment(tmp_path: Path) -> None:
+    executable = program(tmp_path / "bin" / "vllm")
+    assert vllm_version(executable) == "unknown"
+    (tmp_path / "lib" / "python3.11" / "site-packages" / "vllm-0.33.0.dist-info").mkdir(parents=True)
+    assert vllm_version(executable) == "0.33.0"
+
+
+def test_gpu_nodes(tmp_path: Path) -> None:
+    assert gpu_nodes(tmp_path) == []
+    for name in ("nvidiactl", "null", "nvidia0", "nvidia1", "kfd"):
+        (tmp_path / name).touch()
+    assert [node.name for node in gpu_nodes(tmp_path)] == ["kfd", "nvidia0", "nvidia1"]
+
+
+@pytest.mark.parametrize(
+    ("device", "flags", "cpu"),
+    [
+        (None, [], False),
+        ("cuda", [], False),
+        ("cpu", [], True),
+        (None, ["--device", "cpu"], True),
+        (None, ["--device=cpu"], True),
+        (None, ["cpu", "--device"], False),
+    ],
+)
+def test_wants_cpu(device: str | None, flags: list[str], cpu: bool) -> None:
+    assert wants_cpu(device, flags) is cpu
+
+
+def test_flags_are_split_as_a_shell_does() -> None:
+    assert read_flags("") == []
+    assert read_flags("--max-model-len 8192 --x 'a b'") == ["--max-model-len", "8192", "--x", "a b"]
+    with pytest.raises(UsageError, match="cannot be split into words"):
+        read_flags("--x 'a")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--host 0.0.0.0",
+        "--host=0.0.0.0",
+        "--port 1",
+        "--api-key k",
+        "--api_key k",
+        "--enable-log-requests",
+        "--config f",
+    ],
+)
+def test_flags_that_would_open_the_server_or_log_questions(flags: str) -> None:
+    with pytest.raises(UsageError, match="cannot be passed in flags"):
+        read_flags(flags)
+
+
+# Models.
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model folder in form alone: enough for all that happens before a model is loaded."""
+    path = tmp_path / "small-model"
+    path.mkdir()
+    (path / "config.json").write_text('{"model_type": "llama"}')
+    (path / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+    return path
+
+
+def one_request(text: str = "hello") -> list[Request]:
+    return [Request(key="k", messages=(Message(role="user", content=text),), max_new_tokens=4)]
+
+
+@pytest.fixture
+def fake_vllm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that takes vLLM's command line and serves with the small server."""
+    path = tmp_path / "env" / "bin" / "vllm"
+    path.parent.mkdir(parents=True)
+    (tmp_path / "server.py").write_text(SERVER)
+    path.write_text(
+        f"#!{sys.executable}\n"
+        "import os, sys\n"
+        "print('command:', ' '.join(sys.argv[1:]), flush=True)\n"
+        "print('path:', os.environ['PATH'].split(os.pathsep)[0], os.environ['VLLM_NO_USAGE_STATS'], flush=True)\n"
+        "port = sys.argv[sys.argv.index('--port') + 1]\n"
+        f"os.execv({sys.executable!r}, [{sys.executable!r}, {str(tmp_path / 'server.py')!r}, port, "
+        f"{str(tmp_path / 'pids')!r}])\n"
+    )
+    path.chmod(0o755)
+    monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(path))
+    return path
+
+
+def test_vllm_server_is_started_for_the_first_question_and_stopped(
+    tmp_path: Path, folder: Path, fake_vllm: Path
+) -> None:
+    options = {
+        "device": "cpu",
+        "tensor_parallel_size": "2",
+        "data_parallel_size": "4",
+        "flags": "--max-model-len 4096",
+        "max_retries": "0",
+    }
+    model = open_served(f"vllm-server/{folder}", options=options, log_dir=tmp_path / "private")
+    assert isinstance(model, ServedModel)
+    assert not (tmp_path / "pids").exists()
+    assert model.endpoint == "http://127.0.0.1/v1"
+    found: list[Answer | Failure] = []
+    try:
+        model.generate([], found.append)
+        assert not (tmp_path / "pids").exists()
+        model.generate(one_request(), found.append)
+        model.generate(one_request(), found.append)
+        pids = pids_of(tmp_path / "pids")
+    finally:
+        model.close()
+        model.close()
+    assert [result.text for result in found if isinstance(result, Answer)] == ["pong", "pong"]
+    assert not any(alive(pid) for pid in pids)
+    log = (tmp_path / "private" / "vllm-server.log").read_text().splitlines()
+    (command,) = (line for line in log if line.startswith("command:"))
+    port = str(model.endpoint).removesuffix("/v1").rpartition(":")[2]
+    assert command == (
+        f"command: serve {folder} --served-model-name small-model --host 127.0.0.1 --port {port} --tensor-parallel-size 2 "
+        "--data-parallel-size 4 --max-model-len 4096"
+    )
+    assert f"path: {fake_vllm.parent} 1" in log
+    served_lines = {line for line in log if line.startswith("served")}
+    (line,) = served_lines  # probe and questions carry the same key, made for this run
+    word, name, key = line.split()
+    assert (word, name, len(key)) == ("served", "small-model", 32)
+    assert key not in str(model.identity)
+
+
+def test_identity_of_a_served_model(tmp_path: Path, folder: Path, fake_vllm: Path) -> None:
+    def identity(**options: str) -> Mapping[str, str]:
+        return open_served(f"vllm-server/{folder}", options={"device": "cpu"} | options, log_dir=tmp_path).identity
+
+    base = identity()
+    assert {name: value for name, value in base.items() if name != "weights"} == {
+        "backend": "vllm-server",
+        "model": "small-model",
+        "revision": "",
+        "vllm": "unknown",
+        "flags": "",
+        "temperature": "0.0",
+    }
+    assert len(base["weights"]) == 64
+    assert str(folder.parent) not in str(base)
+    assert identity() == identity(data_parallel_size="8", concurrency="3", start_timeout="9") == base
+    assert identity(tensor_parallel_size="2") == {**base, "tensor_parallel_size": "2"}
+    assert identity(flags="--quantization fp8") == {**base, "flags": "--quantization fp8"}
+
+
+def test_server_that_dies_on_the_way_is_told_with_its_log(tmp_path: Path, folder: Path, fake_vllm: Path) -> None:
+    model = open_served(
+        f"vllm-server/{folder}", options={"device": "cpu", "max_retries": "0", "concurrency": "1"}, log_dir=tmp_path
+    )
+    asked = [
+        Request(key=f"k{i}", messages=(Message(role="user", content="die" if i == 1 else "hello"),), max_new_tokens=4)
+        for i in range(30)
+    ]
+    found: list[Answer | Failure] = []
+    try:
+        with pytest.raises(MissingError, match="model server has ended by itself; its log is .*vllm-server.log"):
+            model.generate(asked, found.append)
+    finally:
+        model.close()
+    assert isinstance(found[0], Answer)
+    assert all(isinstance(result, Failure) and result.reason == "connection" for result in found[1:])
+
+
+def test_machine_without_gpu_is_told_before_anything_starts(
+    tmp_path: Path, folder: Path, fake_vllm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served, "gpu_nodes", lambda: [])
+    with pytest.raises(MissingError, match="needs a GPU, and this machine shows none"):
+        open_served(f"vllm-server/{folder}", options={}, log_dir=tmp_path)
+    monkeypatch.setattr(served, "gpu_nodes", lambda: [Path("/dev/nvidia0")])
+    assert isinstance(open_served(f"vllm-server/{folder}", options={}, log_dir=tmp_path), ServedModel)
+
+
+def test_running_vllm_server_is_used_as_it_is(tmp_path: Path, nowhere: Path) -> None:
+    with FaultServer() as server:
+        model = open_served("vllm-server/org/m", options={"base_url": server.base_url}, log_dir=tmp_path)
+        assert isinstance(model, EndpointModel)
+        found: list[Answer | Failure] = []
+        model.generate(one_request(), found.append)
+    assert isinstance(found[0], Answer)
+    assert model.identity["backend"] == "vllm-server"
+    assert server.calls[0].body["model"] == "org/m"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "message"),
+    [
+        ("vllm-server/", {}, UsageError, "is named vllm-server/<name> or transformers-server/<path>"),
+        ("hf/x", {}, UsageError, "is named vllm-server/<name> or transformers-server/<path>"),
+        ("vllm-server/x", {"dtype": "fp8"}, UsageError, "unknown model argument 'dtype' for vllm-server/x"),
+        ("vllm-server/x", {"tensor_parallel_size": "0"}, UsageError, "tensor_parallel_size must be a whole number"),
+        ("vllm-server/x", {"api_key_env": "K"}, UsageError, "api_key_env belongs to base_url"),
+        (
+            "vllm-server/x",
+            {"base_url": "http://127.0.0.1:1/v1", "flags": "--x", "tensor_parallel_size": "2"},
+            UsageError,
+            "flags, tensor_parallel_size cannot be passed to it",
+        ),
+        ("vllm-server/x", {"device": "cpu"}, MissingError, "make env-vllm"),
+        ("transformers-server/x", {"base_url": "http://h/v1"}, UsageError, "unknown model argument 'base_url'"),
+        ("transformers-server/./no-such-folder", {}, MissingError, "no-such-folder: no such folder"),
+    ],
+)
+def test_what_cannot_be_opened(
+    tmp_path: Path, nowhere: Path, name: str, options: dict[str, str], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        open_served(name, options=options, log_dir=tmp_path)
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    return make_toy_model(tmp_path / "toy-llama", ["the patient has a cough and a fever"] * 3)
+
+
+@pytest.mark.slow
+def test_real_transformers_server(tmp_path: Path, toy: Path) -> None:
+    model = open_served(
+        f"transformers-server/{toy}", options={"start_timeout": "120", "flags": "--default-seed 0"}, log_dir=tmp_path
+    )
+    asked = [
+        Request(
+            key=f"k{i}", messages=(Message(role="user", content=f"the patient has {i}"),), max_new_tokens=12, stop=stop
+        )
+        for i, stop in enumerate([(), (), ("a",)])
+    ]
+    found: dict[str, Answer | Failure] = {}
+    again: dict[str, Answer | Failure] = {}
+    try:
+        model.generate(asked, lambda result: found.__setitem__(result.key, result))
+        model.generate(asked, lambda result: again.__setitem__(result.key, result))
+    finally:
+        model.close()
+    assert found == again  # temperature 0
+    assert set(found) == {"k0", "k1", "k2"}
+    for result in found.values():
+        assert isinstance(result, Answer)
+        assert result.finish in ("stop", "length")
+        assert result.output_tokens is not None
+        assert result.output_tokens <= 12
+    assert not answers_chat(str(model.endpoint), str(toy))

@@ -1,0 +1,86 @@
+"""The toy model: small, repeatable, able to end an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.errors import UsageError
+from medical_tasks.models.toy import CONTEXT, make_toy_model
+from tests.models.toy_texts import TEXTS
+
+pytestmark = pytest.mark.slow
+
+BYTES = ["config.json", "model.safetensors", "tokenizer.json"]
+
+
+def test_same_seed_same_bytes_and_no_trace_in_the_random_state(toy_model: Path, tmp_path: Path) -> None:
+    import torch
+
+    before = torch.random.get_rng_state()
+    again = make_toy_model(tmp_path / "again", TEXTS)
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert [(again / name).read_bytes() == (toy_model / name).read_bytes() for name in BYTES] == [True, True, True]
+
+
+def test_another_seed_gives_other_weights_and_the_same_words(toy_model: Path, tmp_path: Path) -> None:
+    other = make_toy_model(tmp_path / "other", TEXTS, seed=1)
+    assert [(other / name).read_bytes() == (toy_model / name).read_bytes() for name in BYTES] == [True, False, True]
+
+
+def test_it_is_small_and_has_what_a_chat_model_has(toy_model: Path) -> None:
+    from transformers import AutoConfig, AutoTokenizer
+
+    assert (toy_model / "model.safetensors").stat().st_size < 4 * 2_000_000  # float32: under two million weights
+    assert AutoConfig.from_pretrained(toy_model).max_position_embeddings == CONTEXT == 4096
+    tokenizer = AutoTokenizer.from_pretrained(toy_model)
+    chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is 37 °C a fever?"}]
+    text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+    assert text == "<s><|system|>Be brief.</s><|user|>Is 37 °C a fever?</s><|assistant|>"
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    assert ids[0] == tokenizer.bos_token_id
+    assert ids.count(tokenizer.eos_token_id) == 2
+    assert tokenizer.unk_token_id not in ids
+    assert "Is 37 °C a fever?" in tokenizer.decode(ids)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_most_answers_end_by_themselves(toy_model: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(toy_model, padding_side="left", pad_token="</s>")
+    model = AutoModelForCausalLM.from_pretrained(toy_model)
+    prompts = [f"<s><|user|>{text}</s><|assistant|>" for text in TEXTS[::6]]
+    batch = tokenizer(prompts, return_tensors="pt", padding=True, add_special_tokens=False)
+    with torch.no_grad():
+        rows = model.generate(
+            input_ids=batch["input_ids"],
+            attention_mask=batch["attention_mask"],
+            max_new_tokens=128,
+            do_sample=False,
+            pad_token_id=tokenizer.eos_token_id,
+        )
+    answers = rows[:, batch["input_ids"].shape[1] :].tolist()
+    assert len(answers) == 28
+    ended = [tokenizer.eos_token_id in answer for answer in answers]
+    assert sum(ended) >= 24
+    assert len({tuple(answer) for answer in answers}) > 20  # the answer depends on the question
+
+
+@pytest.mark.parametrize("texts", [[], ["", " \n"]])
+def test_it_needs_a_text(texts: list[str], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"texts: the toy's tokenizer needs at least one text"):
+        make_toy_model(tmp_path / "toy", texts)
+
+
+def test_one_short_text_is_enough(tmp_path: Path) -> None:
+    folder = make_toy_model(tmp_path / "toy", ["cough"])
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= {path.name for path in folder.iterdir()}
+
+
+def test_it_does_not_write_over_files(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("keep me", encoding="utf-8")
+    with pytest.raises(UsageError, match="goes into an empty folder"):
+        make_toy_model(tmp_path, TEXTS)

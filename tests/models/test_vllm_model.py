@@ -1,0 +1,220 @@
+"""`vllm/...`: what can be checked without a GPU. With vLLM installed, all of lighteval's part runs, over a made-up engine."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models import vllm_model as module
+from medical_tasks.models.base import Answer, Failure
+from medical_tasks.models.checkpoint import find_checkpoint
+from medical_tasks.models.lighteval_model import generation_settings
+from medical_tasks.models.local_options import VLLM_OPTIONS
+from medical_tasks.models.model_options import read_options
+from medical_tasks.models.vllm_model import open_vllm, vllm_settings
+from tests.models.test_lighteval_model import change_json
+from tests.models.toy_texts import TEXTS, ask
+
+pytestmark = pytest.mark.slow
+
+HAS_VLLM = importlib.util.find_spec("vllm") is not None
+needs_vllm = pytest.mark.skipif(not HAS_VLLM, reason="vLLM is in the second environment: make check-vllm")
+without_vllm = pytest.mark.skipif(HAS_VLLM, reason="vLLM is installed here")
+
+
+@without_vllm
+def test_no_vllm_says_how_to_get_it(toy_model: Path) -> None:
+    with pytest.raises(
+        MissingError, match=r"(?s)it is not installed.*make env-vllm.*medical-tasks\[vllm\].*vllm-server/"
+    ):
+        open_vllm(f"vllm/{toy_model}", options={})
+
+
+@needs_vllm
+def test_no_gpu_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    import torch
+
+    assert not torch.cuda.is_available(), "this test is for machines without a GPU"
+    with pytest.raises(MissingError, match=r"vLLM needs a GPU, and torch finds none.*--model hf/"):
+        open_vllm(f"vllm/{tmp_path / 'nowhere'}", options={})
+
+
+@needs_vllm
+def test_several_processes_are_refused(toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(UsageError, match=r"vLLM starts its own workers.*WORLD_SIZE=2.*tensor_parallel_size"):
+        open_vllm(f"vllm/{toy_model}", options={})
+
+
+@needs_vllm
+def test_a_vllm_that_lighteval_cannot_use_is_told(toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lighteval.utils import imports
+
+    monkeypatch.setattr(imports, "is_package_available", lambda name: False)
+    with pytest.raises(MissingError, match=r"lighteval cannot use vLLM \d.*make env-vllm"):
+        open_vllm(f"vllm/{toy_model}", options={})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"tensor_parallel": "2"},
+            r"unknown model argument 'tensor_parallel' for vllm/x\. Accepted: .*tensor_parallel_size",
+        ),
+        ({"tensor_parallel_size": "0"}, "tensor_parallel_size must be a whole number from 1, got '0'"),
+        ({"gpu_memory_utilization": "1.5"}, "gpu_memory_utilization must be a number above 0, up to 1, got '1.5'"),
+        ({"dtype": "4bit"}, "dtype must be one of auto, float32, float16, bfloat16, got '4bit'"),
+        ({"batch_size": "8"}, "unknown model argument 'batch_size'"),
+    ],
+)
+def test_bad_options_are_told(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_vllm("vllm/x", options=options)
+
+
+def test_every_option_reaches_lightevals_configuration(toy_model: Path) -> None:
+    from lighteval.models.model_input import GenerationParameters
+    from lighteval.models.vllm.vllm_model import VLLMModelConfig
+
+    options = {
+        "tensor_parallel_size": "4",
+        "pipeline_parallel_size": "2",
+        "data_parallel_size": "3",
+        "gpu_memory_utilization": "0.8",
+        "max_model_length": "2048",
+        "max_num_seqs": "64",
+        "max_num_batched_tokens": "4096",
+        "dtype": "float16",
+        "quantization": "awq",
+        "load_format": "safetensors",
+        "seed": "7",
+        "temperature": "0.6",
+        "top_p": "0.95",
+    }
+    values = read_options(options, VLLM_OPTIONS, model="vllm/x")
+    settings = vllm_settings(values, find_checkpoint(str(toy_model), revision=None), name="vllm/x")
+    config = VLLMModelConfig(**settings, generation_parameters=GenerationParameters(**generation_settings(values)))
+    in_parameters = ("temperature", "top_p")
+    for name in set(options) - set(in_parameters):
+        assert str(getattr(config, name)) == options[name], name
+    assert [getattr(config.generation_parameters, name) for name in in_parameters] == [0.6, 0.95]
+    assert config.generation_parameters.max_new_tokens is None
+    assert config.override_chat_template is False
+    assert config.model_name == str(toy_model)
+
+
+def test_context_and_type_come_from_the_model(toy_copy: Path) -> None:
+    def settings(**values: Any) -> dict[str, Any]:
+        return vllm_settings(values, find_checkpoint(str(toy_copy), revision=None), name="vllm/toy")
+
+    assert (settings()["max_model_length"], settings()["dtype"]) == (4096, "float32")
+    assert settings(max_model_length=512)["max_model_length"] == 512
+    change_json(toy_copy, "config.json", dtype="bfloat16", max_position_embeddings=None)
+    with pytest.raises(UsageError, match=r"vllm/toy: its config\.json names no context length.*max_model_length=N"):
+        settings()
+    assert settings(max_model_length=512)["dtype"] == "bfloat16"
+
+
+class Engine:
+    """Stands for vLLM's engine: the answer is a given text, cut at the asked length, then the end token."""
+
+    made: list[Engine] = []
+
+    def __init__(self, **arguments: Any) -> None:
+        from transformers import AutoTokenizer
+
+        self.arguments = arguments
+        self.calls: list[dict[str, Any]] = []
+        self.tokenizer = AutoTokenizer.from_pretrained(arguments["model"])
+        Engine.made.append(self)
+
+    def generate(self, *, prompt_token_ids: list[list[int]], sampling_params: Any, use_tqdm: bool) -> list[Any]:
+        self.calls.append({"prompts": prompt_token_ids, "sampling": sampling_params, "bar": use_tqdm})
+        ids = self.tokenizer("walks without a stick", add_special_tokens=False)["input_ids"]
+        tokens = [*ids, self.tokenizer.eos_token_id][: sampling_params.max_tokens]
+        text = self.tokenizer.decode(tokens, skip_special_tokens=True)
+        return [
+            SimpleNamespace(prompt_token_ids=prompt, outputs=[SimpleNamespace(token_ids=tokens, text=text)])
+            for prompt in prompt_token_ids
+        ]
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Engine]]:
+    import torch
+    from lighteval.models.vllm import vllm_model as backend
+
+    Engine.made = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    monkeypatch.setattr(backend, "LLM", Engine)
+    yield Engine
+
+
+@needs_vllm
+def test_lightevals_part_runs_over_a_made_up_engine(toy_model: Path, engine: type[Engine]) -> None:
+    before = sorted(toy_model.rglob("*"))
+    model: Any = open_vllm(
+        f"vllm/{toy_model}", options={"max_model_length": "100", "chunk_size": "8", "tensor_parallel_size": "2"}
+    )
+    requests = [ask(f"q{index}", text, size=24) for index, text in enumerate(TEXTS[:21])]
+    requests += [ask("short", TEXTS[0], size=2), ask("stop", TEXTS[0], stop=("without",)), ask("long", "fever " * 200)]
+    results: list[Answer | Failure] = []
+    model.generate(requests, results.append)
+    found = {result.key: result for result in results}
+    assert len(found) == len(results) == 24
+    assert isinstance(found["long"], Failure)
+    whole, short, stopped = found["q3"], found["short"], found["stop"]
+    assert isinstance(whole, Answer)
+    assert (whole.text, whole.finish) == ("walks without a stick", "stop")
+    assert isinstance(short, Answer)
+    assert (short.finish, short.output_tokens) == ("length", 2)
+    assert isinstance(stopped, Answer)
+    assert (stopped.text, stopped.finish) == ("walks ", "stop")
+
+    (made,) = engine.made
+    assert made.arguments["max_model_len"] == 100
+    assert made.arguments["tensor_parallel_size"] == 2
+    assert sorted(len(call["prompts"]) for call in made.calls) == [1, 1, 5, 8, 8]
+    for call in made.calls:
+        assert call["sampling"].temperature == 0
+        assert call["bar"] is False
+    asked = {tuple(prompt) for call in made.calls for prompt in call["prompts"]}
+    layout = model.setup.layout
+    assert asked == {layout.tokens(layout.render(request.messages)) for request in requests if request.key != "long"}
+    assert all(prompt.count(made.tokenizer.bos_token_id) == 1 for prompt in asked)
+    assert model.identity["backend"] == "vllm"
+    assert "vllm 0.10" in model.identity["engine"]
+    assert sorted(toy_model.rglob("*")) == before
+    model.close()
+
+
+@needs_vllm
+def test_with_data_parallelism_all_prompts_are_one_chunk(toy_model: Path, engine: type[Engine]) -> None:
+    # lighteval loads the model anew, on every part, for each chunk.
+    model: Any = open_vllm(f"vllm/{toy_model}", options={"data_parallel_size": "2"})
+    assert engine.made == []
+    assert model._chunk_size([]) is None
+
+
+@needs_vllm
+def test_an_engine_that_does_not_start_is_told(
+    toy_model: Path, engine: type[Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Any, **arguments: Any) -> None:
+        raise RuntimeError("Engine core initialization failed.")
+
+    monkeypatch.setattr(engine, "__init__", fail)
+    with pytest.raises(UsageError, match=r"vLLM did not start: Engine core.*\n.*lower max_model_length \(now 4096\)"):
+        open_vllm(f"vllm/{toy_model}", options={})
+
+
+def test_default_chunk_keeps_the_gpu_busy() -> None:
+    assert module.VLLM_CHUNK >= 512

@@ -1,0 +1,38 @@
+"""Made-up sentences: what the toy's tokenizer learns, and what it is asked."""
+
+from __future__ import annotations
+
+from medical_tasks.models.base import Request
+from medical_tasks.spec import Message
+
+__all__ = ["TEXTS", "ask"]
+
+_SUBJECTS = (
+    "The patient",
+    "An infant",
+    "A retired teacher",
+    "The second twin",
+    "A marathon runner",
+    "The new admission",
+)
+_FINDINGS = (
+    "reports chest pain on exertion",
+    "has a creatinine of 1.4 mg/dL",
+    "was given 500 mg of amoxicillin",
+    "denies fever, cough or weight loss",
+    "walks without a stick",
+    "needs a follow-up scan in six weeks",
+    "sleeps badly since the operation",
+)
+_QUESTIONS = ("What should be done next?", "Is the dose right?", "Which score applies?", "May treatment be stopped?")
+
+TEXTS = tuple(
+    f"{subject} {finding}. {question}" for subject in _SUBJECTS for finding in _FINDINGS for question in _QUESTIONS
+)
+
+
+def ask(key: str, text: str, *, size: int = 24, system: str = "", stop: tuple[str, ...] = ()) -> Request:
+    """A request of one user message, after a system message if given."""
+    messages: list[Message] = [{"role": "system", "content": system}] if system else []
+    messages.append({"role": "user", "content": text})
+    return Request(key=key, messages=tuple(messages), max_new_tokens=size, stop=stop)
