@@ -58,7 +58,9 @@ def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
         raise UsageError(f"dataset {spec.name} has no configuration {wanted!r}. It has: {', '.join(spec.configs)}.")
     holds = built_name(folder)
     if holds not in (None, spec.name):
-        raise UsageError(f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}.")
+        raise UsageError(
+            f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}."
+        )
     built = built_configs(folder)
     if wanted is not None:
         if wanted in built:

@@ -13,7 +13,6 @@ from medical_tasks.cli import VERBS, main
 from medical_tasks.medcalc_bench.prompts import gold_response
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.task_data import load_task_data
-
 from tests.support import ROOT
 
 
@@ -195,7 +194,18 @@ def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> N
     assert f"medical-tasks {verb}" in capsys.readouterr().out
 
 
-HEAVY = ("torch", "transformers", "lighteval", "datasets", "evaluate", "pandas", "pyarrow", "openai", "inspect_ai", "numpy")
+HEAVY = (
+    "torch",
+    "transformers",
+    "lighteval",
+    "datasets",
+    "evaluate",
+    "pandas",
+    "pyarrow",
+    "openai",
+    "inspect_ai",
+    "numpy",
+)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["list"], ["list", "--json"], ["doctor", "--json"], ["run", "--help"]])

@@ -128,7 +128,7 @@ def run_of(value: float) -> dict[str, Any]:
 
 
 def test_written_files_come_back(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"task": "toy", "id": "0", "right": 1.0, "parsed": "µ"},
         {"task": "toy", "id": "1", "right": None, "parsed": ""},
     ]

@@ -18,7 +18,6 @@ from medical_tasks.cli import main
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.models.toy import make_toy_model
 from medical_tasks.task_data import load_task_data
-
 from tests.support import SHARED, needs_shared
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
@@ -31,7 +30,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the real rows built and a toy model beside them."""
     home = tmp_path_factory.mktemp("local")
     source = SHARED / "data" / "medcalc"
-    words = ["build", "medcalc_bench", "--config", "v1.0", "--source", str(source), "--out", str(home / "medcalc_bench")]
+    words = [
+        "build",
+        "medcalc_bench",
+        "--config",
+        "v1.0",
+        "--source",
+        str(source),
+        "--out",
+        str(home / "medcalc_bench"),
+    ]
     assert main(words) == 0
     items = load_task_data(MEDCALC, DATASET, data=home).items
     make_toy_model(home / "toy", [item.fields["patient_note"] for item in items[::20]])
@@ -60,7 +68,10 @@ def _finish(command: list[str], home: Path) -> str:
 def _records(folder: Path) -> dict[str, Any]:
     connection = sqlite3.connect(folder / "answers.sqlite")
     try:
-        return {key: (payload, times) for key, payload, times in connection.execute("SELECT key, payload, times FROM records")}
+        return {
+            key: (payload, times)
+            for key, payload, times in connection.execute("SELECT key, payload, times FROM records")
+        }
     finally:
         connection.close()
 

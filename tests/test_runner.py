@@ -41,12 +41,14 @@ class Scripted:
     """A model that answers by a function, counts what it was asked, and can be told to die."""
 
     name = "scripted/model"
-    endpoint = None
+    endpoint: str | None = None
     is_main = True
 
-    def __init__(self, reply: Reply, *, dies_after: int | None = None, identity: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, reply: Reply, *, dies_after: int | None = None, identity: Mapping[str, str] | None = None
+    ) -> None:
         self.reply, self.dies_after = reply, dies_after
-        self.identity = identity or {"backend": "scripted"}
+        self.identity: Mapping[str, str] = identity or {"backend": "scripted"}
         self.asked: list[str] = []
 
     def share(self, keys: list[str]) -> list[str]:
@@ -108,7 +110,9 @@ def test_whatever_could_change_an_answer_asks_anew(data: TaskData, folder: RunFo
     run(Scripted(says("a")), data, folder)
     model = Scripted(says("b"), identity={"backend": "other"} if change == "model" else None)
     if change == "prompt":
-        items = [replace(item, fields={**item.fields, "question": item.fields["question"] + "?"}) for item in data.items]
+        items = [
+            replace(item, fields={**item.fields, "question": item.fields["question"] + "?"}) for item in data.items
+        ]
         data = replace(data, items=items)
     task = run(model, data, folder, **({"max_new_tokens": 7} if change == "length" else {}))
     assert len(model.asked) == len(data.items)
@@ -156,7 +160,9 @@ def test_two_tasks_of_one_run_have_their_own_questions(built: Path, data: TaskDa
     assert list(finish(answered, folder)["tasks"]) == ["medcalc", "medcalc_direct"]
 
 
-@pytest.mark.parametrize(("name", "least", "most"), [("reference", 1.0, 1.0), ("empty", 0.0, 0.0), ("random", 0.0, 0.9)])
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("reference", 1.0, 1.0), ("empty", 0.0, 0.0), ("random", 0.0, 0.9)]
+)
 def test_baselines(data: TaskData, folder: RunFolder, name: str, least: float, most: float) -> None:
     task = run_baseline(name, MEDCALC, data, max_samples=None)
     metrics = finish([task], folder)["tasks"]["medcalc"]["metrics"]

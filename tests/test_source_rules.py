@@ -77,4 +77,6 @@ def test_hub_folders_match_the_specs() -> None:
     metrics = [path.parent for path in (ROOT / "metrics").glob("*/README.md")]
     assert len(metrics) >= 1
     for folder in metrics:
-        assert {f"{folder.name}.py", "README.md", "requirements.txt", "app.py"} <= {path.name for path in folder.iterdir()}
+        assert {f"{folder.name}.py", "README.md", "requirements.txt", "app.py"} <= {
+            path.name for path in folder.iterdir()
+        }

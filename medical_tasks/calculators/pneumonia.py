@@ -144,7 +144,8 @@ class _Urea(Input):
 
     def read(self, raw: object, say: Say) -> tuple[float | None, float | None]:
         """The value in the unit it came in."""
-        if "mol" in str(raw).casefold():
+        texts = raw if isinstance(raw, list | tuple) else (raw,)
+        if any("mol" in text.casefold() for text in texts if isinstance(text, str)):
             value, line = self.molar.read(raw, self.name)
             say(line)
             return None, value
@@ -225,9 +226,9 @@ def curb_65(
         )
     _CURB_RESPIRATION.count(respiratory_rate_per_min, points)
     low = systolic_mm_hg < 90 or diastolic_mm_hg <= 60
+    level = "low" if low else "not low"
     points.add(
-        f"Systolic {systolic_mm_hg:.6g} under 90 or diastolic {diastolic_mm_hg:.6g} mm Hg 60 or less: "
-        f"{'yes' if low else 'no'}",
+        f"Blood pressure {systolic_mm_hg:.6g}/{diastolic_mm_hg:.6g} mm Hg is {level} (under 90 or /60 and less)",
         int(low),
     )
     _CURB_AGE.count(age_years, points)

@@ -145,20 +145,23 @@ def sofa(
     if systolic_mm_hg is not None and diastolic_mm_hg is not None:
         measured = mean_arterial_pressure(systolic_mm_hg=systolic_mm_hg, diastolic_mm_hg=diastolic_mm_hg, say=say)
         pressure = round(measured, 9)
+    doses = (
+        f"Circulation: dopamine {dopamine_mcg_kg_min:.6g}, dobutamine {dobutamine_mcg_kg_min:.6g}, epinephrine "
+        f"{epinephrine_mcg_kg_min:.6g}, norepinephrine {norepinephrine_mcg_kg_min:.6g} mcg/kg/min"
+    )
     if dopamine_mcg_kg_min > 15 or epinephrine_mcg_kg_min > 0.1 or norepinephrine_mcg_kg_min > 0.1:
-        points.add("Circulation: dopamine over 15 or (nor)epinephrine over 0.1 mcg/kg/min", 4)
+        points.add(f"{doses}, dopamine over 15 or (nor)epinephrine over 0.1", 4)
     elif dopamine_mcg_kg_min > 5 or epinephrine_mcg_kg_min > 0 or norepinephrine_mcg_kg_min > 0:
-        points.add("Circulation: dopamine over 5 or any (nor)epinephrine", 3)
+        points.add(f"{doses}, dopamine over 5 or any (nor)epinephrine", 3)
     elif dopamine_mcg_kg_min > 0 or dobutamine_mcg_kg_min > 0:
-        points.add("Circulation: dopamine up to 5 mcg/kg/min or any dobutamine", 2)
+        points.add(f"{doses}, dopamine up to 5 or any dobutamine", 2)
     elif pressure is None:
-        points.add(
-            f"Circulation: no vasopressor, hypotension {'present' if hypotension else 'absent'}", int(hypotension)
-        )
+        points.add(f"{doses}, hypotension {'present' if hypotension else 'absent'}", int(hypotension))
     elif pressure < 70:
-        points.add(f"Circulation: no vasopressor, MAP {pressure:.6g} mm Hg is under 70", 1)
+        points.add(f"{doses}, MAP {pressure:.6g} mm Hg is under 70", 1)
     else:
-        points.add(f"Circulation: no vasopressor, MAP {pressure:.6g} mm Hg is 70 or more", 0)
+        why = ", which decides over the reported hypotension" if hypotension else ""
+        points.add(f"{doses}, MAP {pressure:.6g} mm Hg is 70 or more{why}", 0)
     by_creatinine, creatinine = (
         (0, "creatinine not given") if creatinine_mg_dl is None else _CREATININE.find(creatinine_mg_dl)
     )

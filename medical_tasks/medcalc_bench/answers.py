@@ -1,7 +1,7 @@
-"""Finds where a reply states its final answer.
+r"""Finds where a reply states its final answer.
 
-In this order: the last complete `"answer": ...` of a JSON object, unless a `\\boxed{}` or a "final answer" follows it; the
-last of `\\boxed{}`, "the final answer is", "Answer:", `<answer>` and `####`; the last lines of the text. An object that is
+In this order: the last complete `"answer": ...` of a JSON object, unless a `\boxed{}` or a "final answer" follows it; the
+last of `\boxed{}`, "the final answer is", "Answer:", `<answer>` and `####`; the last lines of the text. An object that is
 never closed is a reply that was cut off, and states no answer.
 """
 
@@ -89,12 +89,12 @@ def final_statements(response: str) -> Iterator[Statement]:
     words = _words(text)
     found, end = _json_answer(text, words)
     if end == 0:
-        yield from _prose(text, words)
+        if not _is_cut_off(text):
+            yield from _prose(text, words)
         return
-    later = [place for place in _explicit(text, words, strong=True) if place[0] >= end]
-    if later:
-        yield from _pieces(later)
-    elif found is not None and len(found) > MAX_VALUE:
+    # "The final answer is based on 3 values" behind the object does not replace it, "the final answer is 25" does.
+    yield from _pieces([place for place in _explicit(text, words, strong=True) if place[0] >= end], reasoned=True)
+    if found is not None and len(found) > MAX_VALUE:
         yield from _prose(found, _words(found))
     elif found is not None:
         yield Statement(found, reasoned=False)
@@ -107,6 +107,11 @@ def _spoken(text: str) -> str:
         return text[end + len("</think>") :]
     start = text.find("<think>")
     return text if start < 0 else text[:start]
+
+
+def _is_cut_off(text: str) -> bool:
+    """Whether the reply is an object that ends before it gets to its answer."""
+    return text.lstrip(" \r\n\t`jsonJSON").startswith("{") and "}" not in text
 
 
 def _words(text: str) -> list[int]:
@@ -194,10 +199,9 @@ def _prose(text: str, words: list[int]) -> Iterator[Statement]:
         yield Statement(_CITATION.sub(" ", line), reasoned=True)
 
 
-def _pieces(places: list[tuple[int, str]]) -> Iterator[Statement]:
-    return (
-        Statement(piece, reasoned=False) for _, piece in sorted(places, reverse=True) if piece and not piece.isspace()
-    )
+def _pieces(places: list[tuple[int, str]], *, reasoned: bool = False) -> Iterator[Statement]:
+    """The pieces that are not empty, from the last place on."""
+    return (Statement(piece, reasoned) for _, piece in sorted(places, reverse=True) if piece and not piece.isspace())
 
 
 def _explicit(text: str, words: list[int], *, strong: bool) -> list[tuple[int, str]]:

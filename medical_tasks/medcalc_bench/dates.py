@@ -28,7 +28,7 @@ _DATE = re.compile(
     rf"""(?<![0-9./-])(?P<month>[0-9]{{1,2}})\s?(?P<sign>[-/.])\s?(?P<day>[0-9]{{1,2}})\s?(?P=sign)\s?(?P<year>[0-9]{{4}}|[0-9]{{2}})(?![0-9])
       | (?<![0-9./-])(?P<iso_year>[0-9]{{4}})\s?[-/.]\s?(?P<iso_month>[0-9]{{1,2}})\s?[-/.]\s?(?P<iso_day>[0-9]{{1,2}})(?![0-9])
       | (?<![0-9])(?P<basic_year>(?:19|20)[0-9]{{2}})(?P<basic_month>[01][0-9])(?P<basic_day>[0-3][0-9])(?![0-9])
-      | (?P<named_month>(?<![A-Za-z]){_MONTH}){_GAP}(?:the\s)?(?P<named_day>{_DAY}){_GAP}(?:of\s)?(?P<named_year>[0-9]{{4}})(?![0-9])
+      | (?P<named_month>(?<![A-Za-z]){_MONTH}){_GAP}(?:the\s)?(?P<named_day>{_DAY}){_GAP}(?P<named_year>[0-9]{{4}})(?![0-9])
       | (?<![0-9])(?P<first_day>{_DAY}){_GAP}(?:of\s)?(?P<second_month>{_MONTH}){_GAP}(?P<third_year>[0-9]{{4}})(?![0-9])
       | (?<![0-9])(?P<first_year>[0-9]{{4}}){_GAP}(?P<middle_month>{_MONTH}){_GAP}(?P<last_day>{_DAY})""",
     re.VERBOSE | re.IGNORECASE,

@@ -11,9 +11,10 @@ Part of the language: numbers, quoted strings without escapes, lists, tuples, + 
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from medical_tasks.medcalc_bench.expression_tokens import END, ExpressionError, tokens
 
 __all__ = ["MAX_BITS", "MAX_CHARACTERS", "MAX_DEPTH", "ExpressionError", "evaluate"]
 
@@ -28,33 +29,12 @@ Value = Any
 """A Python value of the interpreted language: bool, int, float, complex, str, None, list, tuple or a table's function."""
 
 
-class ExpressionError(ValueError):
-    """The text is no expression of the language, or has no value (division by zero, unknown name, too large)."""
-
-
 class _Failure:
     """The value of a part that went wrong. It fails the whole only if it is used: `1/0 if False else 2` is 2."""
 
 
 _FAILED = _Failure()
 
-_TOKEN = re.compile(
-    r"""[ \t\f]*+(?:
-      (?P<number>
-          0[xX](?:_?[0-9a-fA-F])++ | 0[oO](?:_?[0-7])++ | 0[bB](?:_?[01])++
-        | (?: [0-9](?:_?[0-9])*+ (?:\.(?:[0-9](?:_?[0-9])*+)?+)?+ | \.[0-9](?:_?[0-9])*+ )
-          (?:[eE][+-]?[0-9](?:_?[0-9])*+)?+ [jJ]?+
-      )
-    | (?P<name>[A-Za-z_][A-Za-z_0-9]*+ (?:\.[A-Za-z_][A-Za-z_0-9]*+)*+)
-    | (?P<text>'[^'\\\n]*+' | "[^"\\\n]*+")
-    | (?P<sign>\*\*|//|==|!=|<=|>=|<<|>>|[-+*/%()\[\],<>=&|^~])
-    | (?P<newline>\n|\r\n?)
-    | (?P<comment>\#[^\n]*+)
-    )""",
-    re.VERBOSE,
-)
-_END = ("end", "")
-_KEYWORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "lambda", "for", "await", "yield"})
 _CONSTANTS: Mapping[str, Value] = {"True": True, "False": False, "None": None}
 
 _COMPARISONS: Mapping[str, Callable[[Value, Value], Value]] = {
@@ -102,32 +82,10 @@ def evaluate(text: str, names: Mapping[str, Value]) -> Value:
     """
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"longer than {MAX_CHARACTERS} characters")
-    value = _Parser(_tokens(text), names).whole()
+    value = _Parser(tokens(text), names).whole()
     if isinstance(value, _Failure):
         raise ExpressionError("has no value")
     return value
-
-
-def _tokens(text: str) -> list[tuple[str, str]]:
-    tokens: list[tuple[str, str]] = []
-    position, depth = 0, 0
-    text = text.lstrip(" \t").lstrip("\r\n").rstrip(" \t\f\r\n")
-    if text[:1] in (" ", "\t"):
-        raise ExpressionError("unexpected indent")
-    while position < len(text):
-        found = _TOKEN.match(text, position)
-        if found is None:
-            raise ExpressionError(f"unexpected character {text[position]!r}")
-        position = found.end()
-        kind, written = found.lastgroup or "", found[found.lastgroup or 0]
-        if kind == "newline" and depth <= 0:
-            raise ExpressionError("more than one line")
-        if kind in ("newline", "comment"):
-            continue
-        depth += (written in "([") - (written in ")]") if kind == "sign" else 0
-        tokens.append(("word" if kind == "name" and written in _KEYWORDS else kind, written))
-    tokens.append(_END)
-    return tokens
 
 
 class _Parser:
@@ -252,7 +210,7 @@ class _Parser:
     def sequence(self, first: Value, closing: str, build: Callable[[list[Value]], Value]) -> Value:
         """The members up to the closing bracket; `first` is one already read when a tuple is built."""
         members = [first] if build is tuple else []
-        while self.tokens[self.at][1] != closing and self.tokens[self.at] != _END:
+        while self.tokens[self.at][1] != closing and self.tokens[self.at] != END:
             members.append(self.expression())
             if not self.take(","):
                 break

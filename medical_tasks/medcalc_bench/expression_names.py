@@ -73,12 +73,14 @@ def _clip(a: float, a_min: float, a_max: float) -> float:
     return min(max(a, a_min), a_max)
 
 
-_MATH_FUNCTIONS = (
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees dist exp exp2 expm1 fabs floor fmod fsum "
-    "hypot log log10 log1p log2 pow radians remainder sin sinh sqrt tan tanh trunc"
-).split()
 _NUMPY_SCALAR = (
-    "cbrt cos cosh exp exp2 expm1 fabs hypot log log10 log1p log2 sin sinh sqrt tan tanh ceil floor trunc".split()
+    *("cbrt", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "fabs", "floor", "hypot", "log", "log10", "log1p", "log2"),
+    *("sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+)
+_MATH_FUNCTIONS = (
+    *_NUMPY_SCALAR,
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "copysign", "degrees", "dist", "fmod", "fsum", "pow"),
+    *("radians", "remainder"),
 )
 
 _MATH: dict[str, Any] = {f"math.{name}": getattr(math, name) for name in _MATH_FUNCTIONS}

@@ -20,7 +20,7 @@ _UNITS = re.compile(
 def inside_str(text: str) -> str | None:
     """What stands between the first `str(` and the last closing bracket; None when the answer has no such form."""
     start, end = text.find("str("), text.rfind(")")
-    return text[start + len("str(") : end] if 0 <= start and start + len("str(") <= end else None
+    return text[start + len("str(") : end] if start >= 0 and end >= start + len("str(") else None
 
 
 def formula_value(text: str) -> float | None:

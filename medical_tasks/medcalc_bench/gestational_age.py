@@ -8,20 +8,13 @@ from __future__ import annotations
 
 import re
 
-from medical_tasks.medcalc_bench.plain_text import plain
+from medical_tasks.medcalc_bench.plain_text import NUMBER_WORDS, plain
 
 __all__ = ["stated_ages"]
 
 DAYS_A_WEEK = 7
 
-_WORDS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen twenty".split()
-    )
-}
-_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
+_WORD = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
 _DRESS = str.maketrans("[]{}\"'", "()()  ")
 
 _NUMBER = r"(?<![0-9.,/A-Za-z])(?P<sign>-(?=[0-9])|[<>≤≥]\s?)?(?<![0-9.])"
@@ -32,7 +25,7 @@ _FORMS = tuple(
     re.compile(_NUMBER + form, re.IGNORECASE)
     for form in (
         rf"(?P<weeks>[0-9]{{1,3}}){_WEEKS}{_JOIN}(?P<days>[0-9]{{1,3}})(?:/7)?(?:{_DAYS}|(?![0-9./])(?!\s{{0,3}}[A-Za-z]))",
-        rf"(?P<weeks>[0-9]{{1,3}})\s{{0,2}}[-+ ]\s{{0,2}}(?P<days>[0-6])/7(?![0-9])",
+        r"(?P<weeks>[0-9]{1,3})\s{0,2}[-+ ]\s{0,2}(?P<days>[0-6])/7(?![0-9])",
         rf"(?P<weeks>[0-9]{{1,3}}\.[0-9]{{1,6}}){_WEEKS}\b",
     )
 )
@@ -42,7 +35,7 @@ _KEYED = re.compile(
 )
 _BARE = re.compile(
     _NUMBER
-    + r"(?P<weeks>[0-9]{1,3})(?:\s{0,2}[,;]\s{0,2}|\s{0,2}\+\s{0,2}|\s{0,2}:\s{0,2})(?P<days>[0-9]{1,3})(?![0-9./])(?:\s{0,3}days?)?(?!\s{0,3}[A-Za-z,;])"
+    + r"(?P<weeks>[0-9]{1,3})\s{0,2}[,;:+]\s{0,2}(?P<days>[0-9]{1,3})(?![0-9./])(?:\s{0,3}days?)?(?!\s{0,3}[A-Za-z,;])"
 )
 _SINGLE = re.compile(_NUMBER + rf"(?:(?P<weeks>[0-9]{{1,3}}){_WEEKS}\b|(?P<days>[0-9]{{1,3}}){_DAYS})", re.IGNORECASE)
 
@@ -58,7 +51,7 @@ def stated_ages(text: str, *, last: bool = False) -> list[int]:
         The age in days; empty where there is none. Several where the text offers a choice ("4 weeks 2 days or 4 weeks 3
         days").
     """
-    text = _WORD.sub(lambda word: _WORDS[word[0].lower()], plain(text)).translate(_DRESS)
+    text = _WORD.sub(lambda word: str(NUMBER_WORDS.index(word[0].lower())), plain(text)).translate(_DRESS)
     for pattern in (*_FORMS, _KEYED, _BARE, _SINGLE):
         found = list(pattern.finditer(text))
         if found:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from medical_tasks.medcalc_bench.plain_text import plain, without_brackets
+from medical_tasks.medcalc_bench.plain_text import NUMBER_WORDS, plain, without_brackets
 
 __all__ = ["MAX_NUMBERS", "REFUSED", "Number", "stated_numbers"]
 
@@ -43,7 +43,8 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _EXPONENT = re.compile(
-    r"[eE](?P<short>[-+]?[0-9]{1,4})(?![0-9.])|[ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({]{0,2}[ ]?(?P<long>[-+]?[0-9]{1,4})(?![0-9])[ )}]{0,3}"
+    r"[eE](?P<short>[-+]?[0-9]{1,4})(?![0-9.])"
+    r"|[ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({]{0,2}[ ]?(?P<long>[-+]?[0-9]{1,4})(?![0-9])[ )}]{0,3}"
 )
 _PERCENT = re.compile(r"\s{0,3}+(?:%|percent\b|per cent\b|pct\b)", re.IGNORECASE)
 _DIGIT = re.compile("[0-9]")
@@ -51,10 +52,11 @@ _NAMES = re.compile(r"\bCURB[- ]?65|\bFIB[- ]?4\b|\bCHA2DS2\b|\bP2Y12\b|/ ?1\.73
 _DATES = re.compile(r"(?<![0-9/.-])[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}(?![0-9/])")
 _CLAUSE = re.compile(r"\n|[;,]\s++(?=[A-Za-z])|(?<=[^A-Z][.!?])\s++(?=[A-Z(*])")
 _EQUALS = re.compile(r"[=≈→]")
+_ABOUT = r"approximately|about|around|roughly|ca\."
 _CUE = re.compile(
     r"(?:\b(?:is|are|was|be|equals|equal to|(?:score|value|index|total|result|estimate) (?:of|at)|"
-    r"scored?|scores|totals?|remains|gives|yields|comes to|amounts to|approximately|about|around|roughly|ca\.)|:)[\s\"'({\[]{0,4}(?:(?:approximately|about|around|roughly|ca\.|just|exactly|"
-    r"only|a|an|the|total|of|score)\s{1,3}){0,3}[\"'({\[]{0,3}[-+]?\s?$",
+    rf"scored?|scores|totals?|remains|gives|yields|comes to|amounts to|{_ABOUT})|:)[\s\"'({{\[]{{0,4}}"
+    rf"(?:(?:{_ABOUT}|just|exactly|only|a|an|the|total|of|score)\s{{1,3}}){{0,3}}[\"'({{\[]{{0,3}}[-+]?\s?$",
     re.IGNORECASE,
 )
 _CUE_REACH = 60
@@ -65,6 +67,7 @@ _OPENING = re.compile(r"[\s\"'({\[]*+[-+]?\s?+$")
 _BETWEEN = re.compile(
     r"\s?(?:[A-Za-z%][A-Za-z/%^0-9.]{0,20}(?: [A-Za-z0-9^]{1,12})?)?\s{0,3}(?:-|\bto\b|\bor\b)\s{0,3}|\s{0,3}(?:;|\band\b)\s{0,3}"
 )
+_UNIT = re.compile(r"\s?([A-Za-z°µ][A-Za-z/°µ^0-9]{0,20})")
 _UNDONE = re.compile(r"\s{0,3}(?:[*+×÷^/]|[xX](?=\s?[0-9]))\s{0,3}[-(\[]?\s?[0-9.]")
 _OVER = re.compile(r"\s{0,3}/\s{0,3}([0-9]{1,18}(?:\.[0-9]{1,18})?)")
 _SEVENTHS = re.compile(r"\s{1,2}([0-9]{1,4})/([0-9]{1,4})(?![0-9/])")
@@ -73,12 +76,8 @@ REFUSED = re.compile(
     r"N/A|not (?:be )?(?:calculated|determined|computed|possible|available|enough|applicable|specified))\b",
     re.IGNORECASE,
 )
-_WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-).split()
 _WORD = re.compile(
-    rf"(?:^|[:=]|\b(?:is|of|scores?|equals|totals?))[\s\"'(]{{0,3}}({'|'.join(_WORDS)})\b"
+    rf"(?:^|[:=]|\b(?:is|of|scores?|equals|totals?))[\s\"'(]{{0,3}}({'|'.join(NUMBER_WORDS)})\b"
     r"(?=[\s\"')]{0,3}(?:$|[.,;!]|points?\b|criteri|out\b|of\b))",
     re.IGNORECASE,
 )
@@ -123,14 +122,16 @@ def _in_clause(clause: str, *, score: bool, last: bool) -> tuple[list[Number], b
     if REFUSED.search(clause):
         return [], False
     sides = _EQUALS.split(clause)
-    part = next(side for side in reversed(sides) if _has_digit(side))
-    numbers = list(_numbers(part))
-    if not numbers:
+    for side in reversed(sides):
+        numbers = list(_numbers(side))
+        if numbers:
+            break
+    else:
         return [], False
     if last:
         numbers.reverse()
-    cued = next((number for number in numbers if _is_cued(part, number.start)), None)
-    return _alternatives(part, cued or numbers[0], score=score), cued is not None or len(sides) > 1
+    cued = next((number for number in numbers if _is_cued(side, number.start)), None)
+    return _alternatives(side, cued or numbers[0], score=score), cued is not None or len(sides) > 1
 
 
 def _is_cued(text: str, start: int) -> bool:
@@ -225,10 +226,17 @@ def _alternatives(text: str, number: Number, *, score: bool) -> list[Number]:
             break
         at = joined.end()
         following = _number(text, at + (text[at : at + 1] in ("-", "+")))
-        if following is None:
+        if following is None or _other_unit(text, number, following):
             break
         numbers.append(following)
     return numbers
+
+
+def _other_unit(text: str, number: Number, other: Number) -> bool:
+    """Whether two numbers have different units, so that the second is no choice but the same in another unit."""
+    units = [_UNIT.match(text, each.end) for each in (number, other)]
+    names = [unit[1].rstrip("s").lower() for unit in units if unit and unit[1] not in ("to", "or", "and")]
+    return len(names) == 2 and names[0] != names[1]
 
 
 def _in_words(text: str) -> list[Number]:
@@ -236,7 +244,7 @@ def _in_words(text: str) -> list[Number]:
     if REFUSED.search(text):
         return []
     if found := _WORD.search(text.strip()):
-        return [Number(float(_WORDS.index(found[1].lower())), False, *found.span(1))]
+        return [Number(float(NUMBER_WORDS.index(found[1].lower())), False, *found.span(1))]
     if found := _NO_POINTS.search(text):
         return [Number(0.0, False, *found.span())]
     return []

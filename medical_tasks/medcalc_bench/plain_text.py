@@ -8,7 +8,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["plain", "without_brackets"]
+__all__ = ["NUMBER_WORDS", "plain", "without_brackets"]
+
+NUMBER_WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+"""Each number at its own place."""
 
 _SIGNS = {
     **dict.fromkeys("−–—‒―‐‑﹣－", "-"),
@@ -79,7 +85,7 @@ _NESTED = 4
 
 
 def plain(text: str) -> str:
-    """Writes a text with plain signs: `**1{,}234.5**` and `$1\\,234.5$` as 1,234.5 and 1 234.5, `10⁻⁴` as 10^-4.
+    """Writes a text with plain signs: `**1,234.5**` and `$1{,}234.5$` as 1,234.5, `10⁻⁴` as 10^-4.
 
     Digits of any script become ASCII digits; dashes, minus signs, quotes and spaces of any kind become plain ones.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,8 @@ FINDINGS = [name for name in inspect.signature(wells_dvt).parameters if name != 
 
 
 def points(*present: str) -> int:
-    return wells_dvt(**{name: name in present for name in FINDINGS})
+    findings: dict[str, Any] = {name: name in present for name in FINDINGS}
+    return wells_dvt(**findings)
 
 
 @pytest.mark.parametrize("finding", FINDINGS)

@@ -205,7 +205,10 @@ def test_urea_is_judged_in_the_unit_it_came_in(urea: object, points: int, shown:
     assert shown in result.explanation
 
 
-@pytest.mark.parametrize("urea", [[19, "furlongs"], [0.001, "mmol/L"], [-3, "mg/dL"], "much", [7, "mol"]])
+@pytest.mark.parametrize(
+    "urea",
+    [[19, "furlongs"], [0.001, "mmol/L"], [-3, "mg/dL"], "much", [7, "mol"], pytest.param(10**5000, id="huge"), True],
+)
 def test_unreadable_urea(urea: object) -> None:
     with pytest.raises(CalculatorInputError, match=r"CURB-65 .*Blood Urea Nitrogen \(BUN\): "):
         calculate(45, {"Blood Urea Nitrogen (BUN)": urea, "age": [50, "years"]})

@@ -92,6 +92,15 @@ def test_circulation_and_kidney(changes: dict[str, Any], points: int) -> None:
     assert sofa(**{**SOFA, **changes}) == points
 
 
+def test_the_circulation_is_told_with_its_numbers() -> None:
+    steps: list[str] = []
+    sofa(**{**SOFA, "hypotension": True}, say=steps.append)
+    assert [line for line in steps if line.startswith("Circulation")] == [
+        "Circulation: dopamine 0, dobutamine 0, epinephrine 0, norepinephrine 0 mcg/kg/min, MAP 93.3333 mm Hg is 70 or "
+        "more, which decides over the reported hypotension: +0, total 0."
+    ]
+
+
 def test_sofa_at_its_worst() -> None:
     worst = {
         "pao2_mm_hg": 60,

@@ -63,10 +63,11 @@ def test_centor_in_fahrenheit(temperature: float, points: int) -> None:
 
 @pytest.mark.parametrize("finding", FEVERPAIN)
 def test_feverpain(finding: str) -> None:
-    nothing = dict.fromkeys(FEVERPAIN, False)
+    nothing: dict[str, Any] = dict.fromkeys(FEVERPAIN, False)
+    everything: dict[str, Any] = dict.fromkeys(FEVERPAIN, True)
     assert feverpain(**nothing) == 0
     assert feverpain(**{**nothing, finding: True}) == 1
-    assert feverpain(**dict.fromkeys(FEVERPAIN, True)) == 5
+    assert feverpain(**everything) == 5
 
 
 @pytest.mark.parametrize(

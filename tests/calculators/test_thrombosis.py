@@ -64,7 +64,7 @@ def test_thresholds(changes: dict[str, Any], points: int) -> None:
 
 
 def test_everything_at_once() -> None:
-    everything = {
+    everything: dict[str, Any] = {
         **dict.fromkeys(FLAGS, True),
         "age_years": 90,
         "bmi_kg_m2": 40,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from medical_tasks.commands.lighteval import _FLAGS, translate
@@ -19,12 +21,20 @@ def test_a_number_of_examples_becomes_the_task_that_shows_them() -> None:
 
 
 def test_the_suite_becomes_all_tasks() -> None:
-    assert translate(["accelerate", "m", "medical"])[2].split(",")[:2] == ["medical:medcalc|0", "medical:medcalc_direct|0"]
+    assert translate(["accelerate", "m", "medical"])[2].split(",")[:2] == [
+        "medical:medcalc|0",
+        "medical:medcalc_direct|0",
+    ]
 
 
 @pytest.mark.parametrize("words", [["--tasks", "medical|medcalc"], ["--tasks=medcalc"]])
 def test_the_tasks_option_becomes_the_positional_argument(words: list[str]) -> None:
-    assert translate(["accelerate", "model_name=m", *words]) == ["accelerate", "model_name=m", "medical:medcalc|0", *ADDED]
+    assert translate(["accelerate", "model_name=m", *words]) == [
+        "accelerate",
+        "model_name=m",
+        "medical:medcalc|0",
+        *ADDED,
+    ]
 
 
 def test_the_tasks_option_in_front_of_the_model() -> None:
@@ -43,12 +53,10 @@ def test_a_flag_takes_no_value() -> None:
 
 
 def test_the_flags_are_lightevals() -> None:
-    import click
-    import typer
     from lighteval.__main__ import app
+    from typer.main import get_command
 
-    command = typer.main.get_command(app)
-    accelerate = command.get_command(click.Context(command), "accelerate")  # type: ignore[attr-defined]
+    accelerate: Any = get_command(app).commands["accelerate"]  # type: ignore[attr-defined]
     flags = {name for option in accelerate.params if getattr(option, "is_flag", False) for name in option.opts}
     assert flags
     assert {flag for flag in flags if not flag.startswith("--no-")} <= set(_FLAGS)
@@ -69,7 +77,10 @@ def test_no_arguments_and_help_pass_through() -> None:
     assert translate(["--help"]) == ["--help"]
 
 
-@pytest.mark.parametrize(("words", "message"), [(["accelerate", "m", "--tasks"], "--tasks needs a value"), (["accelerate", "m", "medical|x"], "unknown task 'x'")])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["accelerate", "m", "--tasks"], "--tasks needs a value"), (["accelerate", "m", "medical|x"], "unknown task 'x'")],
+)
 def test_mistakes_by_message(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         translate(words)

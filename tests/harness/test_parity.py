@@ -18,7 +18,6 @@ from medical_tasks.medcalc_bench.prompts import gold_response, load_prompts
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.spec import Item
 from medical_tasks.task_data import load_task_data
-
 from tests.fault_server import FaultServer
 from tests.support import ROOT
 
@@ -59,9 +58,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
     assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
     items = load_task_data(MEDCALC, DATASET, data=home, config="demo").items
     prompts = load_prompts(MEDCALC)
-    answers = {
-        prompts.render(item)[0]["content"]: _answer(number, item) for number, item in enumerate(items)
-    }
+    answers = {prompts.render(item)[0]["content"]: _answer(number, item) for number, item in enumerate(items)}
     assert len(answers) == len(items) >= 24
     file = home / "answers.json"
     file.write_text(json.dumps(answers), encoding="utf-8")
@@ -111,7 +108,9 @@ def expected(script: Script) -> dict[str, float]:
 def test_lighteval_command(script: Script, expected: dict[str, float]) -> None:
     out = script.home / "lighteval"
     model = str(ROOT / "tests" / "harness" / "scripted_model.py")
-    _run(["medical_tasks", "lighteval", "custom", "scripted", model, "medical|medcalc", "--output-dir", str(out)], script)
+    _run(
+        ["medical_tasks", "lighteval", "custom", "scripted", model, "medical|medcalc", "--output-dir", str(out)], script
+    )
     (file,) = out.glob("results/**/results_*.json")
     found = json.loads(file.read_text())["results"]["medical:medcalc|0"]
     assert {name: found[name] for name in expected} == pytest.approx(expected)

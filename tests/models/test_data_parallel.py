@@ -31,11 +31,10 @@ def start(arguments: Sequence[str], **variables: str) -> subprocess.CompletedPro
 
 def run(toy: Path, out: Path, *, processes: int) -> list[dict[str, Any]]:
     out.mkdir()
-    if processes == 1:
-        launcher = []
-    else:
-        launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
-    done = start([*launcher, str(WORKER), str(toy), str(out), COUNTS], ACCELERATE_USE_CPU="true")
+    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
+    done = start(
+        [*(torchrun if processes > 1 else []), str(WORKER), str(toy), str(out), COUNTS], ACCELERATE_USE_CPU="true"
+    )
     assert done.returncode == 0, done.stderr
     reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("rank*.json"))]
     assert [report["world"] for report in reports] == [processes] * processes

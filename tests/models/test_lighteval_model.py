@@ -20,7 +20,7 @@ from medical_tasks.models.lighteval_model import generation_settings, lighteval_
 from medical_tasks.models.local_model import read_answer
 from medical_tasks.models.local_options import HF_OPTIONS
 from medical_tasks.models.model_options import read_options
-from tests.models.toy_texts import TEXTS, ask
+from tests.models.toy_texts import TEXTS, ask, change_json
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -241,11 +241,6 @@ def test_questions_of_different_length_and_stops_in_one_call(toy_model: Path, de
     assert found["m1()"].output_tokens == 1
 
 
-def change_json(folder: Path, file: str, **values: object) -> None:
-    path = folder / file
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **values}), encoding="utf-8")
-
-
 def test_every_end_token_of_the_model_ends_an_answer(toy_model: Path, toy_copy: Path, opened: Opener) -> None:
     request = max(QUESTIONS, key=lambda one: len(alone(toy_model, one)))
     ids = alone(toy_model, request)
@@ -255,6 +250,24 @@ def test_every_end_token_of_the_model_ends_an_answer(toy_model: Path, toy_copy: 
     kept = ids[: ids.index(second_end)]
     assert (found[request.key].output_tokens, found[request.key].finish) == (len(kept), "stop")
     assert found[request.key].text == decode(toy_model, kept)
+
+
+def test_no_token_is_generated_after_any_end_token(toy_model: Path, toy_copy: Path, opened: Opener) -> None:
+    request = max(QUESTIONS, key=lambda one: len(alone(toy_model, one)))
+    ids = alone(toy_model, request)
+    change_json(toy_copy, "generation_config.json", eos_token_id=[2, ids[3]])
+    model = opened(toy_copy)
+    steps: list[int] = []
+    inner = model.inner.greedy_until
+
+    def noted(docs: list[Any]) -> Any:
+        responses = inner(docs)
+        steps.extend(len(response.output_tokens[0]) for response in responses)
+        return responses
+
+    model.inner.greedy_until = noted
+    answers(model, [request])
+    assert steps == [ids.index(ids[3]) + 1]
 
 
 def test_the_models_own_decoding_habits_are_not_used(

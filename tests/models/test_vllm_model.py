@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models import vllm_model as module
 from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.lighteval_model import generation_settings
 from medical_tasks.models.local_options import VLLM_OPTIONS
 from medical_tasks.models.model_options import read_options
 from medical_tasks.models.vllm_model import open_vllm, vllm_settings
-from tests.models.test_lighteval_model import change_json
-from tests.models.toy_texts import TEXTS, ask
+from tests.models.toy_texts import TEXTS, ask, change_json
 
 pytestmark = pytest.mark.slow
 
@@ -125,7 +122,7 @@ def test_context_and_type_come_from_the_model(toy_copy: Path) -> None:
 class Engine:
     """Stands for vLLM's engine: the answer is a given text, cut at the asked length, then the end token."""
 
-    made: list[Engine] = []
+    made: ClassVar[list[Engine]] = []
 
     def __init__(self, **arguments: Any) -> None:
         from transformers import AutoTokenizer
@@ -147,7 +144,7 @@ class Engine:
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Engine]]:
+def engine(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
     import torch
     from lighteval.models.vllm import vllm_model as backend
 
@@ -155,7 +152,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Engine]]:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     monkeypatch.setattr(backend, "LLM", Engine)
-    yield Engine
+    return Engine
 
 
 @needs_vllm
@@ -214,7 +211,3 @@ def test_an_engine_that_does_not_start_is_told(
     monkeypatch.setattr(engine, "__init__", fail)
     with pytest.raises(UsageError, match=r"vLLM did not start: Engine core.*\n.*lower max_model_length \(now 4096\)"):
         open_vllm(f"vllm/{toy_model}", options={})
-
-
-def test_default_chunk_keeps_the_gpu_busy() -> None:
-    assert module.VLLM_CHUNK >= 512

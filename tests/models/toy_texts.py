@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from medical_tasks.models.base import Request
 from medical_tasks.spec import Message
 
-__all__ = ["TEXTS", "ask"]
+__all__ = ["TEXTS", "ask", "change_json"]
 
 _SUBJECTS = (
     "The patient",
@@ -36,3 +39,9 @@ def ask(key: str, text: str, *, size: int = 24, system: str = "", stop: tuple[st
     messages: list[Message] = [{"role": "system", "content": system}] if system else []
     messages.append({"role": "user", "content": text})
     return Request(key=key, messages=tuple(messages), max_new_tokens=size, stop=stop)
+
+
+def change_json(folder: Path, file: str, **values: object) -> None:
+    """Changes some entries of one of a model's JSON files."""
+    path = folder / file
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **values}), encoding="utf-8")

@@ -1,0 +1,109 @@
+"""The metric as users load it: by path, offline."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from medical_tasks.scoring.statistics import wilson_interval
+
+from tests.support import ROOT, SHARED, needs_shared
+
+FOLDER = ROOT / "metrics" / "medcalc"
+CLEARANCE = {"calculator_id": 2, "answer": "25.238", "lower": "23.9761", "upper": "26.4999"}
+SCORE = {"calculator_id": 4, "answer": "3", "lower": "3", "upper": "3"}
+DUE = {"calculator_id": 13, "answer": "03/07/2021", "lower": "03/07/2021", "upper": "03/07/2021"}
+
+
+@pytest.fixture
+def metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    import evaluate
+
+    monkeypatch.setenv("HF_EVALUATE_OFFLINE", "1")
+    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    return evaluate.load(str(FOLDER), cache_dir=str(tmp_path / "cache"))
+
+
+def test_both_accuracies_and_intervals(metric: Any) -> None:
+    replies = ['{"answer": "25.2"}', "The score is 3.", '{"answer": "2021-03-07"}', '{"answer": "12"}']
+    result = metric.compute(predictions=replies, references=[CLEARANCE, SCORE, DUE, SCORE])
+    low, high = wilson_interval(3, 4)
+    assert result["accuracy"] == 0.75
+    assert (result["accuracy_ci_low"], result["accuracy_ci_high"]) == (low, high)
+    assert result["accuracy_official"] == 0.25
+    assert (result["accuracy_official_ci_low"], result["accuracy_official_ci_high"]) == wilson_interval(1, 4)
+    assert result["n"] == 4
+
+
+def test_the_example_of_the_card(metric: Any) -> None:
+    replies = ['{"answer": "25.2 mL/min"}', "The final answer is March 7, 2021."]
+    result = metric.compute(predictions=replies, references=[CLEARANCE, DUE])
+    assert (result["accuracy"], result["accuracy_official"], result["n"]) == (1.0, 0.5, 2)
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for name in ("accuracy_ci_low", "accuracy_official_ci_low", "accuracy_official_ci_high"):
+        assert f"'{name}': {math.floor(result[name] * 100) / 100:.2f}..." in card
+
+
+def test_confidence_widens_the_interval(metric: Any) -> None:
+    wide = metric.compute(predictions=['{"answer": "3"}'], references=[SCORE], confidence=0.99)
+    assert wide["accuracy_ci_low"] == wilson_interval(1, 1, confidence=0.99)[0] < wilson_interval(1, 1)[0]
+
+
+def test_rows_added_one_by_one(metric: Any) -> None:
+    metric.add(prediction='{"answer": "3"}', reference=SCORE)
+    metric.add_batch(predictions=['{"answer": "4"}'], references=[SCORE])
+    result = metric.compute()
+    assert (result["accuracy"], result["accuracy_official"], result["n"]) == (0.5, 0.5, 2)
+
+
+def test_without_rows_there_is_no_number(metric: Any) -> None:
+    result = metric.compute(predictions=[], references=[])
+    assert result["n"] == 0
+    assert all(math.isnan(value) for name, value in result.items() if name != "n")
+
+
+def test_a_missing_column_is_refused(metric: Any) -> None:
+    with pytest.raises(ValueError, match="references"):
+        metric.compute(predictions=["3"], references=["3"])
+
+
+def test_the_card_is_a_hub_card() -> None:
+    import yaml
+
+    header = yaml.safe_load((FOLDER / "README.md").read_text(encoding="utf-8").split("---")[1])
+    assert header["sdk"] == "gradio"
+    assert header["tags"] == ["evaluate", "metric"]
+    assert (FOLDER / header["app_file"]).is_file()
+
+
+def test_imports_stand_on_lines_of_their_own() -> None:
+    """`evaluate` reads a metric's dependencies line by line and stumbles over `import a, b`."""
+    imports = [line for line in (FOLDER / "medcalc.py").read_text(encoding="utf-8").splitlines() if line.startswith("import ")]
+    assert len(imports) == 2
+    assert not [line for line in imports if "," in line.split("#")[0]]
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_gold_in_full_marks_out(metric: Any) -> None:
+    import csv
+
+    with (SHARED / "data" / "medcalc" / "test_data_v1.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 1047
+    replies = [json.dumps({"answer": row["Ground Truth Answer"]}) for row in rows]
+    references = [
+        {
+            "calculator_id": int(row["Calculator ID"]),
+            "answer": row["Ground Truth Answer"],
+            "lower": row["Lower Limit"],
+            "upper": row["Upper Limit"],
+        }
+        for row in rows
+    ]
+    result = metric.compute(predictions=replies, references=references)
+    assert (result["accuracy"], result["accuracy_official"], result["n"]) == (1.0, 1.0, 1047)
