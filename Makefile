@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: demo test check lint types contracts manifest manifest-check tests env env-dev env-vllm check-vllm bench clean
+.PHONY: demo test check lint types contracts manifest manifest-check tests env env-dev env-vllm check-vllm clean
 
 demo: $(STAMPS)/run  ## evaluate a toy model and two baselines on synthetic data
 	$(BIN)/python -m medical_tasks.demo
@@ -54,3 +54,16 @@ $(STAMPS)/dev: $(STAMPS)/torch setup.cfg pyproject.toml
 
 clean:
 	rm -rf $(VENV) .env-vllm build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+
+# ---- The second environment, in which lighteval and vLLM live together: older torch, transformers and hub ----
+VLLM_VENV := .env-vllm
+
+env-vllm: $(VLLM_VENV)/.stamp  ## about 8 GB; needs no GPU to install, one to generate
+
+$(VLLM_VENV)/.stamp: constraints-vllm.txt setup.cfg
+	test -x $(VLLM_VENV)/bin/python || $(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[vllm]' -c constraints-vllm.txt
+	touch $@
+
+check-vllm: env-vllm  ## what a machine without a GPU can check of it
+	$(VLLM_VENV)/bin/python scripts/check_vllm.py

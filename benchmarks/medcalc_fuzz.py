@@ -3,7 +3,8 @@
     python benchmarks/medcalc_fuzz.py                    100,000 random replies and every hostile one
     python benchmarks/medcalc_fuzz.py --replies 1000000 --seed 7
 
-Times are CPU time of one decision, so that other work on the machine does not count. An audit hook ends the run when
+Times are CPU time of one decision; the slowest ones are timed three times more and the fastest counts, so that other work on
+the machine does not. An audit hook ends the run when
 scoring compiles or runs code, imports, opens a file or starts a process.
 """
 
@@ -361,6 +362,10 @@ def hostile_replies(size: int = 1_000_000) -> Iterator[tuple[str, str]]:
         ):
             for length in (250, 1_900, 30_000):
                 yield f"{unit!r} × {length} in {frame}", frame.format(unit * max(1, length // len(unit)))
+    for unit in ("x{} y ", "1 + y{} ", "is {} ", "{} or ", "<{} ", "{} weeks ", "3/7/{} ", "({}) ", "a{}, B ", "= {} "):
+        lines = "\n".join(unit.format(line) * (300 // len(unit)) for line in range(1, 60))
+        for frame in ("{}", '{{"answer": "{}"}}', "Answer: {}"):
+            yield f"59 different lines of {unit!r} in {frame}", frame.format(lines)
     for name, expression in (
         ("sum", "1+" * 900 + "1"),
         ("powers", "2**" * 600 + "2"),
@@ -430,7 +435,13 @@ def main() -> None:
                     count += 1
                     correct += decision.correct
                     if seconds > worst.get(scorer, (0.0, ""))[0]:
-                        worst[scorer] = (seconds, f"calculator {row[0]}: {name or repr(reply)[:150]}")
+                        again = [
+                            taken for _ in range(3) for other, _, taken in decisions(reply, row) if other == scorer
+                        ]
+                        worst[scorer] = max(
+                            worst.get(scorer, (0.0, "")),
+                            (min(seconds, *again), f"calculator {row[0]}: {name or repr(reply)[:150]}"),
+                        )
                 guard.armed = False
     print(f"{count} decisions, {correct} of them correct, no crash, no code run")
     for scorer, (seconds, where) in worst.items():

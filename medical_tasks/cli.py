@@ -25,6 +25,8 @@ VERBS: dict[str, str] = {
     "run": "evaluate a model on tasks; resumes when repeated",
     "score": "score answers you already have",
     "compare": "compare two runs, item by item",
+    "calc": "calculate a clinical score or value by its published rule, with every step",
+    "audit": "check a dataset's labels against the published rules",
     "doctor": "what is installed, what is missing and how to get it",
     "lighteval": "the stock lighteval command with only this suite's tasks registered",
     "manifest": "write or check tasks.json, cards and Croissant files (for developers)",
@@ -80,7 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if getattr(module, "PASSES_ARGUMENTS_ON", False):
             return int(module.run_with(tail))
-        return int(module.run(own.parse_args(tail)))
+        # Names, values and options in any order: `calc NAME --convention C key=value`.
+        return int(module.run(own.parse_intermixed_args(tail)))
     except MedicalTasksError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -12,11 +12,13 @@ from medical_tasks.calculators.labs import HDL_MG_DL, TOTAL_CHOLESTEROL_MG_DL
 from medical_tasks.calculators.patient import AGE, SEX, SYSTOLIC, Sex, flag
 from medical_tasks.calculators.trace import Say, quiet
 
-__all__ = ["framingham_risk"]
+__all__ = ["MEN", "WOMEN", "Coefficients", "framingham_risk"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Coefficients:
+class Coefficients:
+    """The equation of one sex: a factor for each term of the sum, its constant, and the baseline survival."""
+
     age: float
     cholesterol: float
     hdl: float
@@ -31,7 +33,7 @@ class _Coefficients:
     survival: float
 
 
-_MEN: Final = _Coefficients(
+MEN: Final = Coefficients(
     age=52.00961,
     cholesterol=20.014077,
     hdl=-0.905964,
@@ -45,7 +47,7 @@ _MEN: Final = _Coefficients(
     smoker_age_cap=70,
     survival=0.9402,
 )
-_WOMEN: Final = _Coefficients(
+WOMEN: Final = Coefficients(
     age=31.764001,
     cholesterol=22.465206,
     hdl=-1.187731,
@@ -105,7 +107,7 @@ def framingham_risk(
         raise CalculatorInputError(f"age: the risk equation needs an age above 0; got {age_years:g} years")
     if not 20 <= age_years <= 79:
         say("The equation was derived for ages 20 to 79; for this age it is an extrapolation.")
-    b = _MEN if sex == "male" else _WOMEN
+    b = MEN if sex == "male" else WOMEN
     log_age = math.log(age_years)
     log_cholesterol = math.log(total_cholesterol_mg_dl)
     capped = min(age_years, b.smoker_age_cap)

@@ -7,6 +7,7 @@ coverage, resuming) only `medical-tasks run` has.
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +28,9 @@ logger = logging.getLogger(__name__)
 
 
 def _mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else float("nan")
+    """The mean over the documents on which the metric has a value; nan is how one without a denominator is told."""
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan
 
 
 class _Score(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no types

@@ -19,7 +19,7 @@ __all__ = ["Statement", "final_statements"]
 MAX_VALUE = 300
 """A JSON answer longer than this many characters is read as prose."""
 MAX_LINE = 300
-MAX_LINES = 12
+MAX_LINES = 8
 """How many lines from the end are read, and how much of each from its end, when nothing names the answer."""
 MAX_CUES = 5
 """How many answers of each kind are tried, from the last on, when nothing can be read behind them."""

@@ -45,6 +45,7 @@ _CUE = re.compile(
     r"(?:\b(?:is|was|be|equals|on|around|about|approximately)|[:=→])[\s\"'({\[]{0,4}(?:(?:the|on|around|about|approximately)\s)?$"
 )
 _CUE_REACH = 40
+_DIGIT = re.compile("[0-9]")
 _WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b[.,]?", re.IGNORECASE)
 _CHOICE = re.compile(r"\s{0,3}(?:\bor\b|\bto\b|-|\band\b|;)\s{0,3}$")
 
@@ -60,16 +61,23 @@ def stated_dates(text: str, *, last: bool = False) -> list[date | None]:
         The date, None standing for one that the calendar does not have; several where the text offers a choice; empty
         where there is none.
     """
-    text = _WEEKDAY.sub(" ", plain(text))
-    bare = without_brackets(text)
-    found = _found(bare) or _found(text)
+    text = plain(text)
+    if _DIGIT.search(text) is None:
+        return []
+    text = _WEEKDAY.sub(" ", text)
+    source = without_brackets(text)
+    found = _found(source)
+    if not found and source != text:
+        source, found = text, _found(text)
     if not found:
         return []
-    source = bare if _found(bare) else text
     starts = [start for start, _, _ in found]
     opening = not source[: starts[0]].strip(" \"'\n")
     cued = [place for place, start in enumerate(starts) if _CUE.search(source[max(0, start - _CUE_REACH) : start])]
-    if opening and not last:
+    equated = [place for place, start in enumerate(starts) if source[:start].rstrip(" (\"'").endswith(("=", "→"))]
+    if equated:
+        chosen = equated[-1]
+    elif opening and not last:
         chosen = 0
     elif cued:
         chosen = cued[-1]

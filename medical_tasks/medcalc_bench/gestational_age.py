@@ -24,18 +24,18 @@ _JOIN = r"[\s,;:&+]{0,6}(?:and\s{1,3}|plus\s{1,3}|-\s{1,3})?"
 _FORMS = tuple(
     re.compile(_NUMBER + form, re.IGNORECASE)
     for form in (
-        rf"(?P<weeks>[0-9]{{1,3}}){_WEEKS}{_JOIN}(?P<days>[0-9]{{1,3}})(?:/7)?(?:{_DAYS}|(?![0-9./])(?!\s{{0,3}}[A-Za-z]))",
+        rf"(?P<weeks>[0-9]{{1,3}}){_WEEKS}{_JOIN}(?P<days>[0-9]{{1,3}})(?:/7)?(?:{_DAYS}|(?![0-9/]|\.[0-9])(?!\s{{0,3}}[A-Za-z]))",
         r"(?P<weeks>[0-9]{1,3})\s{0,2}[-+ ]\s{0,2}(?P<days>[0-6])/7(?![0-9])",
         rf"(?P<weeks>[0-9]{{1,3}}\.[0-9]{{1,6}}){_WEEKS}\b",
     )
 )
 _KEYED = re.compile(
-    r"\bweeks?\s{0,2}[:=]\s{0,2}(?P<weeks>[0-9]{1,3})[\s,;]{1,4}days?\s{0,2}[:=]\s{0,2}(?P<days>[0-9]{1,3})(?![0-9.])",
+    r"\bweeks?\s{0,2}[:=]?\s{0,2}(?P<weeks>[0-9]{1,3})[\s,;]{1,4}days?\s{0,2}[:=]?\s{0,2}(?P<days>[0-9]{1,3})(?![0-9]|\.[0-9])",
     re.IGNORECASE,
 )
 _BARE = re.compile(
     _NUMBER
-    + r"(?P<weeks>[0-9]{1,3})\s{0,2}[,;:+]\s{0,2}(?P<days>[0-9]{1,3})(?![0-9./])(?:\s{0,3}days?)?(?!\s{0,3}[A-Za-z,;])"
+    + r"(?P<weeks>[0-9]{1,3})\s{0,2}[,;:+]\s{0,2}(?P<days>[0-9]{1,3})(?![0-9/]|\.[0-9])(?:\s{0,3}days?)?(?!\s{0,3}[A-Za-z,;])"
 )
 _SINGLE = re.compile(_NUMBER + rf"(?:(?P<weeks>[0-9]{{1,3}}){_WEEKS}\b|(?P<days>[0-9]{{1,3}}){_DAYS})", re.IGNORECASE)
 

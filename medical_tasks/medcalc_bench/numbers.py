@@ -15,8 +15,10 @@ from medical_tasks.medcalc_bench.plain_text import NUMBER_WORDS, plain, without_
 
 __all__ = ["MAX_NUMBERS", "REFUSED", "Number", "stated_numbers"]
 
-MAX_NUMBERS = 50
-"""How many numbers of one text are looked at."""
+MAX_NUMBERS = 30
+"""How many numbers of one clause are looked at."""
+MAX_CLAUSES = 10
+"""How many clauses with a number in them are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ _CUE_REACH = 60
 # What such a number numbers is no quantity: "CKD stage 4", "NYHA class 2".
 _ORDINAL = re.compile(r"\b(?:stage|grade|class|category|group|type|phase|tier|NYHA|Killip)[ :]\s?$", re.IGNORECASE)
 _MINUS = re.compile(r"\b(?:minus|negative) $", re.IGNORECASE)
+_WORD_REACH = 12
 _OPENING = re.compile(r"[\s\"'({\[]*+[-+]?\s?+$")
 _BETWEEN = re.compile(
     r"\s?(?:[A-Za-z%][A-Za-z/%^0-9.]{0,20}(?: [A-Za-z0-9^]{1,12})?)?\s{0,3}(?:-|\bto\b|\bor\b)\s{0,3}|\s{0,3}(?:;|\band\b)\s{0,3}"
@@ -100,16 +103,20 @@ def stated_numbers(text: str, *, score: bool, last: bool = False) -> tuple[list[
     if not _has_digit(text):
         return _in_words(text), True
     # What stands in brackets is aside, unless there is nothing else.
-    for source in (without_brackets(text), text):
+    bare = without_brackets(text)
+    for source in (bare, text) if bare != text else (text,):
+        refused = REFUSED.search(source) is not None
         plainly: list[Number] = []
         clauses = [clause for clause in _CLAUSE.split(source) if _has_digit(clause)]
-        for clause in reversed(clauses) if last else clauses:
+        for clause in clauses[: -MAX_CLAUSES - 1 : -1] if last else clauses[:MAX_CLAUSES]:
+            if refused and REFUSED.search(clause):
+                continue
             numbers, cued = _in_clause(clause, score=score, last=last)
             if cued:
                 return numbers, True
             plainly = plainly or numbers
         if plainly:
-            return ([] if REFUSED.search(source) else plainly), False
+            return ([] if refused else plainly), False
     return [], False
 
 
@@ -119,8 +126,6 @@ def _has_digit(text: str) -> bool:
 
 def _in_clause(clause: str, *, score: bool, last: bool) -> tuple[list[Number], bool]:
     """The numbers a clause states, and whether it says so: by opening with them, or by a word such as "is"."""
-    if REFUSED.search(clause):
-        return [], False
     sides = _EQUALS.split(clause)
     for side in reversed(sides):
         numbers = list(_numbers(side))
@@ -137,7 +142,10 @@ def _in_clause(clause: str, *, score: bool, last: bool) -> tuple[list[Number], b
 def _is_cued(text: str, start: int) -> bool:
     """Whether a number opens the text, or follows a word such as "is"."""
     lead = text[max(0, start - _CUE_REACH) : start]
-    return (start <= _CUE_REACH and _OPENING.match(lead) is not None) or _CUE.search(lead) is not None
+    if start <= _CUE_REACH and _OPENING.match(lead) is not None:
+        return True
+    word = lead.rstrip("+- \t\"'({[")
+    return (word[-1:].isalpha() or word.endswith((":", "."))) and _CUE.search(lead) is not None
 
 
 def _numbers(text: str) -> Iterator[Number]:
@@ -184,15 +192,17 @@ def _stands_alone(text: str, start: int) -> bool:
         return False
     if before == "." and earlier.isdigit():
         return False
-    lead = text[max(0, start - 12) : start]
-    return not (lead.rstrip(" -+").endswith(("<", ">", "≤", "≥", " per")) or _ORDINAL.search(lead))
+    lead = text[max(0, start - _WORD_REACH) : start]
+    if lead.rstrip(" -+").endswith(("<", ">", "≤", "≥", " per")):
+        return False
+    return not (before in (" ", ":") and _ORDINAL.search(lead))
 
 
 def _negative(text: str, start: int) -> bool:
     """Whether the sign in front is a minus, and not a dash or a subtraction."""
-    if _MINUS.search(text[max(0, start - 12) : start]):
+    before = text[max(0, start - _WORD_REACH) : start]
+    if before.endswith(("us ", "ve ")) and _MINUS.search(before):
         return True
-    before = text[max(0, start - 6) : start]
     lead = before.rstrip(" ")
     if not lead.endswith("-"):
         return False
@@ -200,7 +210,7 @@ def _negative(text: str, start: int) -> bool:
     if lead == before:  # the minus touches the number
         return not earlier or not (earlier[-1].isalnum() or earlier[-1] in ")]}%")
     earlier = earlier.rstrip(" ")
-    return (not earlier and start <= 6) or earlier.endswith((":", "(", "[", '"', "'", "\n"))
+    return (not earlier and start <= _WORD_REACH) or earlier.endswith((":", "(", "[", '"', "'", "\n"))
 
 
 def _alternatives(text: str, number: Number, *, score: bool) -> list[Number]:

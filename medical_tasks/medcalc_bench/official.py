@@ -87,6 +87,8 @@ def official_decision(response: str, *, calculator_id: int, gold: object, lower:
         answer = official_answer(response, kind)
     except (ArithmeticError, ValueError) as error:
         return Decision(correct=False, parsed="", why=f"the authors' reader fails: {error}")
+    if answer == NOT_FOUND:  # which their check goes on to fail on
+        return Decision(correct=False, parsed=answer, why="the authors' reader finds no answer")
     return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
 
 

@@ -164,7 +164,11 @@ def _decide_number(
 def _final_numbers(response: str, *, score: bool) -> list[Number]:
     """The number the reply ends up with; in running text one after "is" or "=" goes before any later one."""
     later: list[Number] = []
+    seen: set[str] = set()  # a last line that begins with "Answer:" comes twice
     for place, statement in enumerate(final_statements(response)):
+        if statement.text in seen:
+            continue
+        seen.add(statement.text)
         numbers, cued = _stated(statement, score=score)
         if numbers and (cued or not statement.reasoned):
             return numbers

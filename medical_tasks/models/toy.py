@@ -2,7 +2,7 @@
 
 It lets `make demo` and the tests run the real code path (tokenizer, chat template, batches, processes) with no download.
 Its answers are nonsense. A random model seldom ends its turn, so the row of the end token is enlarged: most answers
-end after some tens of tokens, and the rest at the length that was asked for.
+end after some twenty tokens, and all at the length that was asked for.
 
 A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
 """
@@ -10,6 +10,7 @@ A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the e
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,14 +28,15 @@ VOCABULARY = 2000
 
 BOS, EOS, UNKNOWN = "<s>", "</s>", "<unk>"
 ROLES = ("<|system|>", "<|user|>", "<|assistant|>")
+SPECIALS = 3 + len(ROLES)
 
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{{ eos_token }}{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 
-END_SCALE = 2.0
-"""How much larger the end token's output row is: answers then end after some twenty tokens."""
+END_AT = 1.93
+"""How likely the end token is chosen at a step: when it lies this many standard deviations up, about once in forty."""
 
 
 def make_toy_model(folder: Path, texts: Sequence[str], *, seed: int = 0) -> Path:
@@ -119,7 +121,9 @@ def _model(tokenizer: Any, seed: int) -> Any:
         torch.manual_seed(seed)
         model = LlamaForCausalLM(config)
     with torch.no_grad():
-        model.lm_head.weight[tokenizer.eos_token_id] *= END_SCALE
-        # The bytes' own tokens are never learnt words: without this the toy would answer in broken UTF-8.
-        model.lm_head.weight[len(ROLES) + 3 : len(ROLES) + 3 + 256] *= 0.1
+        # The bytes' own tokens are no words: without this the toy would answer in broken UTF-8.
+        model.lm_head.weight[SPECIALS : SPECIALS + 256] *= 0.1
+        words = max(2, len(tokenizer) - SPECIALS - 256)
+        # The largest of n normal numbers lies about sqrt(2 ln n) up; the end token has to reach that.
+        model.lm_head.weight[tokenizer.eos_token_id] *= math.sqrt(2 * math.log(words)) / END_AT
     return model.to(torch.float32).eval()

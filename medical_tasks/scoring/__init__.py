@@ -7,6 +7,7 @@ numbers takes a seed.
     estimates     what the statistics return: a value with its interval, a comparison of two runs
     intervals     Wilson, exact and cluster-adjusted intervals of a proportion; bounds for what was not scored
     bootstrap     seeded, cluster-wise bootstrap of means, pooled ratios and statistics of sums
+    resampling    the draws behind the bootstrap, their interval, and data that do not vary
     paired        two runs on the same items: the bootstrap of their difference
     mcnemar       two runs on the same items, right or wrong: exact and mid-p test, also for clustered items
     power         the smallest difference that this many items can detect

@@ -3,7 +3,7 @@
 Each draw takes the same clusters for both runs, so what makes an item hard for both cancels out. The difference is
 always b minus a. Swapping the runs mirrors the result exactly.
 
-The p-value is the one that belongs to the interval (see `bootstrap`): the smallest a for which the interval at
+The p-value is the one that belongs to the interval (see `resampling`): the smallest a for which the interval at
 confidence 1 - a leaves out zero. It is never below what the number of draws can show, and 1 for a single cluster.
 For right and wrong items `mcnemar` gives an exact p-value.
 """
@@ -16,7 +16,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import Draws, Statistic, draw, interval_of, quotient
 from medical_tasks.scoring.columns import (
     UNIT,
     Clusters,
@@ -29,6 +28,7 @@ from medical_tasks.scoring.columns import (
     sum_table,
 )
 from medical_tasks.scoring.estimates import Comparison
+from medical_tasks.scoring.resampling import Draws, Statistic, draw, interval_of, quotient
 from medical_tasks.scoring.special import normal_quantile, student_tail
 
 __all__ = ["paired_bootstrap", "paired_bootstrap_statistic"]
@@ -163,7 +163,7 @@ def _compare(
         difference=values[1] - values[0],
         ci_low=low,
         ci_high=high,
-        p_value=1.0 if sign == 0 and table.n else _p_value(draws, span),
+        p_value=1.0 if sign == 0 and not math.isnan(draws.value) else _p_value(draws, span),
         n=table.n,
         n_clusters=table.n_clusters,
     )
@@ -195,6 +195,8 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
     if not draws.values.size or (abs(draws.value) <= _ZERO and draws.all_same):
         return 1.0
     if draws.all_same:
+        if draws.undefined:
+            return 1.0
         if span is None:
             return math.nan
         opposite = span[0] if draws.value > 0.0 else span[1]
@@ -203,8 +205,7 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
     df = draws.size - 1.0
     if draws.few:
         return min(1.0, 2.0 * student_tail(abs(draws.value) / draws.standard_error, df))
-    undefined = int(np.isnan(draws.values).sum())
-    beyond = min(int((draws.values <= _ZERO).sum()), int((draws.values >= -_ZERO).sum())) + undefined
+    beyond = min(int((draws.values <= _ZERO).sum()), int((draws.values >= -_ZERO).sum())) + draws.undefined
     level = (beyond + 1) / (len(draws.values) + 1)
     if level >= 0.5:
         return 1.0

@@ -12,7 +12,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import unseen_share
 from medical_tasks.scoring.columns import (
     UNIT,
     Clusters,
@@ -24,6 +23,7 @@ from medical_tasks.scoring.columns import (
     check_whole,
     sum_table,
 )
+from medical_tasks.scoring.resampling import unseen_share
 from medical_tasks.scoring.special import student_quantile
 
 __all__ = ["detectable_difference", "minimum_detectable_difference"]
@@ -41,7 +41,7 @@ def minimum_detectable_difference(
     """The smallest true difference of two runs' means that these items detect, given how much the runs vary on them.
 
     Where all clusters show the same difference, the spread is not known to be zero: the share of clusters that may
-    still differ (see `bootstrap`) is then taken to differ as far as the limits allow.
+    still differ (see `resampling`) is then taken to differ as far as the limits allow.
 
     Args:
         a: the first run's values, one number an item.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import lru_cache
 from statistics import NormalDist
 
 __all__ = [
@@ -71,6 +72,7 @@ def beta_quantile(p: float, a: float, b: float) -> float:
     raise ArithmeticError(f"beta_quantile did not settle for p={p!r}, a={a!r}, b={b!r}")
 
 
+@lru_cache(maxsize=4096)
 def student_quantile(p: float, df: float) -> float:
     """The t below which Student's t with `df` > 0 degrees of freedom (whole or not) lies with probability p."""
     if p == 0.5:

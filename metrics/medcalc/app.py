@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import evaluate
-from evaluate.utils import launch_gradio_widget
-
 if __name__ == "__main__":
+    import evaluate
+    from evaluate.utils import launch_gradio_widget
+
     launch_gradio_widget(evaluate.load(str(Path(__file__).parent)))

@@ -1,7 +1,7 @@
 """The two accuracies of MedCalc-Bench as an `evaluate` metric: a thin layer over `medical_tasks.medcalc_bench.scoring`.
 
-    medcalc = evaluate.load("metrics/medcalc")          # or evaluate.load(medical_tasks.metric_path("medcalc"))
-    medcalc.compute(predictions=[reply], references=[{"calculator_id": 2, "answer": "25.238", "lower": ..., "upper": ...}])
+medcalc = evaluate.load("metrics/medcalc")          # or evaluate.load(medical_tasks.metric_path("medcalc"))
+medcalc.compute(predictions=[reply], references=[{"calculator_id": 2, "answer": "25.238", "lower": ..., "upper": ...}])
 """
 
 from __future__ import annotations

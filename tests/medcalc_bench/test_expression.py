@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from medical_tasks.medcalc_bench.expression import MAX_BITS, MAX_CHARACTERS, MAX_DEPTH, evaluate
 from medical_tasks.medcalc_bench.expression_names import CHECK, EXTRACTION, FORMULA
 from medical_tasks.medcalc_bench.expression_tokens import ExpressionError
@@ -61,17 +62,62 @@ def test_values(text: str, value: object) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", " ", "1 2", "(1", "1)", "1 +", "* 1", "03", "1__0", "1 if 2", "f(1", "a=1", "1\n2", "\n 1", "25.2; 1", "$1", "lambda: 1"),
-        *("unknown", "unknown(1)", "1/0", "int('x')", "min(1, 2)[0]", "round('a')", "log(1)", "math.log", "None + 1", "1 + [1]"),
-        *("[1] * 9", "'a' * 9", "'%9d' % 1", "[x for x in [1]]", "().__class__", "(1).real", "'a'.join", "__import__('os')", "f'{1}'"),
-        *("9**9**9", "1 << 99999999", "pow(3, 10**9)", "math.factorial(10**9)", "round(1, -10**9)", "10**400 * 1.0", "~1.5"),
+        *(
+            "",
+            " ",
+            "1 2",
+            "(1",
+            "1)",
+            "1 +",
+            "* 1",
+            "03",
+            "1__0",
+            "1 if 2",
+            "f(1",
+            "a=1",
+            "1\n2",
+            "\n 1",
+            "25.2; 1",
+            "$1",
+            "lambda: 1",
+        ),
+        *(
+            "unknown",
+            "unknown(1)",
+            "1/0",
+            "int('x')",
+            "min(1, 2)[0]",
+            "round('a')",
+            "log(1)",
+            "math.nothing",
+            "None + 1",
+            "1 + [1]",
+        ),
+        *(
+            "[1] * 9",
+            "'a' * 9",
+            "'%9d' % 1",
+            "[x for x in [1]]",
+            "().__class__",
+            "(1).real",
+            "'a'.join",
+            "__import__('os')",
+            "f'{1}'",
+        ),
+        *(
+            "9**9**9",
+            "1 << 99999999",
+            "pow(3, 10**9)",
+            "math.factorial(10**9)",
+            "round(1, -10**9)",
+            "10**400 * 1.0",
+            "~1.5",
+        ),
     ],
 )
 def test_no_value(text: str) -> None:
     with pytest.raises(ExpressionError):
-        value = evaluate(text, EXTRACTION)
-        assert callable(value)  # a bare function is a value, if no number
-        raise ExpressionError
+        evaluate(text, EXTRACTION)
 
 
 def test_bounds() -> None:
@@ -91,8 +137,28 @@ def test_bounds() -> None:
 def test_no_table_leads_to_code_or_files() -> None:
     names = {*EXTRACTION, *CHECK, *FORMULA}
     assert len(names) > 100
-    forbidden = {"eval", "exec", "compile", "open", "getattr", "setattr", "vars", "globals", "locals", "type", "input", "breakpoint"}
-    assert not {name.split(".")[-1].strip("_") for name in names} & {*forbidden, "import", "class", "builtins", "os", "sys"}
+    forbidden = {
+        "eval",
+        "exec",
+        "compile",
+        "open",
+        "getattr",
+        "setattr",
+        "vars",
+        "globals",
+        "locals",
+        "type",
+        "input",
+        "breakpoint",
+    }
+    assert not {name.split(".")[-1].strip("_") for name in names} & {
+        *forbidden,
+        "import",
+        "class",
+        "builtins",
+        "os",
+        "sys",
+    }
 
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -106,6 +172,10 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
 }
 
 
+class _TooLargeError(Exception):
+    """A power Python would take its time over; `test_bounds` has those."""
+
+
 def _by_python(node: ast.expr) -> float:
     """The value by Python's own grammar: its parser, and its operators on the leaves."""
     match node:
@@ -114,7 +184,10 @@ def _by_python(node: ast.expr) -> float:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_by_python(operand)
         case ast.BinOp(left=left, op=sign, right=right):
-            return _OPERATORS[type(sign)](_by_python(left), _by_python(right))
+            first, second = _by_python(left), _by_python(right)
+            if isinstance(sign, ast.Pow) and abs(second) > 50:
+                raise _TooLargeError
+            return _OPERATORS[type(sign)](first, second)
         case _:
             raise TypeError(ast.dump(node))
 
@@ -138,12 +211,14 @@ def test_grammar_and_values_are_pythons(text: str) -> None:
     tree = ast.parse(text, mode="eval").body
     try:
         expected = _by_python(tree)
+    except _TooLargeError:
+        return
     except (ArithmeticError, TypeError):
         with pytest.raises(ExpressionError):
             evaluate(text, {})
         return
     if isinstance(expected, int) and expected.bit_length() > 64:
-        return  # beyond the bounds or not; either way no answer
+        return  # a row of powers, beyond the bounds or not
     value = evaluate(text, {})
     assert type(value) is type(expected)
     assert value == expected or (math.isnan(value) and math.isnan(expected))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from medical_tasks.scoring.statistics import wilson_interval
 
+from medical_tasks.scoring.statistics import wilson_interval
 from tests.support import ROOT, SHARED, needs_shared
 
 FOLDER = ROOT / "metrics" / "medcalc"
@@ -82,7 +82,9 @@ def test_the_card_is_a_hub_card() -> None:
 
 def test_imports_stand_on_lines_of_their_own() -> None:
     """`evaluate` reads a metric's dependencies line by line and stumbles over `import a, b`."""
-    imports = [line for line in (FOLDER / "medcalc.py").read_text(encoding="utf-8").splitlines() if line.startswith("import ")]
+    imports = [
+        line for line in (FOLDER / "medcalc.py").read_text(encoding="utf-8").splitlines() if line.startswith("import ")
+    ]
     assert len(imports) == 2
     assert not [line for line in imports if "," in line.split("#")[0]]
 

@@ -1,0 +1,170 @@
+"""Calculations by the file: JSON Lines in, the same lines with answer and steps out.
+
+A line in is `{"calculator_id": 2, "inputs": {...}}`, the inputs named as in the dataset's `Relevant Entities`. A line out is
+the same object with `answer` and `explanation`, or with `error` where the calculation cannot be made. Answers are numbers
+(decimals as floats, scores as integers), dates as `MM/DD/YYYY`, and gestational ages as the dataset writes them,
+`('15 weeks', '1 days')`. The lines are streamed: a file of any size takes the memory of one line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.calculators import AnyCalculator, CalculatorInputError, find
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.progress import Progress
+from medical_tasks.whole_file import WholeFile
+
+__all__ = ["BatchCounts", "calculate_batch", "calculate_line"]
+
+FORM = '{"calculator_id": 2, "inputs": {"sex": "Male", "age": [64, "years"], ...}}'
+
+# What this writes; a line that was an output before is calculated anew.
+_WRITTEN = frozenset({"answer", "explanation", "error"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchCounts:
+    """What came of a file.
+
+    Attributes:
+        lines: calculations asked for.
+        errors: how many of them have an error in place of an answer.
+        first_error: line number and message of the first one, "" when there is none.
+    """
+
+    lines: int
+    errors: int
+    first_error: str
+
+
+def calculate_line(record: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Makes the calculation that one line asks for.
+
+    Args:
+        record: the line's object; further keys are kept. The calculator may also be named by its slug, name or alias.
+        conventions: names of departures from the published rules to follow; calculators without them are as ever.
+
+    Returns:
+        The same keys with `answer` and `explanation`, or with `error`.
+    """
+    made = {key: value for key, value in record.items() if key not in _WRITTEN}
+    try:
+        result = _calculator(record).calculate(_inputs(record), conventions)
+    except CalculatorInputError as error:
+        made["error"] = str(error)
+        return made
+    made["answer"] = result.answer_text if isinstance(result.answer, tuple) else result.answer
+    made["explanation"] = result.explanation
+    return made
+
+
+def _calculator(record: Mapping[str, Any]) -> AnyCalculator:
+    if "calculator_id" not in record:
+        raise CalculatorInputError(f"no 'calculator_id' in the line; got the keys {sorted(record)}. Write {FORM}")
+    wanted = record["calculator_id"]
+    if isinstance(wanted, float) and wanted.is_integer():
+        wanted = int(wanted)
+    if isinstance(wanted, bool) or not isinstance(wanted, int | str):
+        raise CalculatorInputError(f"calculator_id: expected a whole number or a name, got {wanted!r}")
+    return find(wanted)
+
+
+def _inputs(record: Mapping[str, Any]) -> Mapping[str, object]:
+    inputs = record.get("inputs")
+    if not isinstance(inputs, dict):
+        got = f"{type(inputs).__name__} {inputs!r}"[:80] if "inputs" in record else "none"
+        raise CalculatorInputError(f"inputs: expected an object of names and values, got {got}. Write {FORM}")
+    return inputs
+
+
+def calculate_batch(source: Path, out: Path, conventions: frozenset[str] = frozenset()) -> BatchCounts:
+    """Makes all calculations of a file.
+
+    Args:
+        source: JSON Lines, UTF-8; empty lines are passed over.
+        out: where the lines go, in the same order; it appears when it is whole.
+        conventions: as for `calculate_line`.
+
+    Returns:
+        How many there were, and how many could not be made.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: A line is no JSON object, the file has no lines or is the output itself; nothing is written then.
+        IncompleteError: The output cannot be written.
+    """
+    if not source.exists():
+        raise MissingError(f"{source}: no such file. Give --batch a JSON Lines file with lines like {FORM}")
+    if source.is_dir():
+        raise UsageError(f"{source}: is a folder. Give --batch a JSON Lines file with lines like {FORM}")
+    if out.exists() and out.samefile(source):
+        raise UsageError(f"{out}: is the input too. Give --out another name.")
+    lines = errors = 0
+    first_error = ""
+    with WholeFile(out) as written, Progress("calculations", _count(source), quiet=not source.is_file()) as progress:
+        for number, record in _records(source):
+            made = calculate_line(record, conventions)
+            written.write(_json_line(made))
+            lines += 1
+            if "error" in made:
+                errors += 1
+                first_error = first_error or f"line {number}: {made['error']}"
+            progress.step()
+        if not lines:
+            raise UsageError(f"{source}: no lines. Give one calculation a line, like {FORM}")
+    return BatchCounts(lines=lines, errors=errors, first_error=first_error)
+
+
+def _count(source: Path) -> int:
+    """How many lines there are to go through, for the progress; a pipe can be read only once and is not counted."""
+    if not source.is_file():
+        return 0
+    with source.open("rb") as stream:
+        return sum(1 for line in stream if line.strip())
+
+
+def _records(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file with their line numbers."""
+    try:
+        with source.open("rb") as stream:
+            for number, raw in enumerate(stream, start=1):
+                line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+                if line.strip():
+                    yield number, _record(source, number, line)
+    except OSError as error:
+        raise UsageError(f"{source}: cannot be read ({system_reason(error)}).") from error
+
+
+def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line.decode("utf-8"), parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{source}, line {number}: not UTF-8 text ({error.reason}). Save the file as UTF-8."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{source}, line {number}: not JSON ({error}). A line is like {FORM}") from error
+    if not isinstance(value, dict):
+        raise UsageError(
+            f"{source}, line {number}: expected a JSON object, got {type(value).__name__}. A line is like {FORM}"
+        )
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number; write null for a value that is not known")
+
+
+def _json_line(made: Mapping[str, Any]) -> str:
+    text = json.dumps(made, ensure_ascii=False, allow_nan=False)
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:  # half a character pair, which JSON can carry as an escape and UTF-8 cannot
+            text = json.dumps(made, allow_nan=False)
+    return f"{text}\n"

@@ -1,0 +1,311 @@
+"""Running one program in the sandbox, from the outside: start, limits of time and output, and the end of everything."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+import platform
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from medical_tasks.errors import MissingError, system_reason
+from medical_tasks.sandbox.filter import filter_program
+from medical_tasks.sandbox.limits import MAX_PROGRAM_BYTES, Exit, Limits, Outcome
+from medical_tasks.sandbox.runtime import find_runtime
+from medical_tasks.sandbox.system_calls import MACHINES
+
+__all__ = ["SandboxFailure", "run_code"]
+
+# Two strings hash alike in every run, so that a program that prints a set prints the same twice.
+_ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
+# Only the two modules that make the sandbox are loaded into its process: the packages around them are stood in for.
+_START: Final = """
+import sys, types
+for name, place in (("medical_tasks", sys.argv[1]), ("medical_tasks.sandbox", sys.argv[2])):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [place]
+from medical_tasks.sandbox.jail import main
+main()
+"""
+_NOBODY: Final = 65_534
+_SETUP_S: Final = 60.0
+_END_S: Final = 30.0
+_TAIL: Final = 4_000
+_PIECE: Final = 65_536
+
+
+class SandboxFailure(MissingError):
+    """The sandbox could not be made; no program was run.
+
+    Args:
+        stage: what was being done.
+        reason: why it failed.
+        number: the system's error number, where there is one.
+    """
+
+    def __init__(self, stage: str, reason: str, number: int | None = None) -> None:
+        super().__init__(f"sandbox: {stage}: {reason}")
+        self.stage, self.reason, self.number = stage, reason, number
+
+
+def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
+    """Runs a Python program, closed off from this machine.
+
+    Safe to call from several threads at once. Nothing of the program is left when it returns.
+
+    Args:
+        code: the program's text, whatever a model wrote.
+        limits: what it may use; the default limits when None.
+
+    Returns:
+        What it printed and how it ended.
+
+    Raises:
+        MissingError: The sandbox cannot be made on this machine; the program was not run.
+    """
+    chosen = limits or Limits()
+    if len(code.encode("utf-8", "surrogatepass")) > MAX_PROGRAM_BYTES:
+        reason = f"The program is longer than {MAX_PROGRAM_BYTES} bytes and was not run."
+        return Outcome(stdout="", stderr_tail=reason, exit="error", seconds=0.0)
+    with _Run(code, chosen) as run:
+        run.start()
+        run.watch()
+        run.end()
+        return run.outcome()
+
+
+@functools.cache
+def _fixed_plan() -> Mapping[str, Any]:
+    """What is the same for every program of this process."""
+    machine = MACHINES.get(platform.machine())
+    if platform.system() != "Linux" or machine is None:
+        raise SandboxFailure(
+            "this system", f"is {platform.system()} on {platform.machine()}, expected Linux on {' or '.join(MACHINES)}"
+        )
+    runtime = find_runtime()
+    # A folder to mount on, in a mount namespace of its own; none of the sources may lie under it.
+    sources = [Path(source) for source, _ in runtime.binds]
+    places = [Path(place) for place in ("/tmp", "/mnt", "/srv", "/media", "/sys", "/dev")]  # noqa: S108 - not written
+    usable = (
+        place for place in places if place.is_dir() and not any(source.is_relative_to(place) for source in sources)
+    )
+    base = next(usable, None)
+    if base is None:
+        raise SandboxFailure("place", f"none of {', '.join(map(str, places))} is a folder without Python in it")
+    return {
+        "base": str(base),
+        "binds": runtime.binds,
+        "withheld": runtime.withheld,
+        "links": runtime.links,
+        "command": runtime.command,
+        "environment": _ENVIRONMENT,
+        "filter": filter_program(machine).hex(),
+        "capset": machine.others["capset"],
+        "pivot_root": machine.others["pivot_root"],
+    }
+
+
+class _Run:
+    """One program from start to end."""
+
+    def __init__(self, code: str, limits: Limits) -> None:
+        self.limits = limits
+        self.plan = {
+            **_fixed_plan(),
+            "limits": dataclasses.asdict(limits),
+            "program": code,
+            "several_users": os.geteuid() == 0,
+        }
+        self.texts: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray(), "status": bytearray()}
+        self.stopped: Exit | None = None
+        self.seconds = 0.0
+        self.process: subprocess.Popen[bytes] | None = None
+        self.selector = selectors.DefaultSelector()
+        self.status: int | None = None
+
+    def __enter__(self) -> _Run:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End everything, whatever happened (an interrupt among it)."""
+        try:
+            self.end()
+        finally:
+            self.selector.close()
+            if self.status is not None:
+                os.close(self.status)
+            if self.process is not None:
+                for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+                    _close(pipe)
+
+    def start(self) -> None:
+        """Starts the sandbox and waits until the program is about to run."""
+        here = Path(__file__).resolve().parent
+        self.status, theirs = os.pipe()
+        try:
+            interpreter = getattr(sys, "_base_executable", "") or sys.executable
+            self.process = subprocess.Popen(
+                [interpreter, "-I", "-S", "-X", "utf8", "-c", _START, str(here.parent), str(here), str(theirs)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                env={},
+                cwd="/",
+                pass_fds=(theirs,),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SandboxFailure("start", system_reason(error), error.errno) from error
+        finally:
+            os.close(theirs)
+        for name, pipe in (("stdout", self.process.stdout), ("stderr", self.process.stderr), ("status", self.status)):
+            if pipe is not None:
+                self.selector.register(pipe, selectors.EVENT_READ, name)
+        deadline = time.monotonic() + _SETUP_S
+        self._write(json.dumps(self.plan).encode() + b"\n")
+        self._await("unshared", deadline)
+        self._map_users()
+        self._write(b"go\n")
+        self._await("running", deadline)
+
+    def _write(self, line: bytes) -> None:
+        pipe = self.process.stdin if self.process is not None else None
+        try:
+            while pipe is not None and line:
+                line = line[pipe.write(line) or 0 :]
+        except BrokenPipeError:
+            return  # it ended; the reason stands in the status or on standard error
+
+    def _map_users(self) -> None:
+        """Says which users of this machine those of the sandbox are: for root root and nobody, else oneself as nobody."""
+        if self.process is None:
+            return
+        place = Path("/proc") / str(self.process.pid)
+        try:
+            if self.plan["several_users"]:
+                (place / "uid_map").write_text(f"0 0 1\n{_NOBODY} {_NOBODY} 1\n")
+                (place / "gid_map").write_text(f"0 0 1\n{_NOBODY} {_NOBODY} 1\n")
+            else:
+                (place / "setgroups").write_text("deny")
+                (place / "uid_map").write_text(f"{_NOBODY} {os.geteuid()} 1\n")
+                (place / "gid_map").write_text(f"{_NOBODY} {os.getegid()} 1\n")
+        except OSError as error:
+            raise SandboxFailure("users of the namespace", system_reason(error), error.errno) from error
+
+    def _await(self, word: str, deadline: float) -> None:
+        while True:
+            entries = self._entries()
+            for entry in entries:
+                if "failed" in entry:
+                    raise SandboxFailure(entry["failed"], entry["text"], entry["number"])
+            if any(word in entry for entry in entries):
+                return
+            if not self._read(deadline - time.monotonic()):
+                told = self.texts["stderr"].decode("utf-8", "replace").strip().splitlines()
+                reason = f"ended before it was ready ({told[-1] if told else 'without a word'})"
+                raise SandboxFailure("start", reason if time.monotonic() < deadline else "took too long")
+
+    def _entries(self) -> list[dict[str, Any]]:
+        lines = bytes(self.texts["status"]).split(b"\n")[:-1]
+        return [json.loads(line) for line in lines]
+
+    def _read(self, patience: float) -> bool:
+        """Reads what has come; False when nothing came in time or nothing more can come."""
+        if not self.selector.get_map() or patience <= 0:
+            return False
+        events = self.selector.select(patience)
+        for key, _ in events:
+            piece = os.read(key.fd, _PIECE)
+            if piece:
+                self.texts[key.data] += piece
+            else:
+                self.selector.unregister(key.fileobj)
+        return bool(events)
+
+    def watch(self) -> None:
+        """Reads until the program ends or has to be stopped."""
+        started = time.monotonic()
+        deadline = started + self.limits.wall_seconds
+        while self.selector.get_map() and not any("code" in entry or "failed" in entry for entry in self._entries()):
+            if any(len(self.texts[name]) > self.limits.output_bytes for name in ("stdout", "stderr")):
+                self.stopped = "output"
+                break
+            if not self._read(deadline - time.monotonic()) and self.selector.get_map():
+                self.stopped = "timeout"
+                break
+        self.seconds = time.monotonic() - started
+
+    def end(self) -> None:
+        """Kills whatever is left, and returns when the kernel says that nothing is; safe to call twice."""
+        process = self.process
+        if process is None or process.returncode is not None:
+            return
+        _close(process.stdin)
+        deadline = time.monotonic() + _END_S
+        most = self.limits.output_bytes + _PIECE
+        while self._read(deadline - time.monotonic()):
+            for text in (self.texts["stdout"], self.texts["stderr"]):
+                del text[most:]
+        try:
+            process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            # It is in the kernel and cannot be reached by its lifeline; process 1 is to end with it.
+            process.kill()
+            process.wait()
+
+    def outcome(self) -> Outcome:
+        """What became of the program.
+
+        Raises:
+            SandboxFailure: The sandbox fell apart before the program ended by itself or was stopped.
+        """
+        entries = self._entries()
+        for entry in entries:
+            if "failed" in entry:
+                raise SandboxFailure(entry["failed"], entry["text"], entry["number"])
+        ended = next((entry for entry in entries if "code" in entry), None)
+        if ended is None and self.stopped is None:
+            raise SandboxFailure("program", "the process that waits for it was killed from outside the sandbox")
+        limits = self.limits
+        if any(len(self.texts[name]) > limits.output_bytes for name in ("stdout", "stderr")):
+            self.stopped = "output"
+        stdout = bytes(self.texts["stdout"][: limits.output_bytes]).decode("utf-8", "replace")
+        stderr = bytes(self.texts["stderr"]).decode("utf-8", "replace")[-_TAIL:]
+        kind, reason = self._judged(ended, stderr)
+        tail = f"{stderr.rstrip()}\n{reason}".lstrip() if reason else stderr
+        return Outcome(stdout=stdout, stderr_tail=tail, exit=kind, seconds=self.seconds)
+
+    def _judged(self, ended: Mapping[str, Any] | None, stderr: str) -> tuple[Exit, str]:
+        limits = self.limits
+        if self.stopped == "output":
+            return "output", f"Stopped: it wrote more than {limits.output_bytes} bytes."
+        if self.stopped == "timeout" or ended is None:
+            return "timeout", f"Stopped: it had not ended after {limits.wall_seconds:g} seconds."
+        code = int(ended["code"])
+        if code == 0:
+            return "ok", ""
+        if code < 0 and ended["cpu"] >= limits.cpu_seconds - 0.1:
+            return "timeout", f"Stopped: it used more than {limits.cpu_seconds} seconds of processor time."
+        last = stderr.rstrip().rsplit("\n", 1)[-1]
+        if last.startswith("MemoryError"):
+            return "memory", f"It needed more than {limits.memory_mb} MiB of memory."
+        if code == -9:
+            return "memory", "Stopped: the machine ran out of memory."
+        return "error", f"It was ended by signal {-code}." if code < 0 else ""
+
+
+def _close(pipe: Any) -> None:
+    """Closes a pipe whose other end may be gone."""
+    if pipe is not None and not pipe.closed:
+        pipe.close()

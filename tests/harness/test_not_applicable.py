@@ -1,0 +1,112 @@
+"""A metric without a value on some items gives the same mean through every door: those items are left out of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.cli import main
+from medical_tasks.medcalc_bench.prompts import gold_response, load_prompts
+from medical_tasks.medcalc_bench.scoring import score_items
+from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.results import summarise
+from medical_tasks.spec import Item
+from medical_tasks.task_data import load_task_data
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
+    """Six questions; no rule has an answer to the first two, and the label of the third is wrong."""
+    home = tmp_path_factory.mktemp("home")
+    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
+    first, second, third, *rest = load_task_data(MEDCALC, DATASET, data=home, config="demo").items[:6]
+    assert third.fields["output_type"] == "decimal"
+    return [
+        replace(first, fields={**first.fields, "relevant_entities": "{}"}),
+        replace(second, fields={**second.fields, "relevant_entities": "{}"}),
+        replace(
+            third, fields={**third.fields, **dict.fromkeys(("ground_truth_answer", "lower_limit", "upper_limit"), "1")}
+        ),
+        *rest,
+    ]
+
+
+@pytest.fixture(scope="module")
+def replies(items: list[Item]) -> list[str]:
+    """Right by the label, but for the last one."""
+    return [*(gold_response(MEDCALC, item) for item in items[:-1]), '{"answer": "999999"}']
+
+
+@pytest.fixture(scope="module")
+def expected(items: list[Item], replies: list[str]) -> dict[str, float]:
+    scores = {score.id: score for score in score_items(MEDCALC, items, replies)}
+    metrics = summarise(MEDCALC, items, scores, {}, recipe={})["metrics"]
+    assert {name: (metric["n"], metric["value"]) for name, metric in metrics.items()} == {
+        "accuracy": (6, 5 / 6),
+        "accuracy_official": (6, 5 / 6),
+        "accuracy_recomputed": (4, 2 / 4),
+        "accuracy_agreed": (3, 2 / 3),
+    }
+    return {name: metric["value"] for name, metric in metrics.items()}
+
+
+def test_lighteval(items: list[Item], replies: list[str], expected: dict[str, float]) -> None:
+    pytest.importorskip("lighteval")
+    from lighteval.tasks.requests import Doc
+
+    from medical_tasks.harness.lighteval_adapter import task_configs
+
+    (grouping,) = task_configs((MEDCALC,), (DATASET,))[0].metrics
+
+    class Response:
+        def __init__(self, text: str) -> None:
+            self.final_text = [text]
+
+    values: dict[str, list[float]] = {name: [] for name in expected}
+    for item, reply in zip(items, replies, strict=True):
+        doc = Doc(query="", choices=[""], gold_index=0, specific=dict(item.fields))
+        for name, value in grouping.sample_level_fn.compute(doc, Response(reply)).items():
+            values[name].append(value)
+    means = {name: grouping.corpus_level_fn[name](values[name]) for name in expected}
+    assert means == pytest.approx(expected)
+    assert math.isnan(grouping.corpus_level_fn["accuracy_agreed"]([math.nan]))
+    assert math.isnan(grouping.corpus_level_fn["accuracy_agreed"]([]))
+
+
+def test_inspect(items: list[Item], replies: list[str], expected: dict[str, float], tmp_path: Path) -> None:
+    inspect_ai = pytest.importorskip("inspect_ai")
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from medical_tasks.harness.inspect_adapter import inspect_task
+
+    def outputs() -> Iterator[Any]:
+        for reply in replies:
+            output = ModelOutput.from_content("mockllm/model", reply)
+            output.usage = ModelUsage(
+                input_tokens=1, output_tokens=1, total_tokens=2
+            )  # or it would count, by a download
+            yield output
+
+    (log,) = inspect_ai.eval(
+        inspect_task(MEDCALC, items, load_prompts(MEDCALC), {}),
+        model=get_model("mockllm/model", custom_outputs=list(outputs())),
+        max_connections=1,
+        max_samples=1,
+        display="none",
+        log_dir=str(tmp_path),
+    )
+    assert log.status == "success"
+    assert {score.name: score.metrics["mean"].value for score in log.results.scores} == pytest.approx(expected)
+    assert {score.name: score.scored_samples for score in log.results.scores} == {
+        "accuracy": 6,
+        "accuracy_official": 6,
+        "accuracy_recomputed": 4,
+        "accuracy_agreed": 3,
+    }

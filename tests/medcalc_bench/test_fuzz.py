@@ -1,0 +1,80 @@
+"""Random and hostile replies: every one is decided, none raises, none runs code (a long run: benchmarks/medcalc_fuzz.py)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.medcalc_fuzz import FRAMES, PIECES, ROWS, Guard, decisions, hostile_replies, random_replies
+
+GUARD = Guard()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm() -> None:
+    for row in ROWS:  # the standard library imports its date parser on first use, which the guard would forbid
+        assert len(list(decisions('{"answer": "03/07/2021"}', row))) == 2
+
+
+def _decide(reply: str, row: tuple[int, str, str, str]) -> None:
+    GUARD.armed = True
+    try:
+        decided = list(decisions(reply, row))
+    finally:
+        GUARD.armed = False
+    assert [name for name, _, _ in decided] == ["accuracy", "accuracy_official"]
+    for _, decision, _ in decided:
+        assert isinstance(decision.correct, bool)
+        assert len(decision.why.splitlines()) == 1
+
+
+def test_the_guard_sees_code_files_and_processes() -> None:
+    for source in ("1 + 1", "import os"):
+        GUARD.armed = True
+        with pytest.raises(AssertionError, match="scoring caused compile"):
+            compile(source, "reply", "exec")
+    GUARD.armed = True
+    with pytest.raises(AssertionError, match="scoring caused open"):
+        open(__file__)  # noqa: SIM115, PTH123  (the guard is what is tested; it ends the call before a file is open)
+    GUARD.armed = False
+
+
+def test_random_replies() -> None:
+    replies = list(random_replies(20240610, 3_000))
+    assert len(set(replies)) > 2_500
+    for place, reply in enumerate(replies):
+        _decide(reply, ROWS[place % len(ROWS)])
+
+
+def test_hostile_replies() -> None:
+    count = 0
+    for place, (_, reply) in enumerate(hostile_replies(100_000)):
+        _decide(reply, ROWS[place % len(ROWS)])
+        count += 1
+    assert count > 1_500
+
+
+@given(st.text(max_size=200), st.sampled_from(ROWS))
+@settings(deadline=None, max_examples=200)
+def test_any_text(reply: str, row: tuple[int, str, str, str]) -> None:
+    _decide(reply, row)
+
+
+@given(st.sampled_from(FRAMES), st.lists(st.sampled_from(PIECES), max_size=15), st.sampled_from(ROWS))
+@settings(deadline=None, max_examples=300)
+def test_any_arrangement_of_meaningful_pieces(frame: str, pieces: list[str], row: tuple[int, str, str, str]) -> None:
+    text = "".join(pieces)
+    _decide(frame.format(*[text] * frame.count("{}")), row)
+
+
+@given(
+    st.recursive(
+        st.sampled_from(PIECES),
+        lambda part: st.builds("({})".format, part) | st.builds("[{}]".format, part),
+        max_leaves=40,
+    )
+)
+@settings(deadline=None, max_examples=100)
+def test_any_nesting(text: str) -> None:
+    _decide(f'{{"answer": str({text})}}', ROWS[0])

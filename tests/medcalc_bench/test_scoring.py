@@ -1,0 +1,214 @@
+"""The sane decision and the scoring of items."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchmarks import medcalc_mutations
+from medical_tasks.errors import UsageError
+from medical_tasks.medcalc_bench.kinds import DATE_IDS, DECIMAL_IDS, INTEGER_IDS, answer_kind
+from medical_tasks.medcalc_bench.scoring import decide, score_items
+from medical_tasks.spec import Item, TaskSpec
+from tests.support import SHARED, needs_shared
+
+SOURCE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
+TASK = TaskSpec(
+    name="medcalc",
+    title="",
+    benchmark="medical_tasks.medcalc_bench",
+    dataset="medcalc_bench",
+    split="test",
+    metrics=(),
+    version="1-A",
+    generation_size=1,
+)
+
+
+def _rows() -> list[dict[str, str]]:
+    with SOURCE.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 1047
+    return rows
+
+
+def _item(calculator_id: int, gold: str, lower: str, upper: str, output_type: str = "decimal") -> Item:
+    fields = {
+        "calculator_id": calculator_id,
+        "output_type": output_type,
+        "ground_truth_answer": gold,
+        "lower_limit": lower,
+        "upper_limit": upper,
+    }
+    return Item(id=f"row-{calculator_id}", fields=fields, groups={}, cluster="")
+
+
+FORMS: dict[str, Callable[[dict[str, str]], str]] = {
+    "verbatim": lambda row: row["Ground Truth Answer"],
+    "json": lambda row: json.dumps({"answer": row["Ground Truth Answer"]}),
+    "json with reasoning": lambda row: json.dumps(
+        {"step_by_step_thinking": row["Ground Truth Explanation"], "answer": row["Ground Truth Answer"]}
+    ),
+    "prose": lambda row: f"The final answer is {row['Ground Truth Answer']}.",
+    "other prose": lambda row: f"So the result is {row['Ground Truth Answer']}.",
+    "explanation alone": lambda row: row["Ground Truth Explanation"],
+}
+
+
+@pytest.mark.upstream
+@needs_shared
+@pytest.mark.parametrize("form", list(FORMS))
+def test_gold_in_full_marks_out(form: str) -> None:
+    """1,047 of 1,047, also when the gold is only in the authors' explanation."""
+    wrong = []
+    for row in _rows():
+        decision = decide(
+            FORMS[form](row),
+            calculator_id=int(row["Calculator ID"]),
+            gold=row["Ground Truth Answer"],
+            lower=row["Lower Limit"],
+            upper=row["Upper Limit"],
+        )
+        if not decision.correct:
+            wrong.append((row["Row Number"], row["Ground Truth Answer"], decision))
+    assert not wrong
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_sane_decisions_on_invented_replies() -> None:
+    """All of them, the policy choices included (fixtures/README.md)."""
+    cases = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["medcalc"]
+    assert len(cases["raw_outputs"]) >= 142
+    assert len(cases["direct_checks"]) >= 27
+    for case in cases["raw_outputs"] + cases["direct_checks"]:
+        reply = case["raw"] if "raw" in case else case["answer"] or ""
+        decision = decide(
+            reply,
+            calculator_id=int(case["calid"]),
+            gold=case["ground_truth"],
+            lower=case["lower"],
+            upper=case["upper"],
+        )
+        assert decision.correct == bool(case["sane"]), (case, decision)
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_every_rewriting_of_the_gold_scores_and_the_document_says_so() -> None:
+    rows = medcalc_mutations.one_row_each(_rows())
+    assert len(rows) == 55
+    made = medcalc_mutations.table(rows)
+    lines = made.splitlines()[2:]
+    assert len(lines) == len(medcalc_mutations.MUTATIONS) >= 30
+    assert not [line for line in lines if line.split("|")[3].strip() != "55"]
+    document = medcalc_mutations.DOCUMENT.read_text(encoding="utf-8")
+    assert medcalc_mutations.document_with(made, document) == document, "run benchmarks/medcalc_mutations.py --write"
+
+
+def test_kinds_are_those_of_the_55_calculators() -> None:
+    assert (len(DECIMAL_IDS), len(INTEGER_IDS), len(DATE_IDS)) == (34, 18, 2)
+    assert len(DECIMAL_IDS | INTEGER_IDS | DATE_IDS) == 54
+    assert answer_kind(69, "integer") == "gestational_age"
+    assert [answer_kind(99, kind) for kind in ("integer", "decimal", "date")] == ["integer", "decimal", "date"]
+    with pytest.raises(UsageError, match=r"calculator 99 .* output type is 'text'"):
+        answer_kind(99, "text")
+
+
+def test_items_are_scored() -> None:
+    items = [
+        _item(2, "25.238", "23.9761", "26.4999"),
+        _item(4, "3", "3", "3", "integer"),
+        _item(99, "7", "6.65", "7.35"),
+    ]
+    scores = score_items(TASK, items, ['{"answer": "25.2"}', "The score is 3.", '{"answer": 7}'])
+    assert [score.id for score in scores] == ["row-2", "row-4", "row-99"]
+    assert [dict(score.values) for score in scores] == [
+        {"accuracy": 1.0, "accuracy_official": 1.0},
+        {"accuracy": 1.0, "accuracy_official": 0.0},
+        {"accuracy": 1.0, "accuracy_official": 0.0},
+    ]
+    assert [score.parsed for score in scores] == ["25.2", "3", "7"]
+    assert scores[0].why == "25.2 is within 23.9761 to 26.4999"
+    assert scores[1].why == "3 is 3; official: the authors' reader finds no answer"
+    assert not [score for score in scores if score.unscored is not None]
+
+
+@pytest.mark.parametrize("response", ["", " \n", "no idea", "{", "\x00", "\ud800"])
+def test_an_unreadable_reply_is_wrong_and_scored(response: str) -> None:
+    (score,) = score_items(TASK, [_item(2, "25.238", "23.9761", "26.4999")], [response])
+    assert dict(score.values) == {"accuracy": 0.0, "accuracy_official": 0.0}
+    assert (score.parsed, score.unscored) == ("", None)
+    assert score.why == "no final number found"
+
+
+def test_as_many_responses_as_items() -> None:
+    with pytest.raises(UsageError, match="medcalc: 1 items but 2 responses"):
+        score_items(TASK, [_item(4, "3", "3", "3")], ["3", "3"])
+
+
+def test_the_reason_says_what_was_read() -> None:
+    row: dict[str, Any] = {"calculator_id": 2, "gold": "25.238", "lower": "23.9761", "upper": "26.4999"}
+    assert decide("25.2 or 99", **row).why == "25.2 is within 23.9761 to 26.4999 or 99 is outside 23.9761 to 26.4999"
+    assert decide("30", **row).why == "30 is outside 23.9761 to 26.4999"
+    date: dict[str, Any] = {"calculator_id": 13, "gold": "03/07/2021"}
+    assert decide("March 8, 2021", **date).why == "2021-03-08 is not 2021-03-07"
+    assert decide("02/30/2021", **date).parsed == "no date of the calendar"
+    assert decide("soon", **date).why == "no final date found"
+    age: dict[str, Any] = {"calculator_id": 69, "gold": "('4 weeks', '3 days')"}
+    assert decide("4w2d", **age).why == "4 weeks 2 days is not 4 weeks 3 days"
+    assert decide("soon", **age).why == "no final weeks and days found"
+
+
+def test_limits_come_from_the_row_in_either_order() -> None:
+    for lower, upper in (("-5.775", "-5.225"), ("-5.225", "-5.775")):
+        assert decide("-5.3", calculator_id=63, gold="-5.5", lower=lower, upper=upper).correct
+        assert not decide("-5.8", calculator_id=63, gold="-5.5", lower=lower, upper=upper).correct
+    assert decide("30", calculator_id=2, gold="25", lower="20", upper="30").correct
+
+
+def test_without_limits_five_per_cent_to_both_sides() -> None:
+    for answer, correct in (("95", True), ("105", True), ("94.99", False), ("105.01", False)):
+        assert decide(answer, calculator_id=2, gold="100").correct is correct
+    assert decide("-105", calculator_id=63, gold=-100.0, lower="", upper="").correct
+
+
+def test_limits_that_coincide_ask_for_the_gold_as_stated() -> None:
+    zero: dict[str, Any] = {"calculator_id": 46, "gold": "0", "lower": "0", "upper": "0"}
+    for answer, correct in (("0", True), ("0.00", True), ("0%", True), ("-0", True), ("0.01", False), ("1e-9", False)):
+        assert decide(answer, **zero).correct is correct
+    exact: dict[str, Any] = {"calculator_id": 2, "gold": "25.2", "lower": "25.2", "upper": "25.2"}
+    for answer, correct in (("25.2", True), ("25.20000001", True), ("25.23", True), ("25.26", False), ("25", False)):
+        assert decide(answer, **exact).correct is correct
+
+
+def test_per_cent() -> None:
+    percentage: dict[str, Any] = {"calculator_id": 40, "gold": "0.842", "lower": "0.7999", "upper": "0.8841"}
+    fraction = {**percentage, "calculator_id": 64}
+    for answer, of_percentage, of_fraction in (
+        ("0.842%", True, True),
+        ("84.2%", False, True),
+        ("0.842", True, True),
+        ("84.2", False, False),
+    ):
+        assert decide(answer, **percentage).correct is of_percentage
+        assert decide(answer, **fraction).correct is of_fraction
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"calculator_id": 2, "gold": "about 3"}, "the gold answer 'about 3' is no number"),
+        ({"calculator_id": 4, "gold": "nan"}, "the gold answer 'nan' is no number"),
+        ({"calculator_id": 13, "gold": "02/30/2021"}, "the gold answer '02/30/2021' is no date"),
+        ({"calculator_id": 69, "gold": "soon"}, "the gold answer 'soon' gives no weeks and days"),
+        ({"calculator_id": 2, "gold": "3", "lower": "low", "upper": "4"}, "the limit 'low' is no number"),
+    ],
+)
+def test_a_gold_that_cannot_be_read_is_told(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        decide("3 on 3/7/2021 at 4w3d", **row)

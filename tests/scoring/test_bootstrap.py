@@ -1,0 +1,308 @@
+import json
+import math
+import random
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_ratio, bootstrap_statistic
+from medical_tasks.scoring.columns import Floats
+from medical_tasks.scoring.estimates import Estimate, as_json
+from medical_tasks.scoring.special import normal_cdf, student_quantile
+
+UNSEEN_20 = 1 - 0.025 ** (1 / 20)
+
+
+def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
+    return 2 * tp / (2 * tp + fp + fn)
+
+
+def expanded_level(k: float, confidence: float = 0.95) -> float:
+    return normal_cdf(-math.sqrt(k / (k - 1)) * student_quantile(0.5 + confidence / 2, k - 1))
+
+
+def ends(estimate: Estimate) -> tuple[float, float]:
+    return estimate.ci_low, estimate.ci_high
+
+
+def naive_interval(groups: list[list[float]], resamples: int, level: float) -> tuple[float, float]:
+    """Clusters drawn whole, one by one, in plain Python loops."""
+    generator = random.Random(11)
+    means = []
+    for _ in range(resamples):
+        drawn = [generator.choice(groups) for _ in groups]
+        means.append(sum(map(sum, drawn)) / sum(map(len, drawn)))
+    means.sort()
+    return means[math.ceil(level * resamples) - 1], means[resamples - math.ceil(level * resamples)]
+
+
+@pytest.mark.parametrize("kind", ["alone", "equal", "unequal"])
+def test_same_distribution_as_a_plain_loop(kind: str) -> None:
+    generator = np.random.default_rng(3)
+    sizes = {"alone": [1] * 40, "equal": [4] * 25, "unequal": [1, 2, 3, 9] * 7}[kind]
+    groups = [np.clip(generator.normal(generator.random(), 0.1, m), 0, 1).tolist() for m in sizes]
+    labels = [i for i, m in enumerate(sizes) for _ in range(m)]
+    values = [v for group in groups for v in group]
+    clusters = None if kind == "alone" else labels
+    estimate = bootstrap_interval(values, clusters=clusters, resamples=20_000)
+    effective = sum(sizes) ** 2 / sum(m * m for m in sizes)
+    expected = naive_interval(groups, 20_000, expanded_level(effective))
+    assert estimate.value == pytest.approx(sum(values) / len(values), abs=1e-12)
+    assert estimate.n == len(values)
+    width = expected[1] - expected[0]
+    # Both ends carry the noise of 20,000 draws: well under 3 % of the width.
+    assert ends(estimate) == pytest.approx(expected, abs=0.03 * width)
+
+
+def test_right_and_wrong_items_give_binomial_quantiles() -> None:
+    # The bootstrap of 30 right in 100 is Binomial(100, 0.3) / 100, whose quantiles are known.
+    stats = pytest.importorskip("scipy.stats")
+    level = expanded_level(100)
+    expected = [stats.binom.ppf(p, 100, 0.3) / 100 for p in (level, 1 - level)]
+    estimate = bootstrap_interval([1] * 30 + [0] * 70, resamples=20_000)
+    assert ends(estimate) == pytest.approx(expected, abs=0.0101)
+
+
+def test_percentiles_agree_with_scipy() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    values = np.random.default_rng(5).beta(2, 5, 60)
+    outside = stats.bootstrap(
+        (values,), np.mean, n_resamples=20_000, confidence_level=1 - 2 * expanded_level(60), method="percentile", rng=1
+    ).confidence_interval
+    estimate = bootstrap_interval(values, resamples=20_000)
+    width = outside.high - outside.low
+    assert ends(estimate) == pytest.approx((outside.low, outside.high), abs=0.03 * width)
+
+
+def test_few_clusters_give_the_t_interval() -> None:
+    # Four values: the bootstrap standard error is sd / sqrt(4), with the sd over n; freed of narrowness it is the
+    # usual one, so the interval is the t interval, up to the draws' noise.
+    values = [0.4, 0.5, 0.55, 0.65]
+    half = student_quantile(0.975, 3) * float(np.std(values, ddof=1)) / 2
+    estimate = bootstrap_interval(values, resamples=50_000)
+    assert ends(estimate) == pytest.approx((0.525 - half, 0.525 + half), rel=0.02)
+
+
+def test_seed_decides() -> None:
+    values = np.random.default_rng(1).random(50)
+    assert bootstrap_interval(values) == bootstrap_interval(values, seed=0)
+    assert ends(bootstrap_interval(values, seed=1)) != ends(bootstrap_interval(values))
+    # The draws are part of what a recipe promises; a change of numpy's streams or of ours shows here.
+    assert bootstrap_interval([0.0, 0.25, 0.5, 1.0] * 5, seed=4) == bootstrap_interval(
+        [1.0, 0.5, 0.25, 0.0] * 5, seed=4
+    )
+
+
+def test_more_clustering_is_wider() -> None:
+    values = np.repeat(np.random.default_rng(2).random(40), 5)
+    alone = bootstrap_interval(values)
+    together = bootstrap_interval(values, clusters=[i // 5 for i in range(200)])
+    ratio = (together.ci_high - together.ci_low) / (alone.ci_high - alone.ci_low)
+    # Five copies each: the variance is five times larger.
+    assert ratio == pytest.approx(math.sqrt(5), rel=0.12)
+
+
+def test_every_item_weighs_the_same() -> None:
+    # Two clusters, three items with 1 and one with 0: the mean is 3/4, not the mean of the clusters' means, 1/2.
+    assert bootstrap_interval([1, 1, 1, 0], clusters=["a", "a", "a", "b"]).value == 0.75
+
+
+finite = st.floats(0, 1).map(lambda v: round(v, 3))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.one_of(finite, st.just(math.nan)), st.integers(0, 20)), max_size=40),
+    st.integers(0, 5),
+    st.randoms(use_true_random=False),
+)
+def test_order_and_names_do_not_matter(items: list[tuple[float, int]], seed: int, shuffler: random.Random) -> None:
+    estimate = bootstrap_interval([v for v, _ in items], clusters=[c for _, c in items], seed=seed, resamples=200)
+    shuffled = [item for item in items if not math.isnan(item[0])]
+    shuffler.shuffle(shuffled)
+    again = bootstrap_interval(
+        [v for v, _ in shuffled], clusters=[f"note {50 - c}" for _, c in shuffled], seed=seed, resamples=200
+    )
+    assert estimate.n == len(shuffled)
+    if shuffled:
+        assert again == estimate
+        assert 0.0 <= estimate.ci_low <= estimate.ci_high <= 1.0
+        assert estimate.ci_low < estimate.ci_high
+        assert estimate.value == pytest.approx(sum(v for v, _ in shuffled) / len(shuffled), abs=1e-12)
+    else:
+        assert all(map(math.isnan, (again.value, *ends(again), estimate.value, *ends(estimate))))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(finite, min_size=1, max_size=60))
+def test_clusters_of_one_are_no_clusters(values: list[float]) -> None:
+    names = [f"item {i}" for i in range(len(values))]
+    assert bootstrap_interval(values, clusters=names, resamples=200) == bootstrap_interval(values, resamples=200)
+
+
+def test_alike_items_leave_room_for_the_unseen() -> None:
+    # Source of the width: 1 - 0.025^(1/20) is the exact upper bound of 0 out of 20 (0.1684, Newcombe 1998, table I).
+    assert pytest.approx(0.1684, abs=5e-5) == UNSEEN_20
+    assert ends(bootstrap_interval([1.0] * 20)) == pytest.approx((1 - UNSEEN_20, 1.0), abs=1e-12)
+    assert ends(bootstrap_interval([0.0] * 20)) == pytest.approx((0.0, UNSEEN_20), abs=1e-12)
+    assert ends(bootstrap_interval([0.3] * 20)) == pytest.approx(
+        (0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20), abs=1e-12
+    )
+    # Sixty items, but only twenty clusters of them.
+    tripled = bootstrap_interval([0.3] * 60, clusters=[i // 3 for i in range(60)])
+    assert (*ends(tripled), tripled.n) == pytest.approx((0.3 - 0.3 * UNSEEN_20, 0.3 + 0.7 * UNSEEN_20, 60), abs=1e-12)
+
+
+def test_one_cluster_has_the_widest_interval() -> None:
+    assert bootstrap_interval([0.25, 0.5], clusters=["a", "a"]) == Estimate(0.375, 0.0, 1.0, 2)
+    assert bootstrap_interval([0.2]) == Estimate(0.2, 0.0, 1.0, 1)
+    unlimited = bootstrap_interval([20.0, 40.0], clusters=["a", "a"], limits=None)
+    assert (unlimited.value, unlimited.n) == (30.0, 2)
+    assert all(map(math.isnan, ends(unlimited)))
+    assert all(map(math.isnan, ends(bootstrap_interval([3.0] * 9, limits=None))))
+
+
+def test_ratio_pools_its_parts() -> None:
+    numerators, denominators = [1, 0, 3, 2, 0, math.nan, 5], [2, 4, 3, 2, 0, 1, math.nan]
+    estimate = bootstrap_ratio(numerators, denominators)
+    # (1 + 0 + 3 + 2) / (2 + 4 + 3 + 2); the item without a denominator and the two without values do not count.
+    assert estimate.value == pytest.approx(6 / 11)
+    assert estimate.n == 4
+    empty = bootstrap_ratio([0, 0], [0, 0])
+    assert empty.n == 0
+    assert all(map(math.isnan, (empty.value, *ends(empty))))
+
+
+def test_ratio_of_ones_is_the_mean() -> None:
+    values = np.random.default_rng(8).random(30)
+    assert bootstrap_ratio(values, np.ones(30), seed=3) == bootstrap_interval(values, seed=3)
+
+
+def test_weights_decide_how_much_is_unseen() -> None:
+    # All right, but one item holds 41 of 60 parts: 60² / (41² + 19) clusters of equal weight.
+    share = 1 - 0.025 ** ((41**2 + 19) / 60**2)
+    estimate = bootstrap_ratio([41] + [1] * 19, [41] + [1] * 19)
+    assert ends(estimate) == pytest.approx((1 - share, 1.0), abs=1e-12)
+
+
+def test_micro_f1_against_a_plain_loop() -> None:
+    generator = np.random.default_rng(6)
+    tp, fp, fn = (generator.integers(0, high, 60) for high in (6, 3, 4))
+    estimate = bootstrap_statistic([tp, fp, fn], f1, resamples=10_000)
+    assert estimate.value == pytest.approx(2 * tp.sum() / (2 * tp.sum() + fp.sum() + fn.sum()), abs=1e-14)
+    draw = random.Random(1)
+    scores = []
+    for _ in range(4_000):
+        picked = [draw.randrange(60) for _ in range(60)]
+        t, p, n = (sum(int(column[i]) for i in picked) for column in (tp, fp, fn))
+        scores.append(2 * t / (2 * t + p + n))
+    weights = tp + fp + fn
+    level = expanded_level(float(weights.sum() ** 2 / (weights**2).sum()))
+    expected = np.quantile(scores, [level, 1 - level])
+    assert ends(estimate) == pytest.approx(tuple(expected), abs=0.06 * (expected[1] - expected[0]))
+
+
+def test_items_that_count_nothing_change_nothing() -> None:
+    generator = np.random.default_rng(9)
+    columns = [generator.integers(0, 5, 30).astype(float) for _ in range(3)]
+    padded = [np.concatenate([column, [0.0, math.nan, 0.0]]) for column in columns]
+    assert bootstrap_statistic(padded, f1) == bootstrap_statistic(columns, f1)
+
+
+def test_undefined_draws_reach_beyond_both_ends() -> None:
+    # Precision, where 18 of 20 items predict nothing but miss something: on (18/20)^20 = 12 % of draws it is 0 / 0.
+    tp, fp, fn = [3, 0] + [0] * 18, [1, 4] + [0] * 18, [0, 0] + [1] * 18
+    estimate = bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: tp / (tp + fp))
+    assert estimate == Estimate(3 / 8, 0.0, 1.0, 20)
+    unlimited = bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: tp / (tp + fp), limits=None)
+    assert all(map(math.isnan, ends(unlimited)))
+    # The defined draws are all alike: still no certainty.
+    alike = bootstrap_statistic([[3] + [0] * 19, [1] + [0] * 19, [1] * 20], lambda tp, fp, fn: tp / (tp + fp))
+    assert alike == Estimate(0.75, 0.0, 1.0, 20)
+    never = bootstrap_statistic([[0] * 9, [0] * 9, [1] * 9], lambda tp, fp, fn: tp / (tp + fp))
+    assert never.n == 9
+    assert all(map(math.isnan, (never.value, *ends(never))))
+
+
+def test_no_limits_for_other_scales() -> None:
+    values = np.random.default_rng(4).normal(120.0, 15.0, 80)
+    estimate = bootstrap_interval(values, limits=None, resamples=5_000)
+    half = student_quantile(0.975, 79) * float(values.std(ddof=1)) / math.sqrt(80)
+    assert ends(estimate) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.15 * half)
+
+
+def test_rounding_beyond_the_limits_is_put_right() -> None:
+    estimate = bootstrap_interval([1.0 + 2e-16, 1.0, 1.0 + 1e-12])
+    assert estimate.value == 1.0
+
+
+def test_memory_is_bounded() -> None:
+    values = np.random.default_rng(0).random(20_000)
+    tracemalloc.start()
+    bootstrap_interval(values, resamples=1_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # All indices at once would be 160 MB.
+    assert peak < 20e6
+
+
+def test_results_are_plain_numbers() -> None:
+    estimate = bootstrap_interval(np.array([0.5, 0.25], dtype=np.float32))
+    assert [type(field) for field in (estimate.value, *ends(estimate), estimate.n)] == [float, float, float, int]
+    told = json.dumps(as_json(bootstrap_interval([])), allow_nan=False)
+    assert json.loads(told) == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        ([0.5, 60.0], {}, "values must lie in 0 to 1; got 60"),
+        ([0.5, -0.01], {}, "values must lie in 0 to 1; got -0.01"),
+        ([0.5], {"seed": -1}, "seed must be a whole number of at least 0; got -1"),
+        ([0.5], {"seed": 0.5}, "seed must be a whole number of at least 0; got 0.5"),
+        ([0.5], {"resamples": 99}, "resamples must be a whole number of at least 100; got 99"),
+        ([0.5], {"confidence": 0.0}, "confidence must be strictly between 0 and 1; got 0.0"),
+        ([0.5], {"limits": (1, 0)}, r"limits must be two finite numbers, the lower first, or None; got \(1, 0\)"),
+        ([0.5], {"clusters": []}, "clusters must have one label an item; got 0 labels for 1 items"),
+    ],
+)
+def test_wrong_input_is_told(values: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        bootstrap_interval(values, **options)
+
+
+@pytest.mark.parametrize(
+    ("numerators", "denominators", "message"),
+    [
+        (
+            [1, 2],
+            [1],
+            "numerators and denominators must have the same length, .*; numerators has 2, denominators has 1",
+        ),
+        ([1], [-1], "denominators must be at least 0; got -1"),
+        ([1], [0], "numerators must be 0 where the denominator is 0 and 0 to 1 times it elsewhere; got 1 / 0"),
+        ([3], [2], "numerators must be 0 where the denominator is 0 and 0 to 1 times it elsewhere; got 3 / 2"),
+        ([-1], [2], "numerators must be .*; got -1 / 2"),
+    ],
+)
+def test_impossible_ratios_are_told(numerators: Any, denominators: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        bootstrap_ratio(numerators, denominators)
+
+
+@pytest.mark.parametrize(
+    ("columns", "function", "message"),
+    [
+        ([], f1, "columns must hold at least one column; got none"),
+        ([[1, 2], [1]], lambda a, b: a / b, r"columns\[0\] and columns\[1\] must have the same length, .*"),
+        ([[1, 2], [1, 2]], lambda a, b: 0.5, r"function must return one value a draw, shape \(1,\); got shape \(\)"),
+        ([[3, 2], [1, 2]], lambda a, b: a / b, "the statistic must lie in its limits, 0 to 1; got 1 to 3"),
+    ],
+)
+def test_impossible_statistics_are_told(columns: Any, function: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        bootstrap_statistic(columns, function)

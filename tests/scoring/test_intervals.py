@@ -1,0 +1,244 @@
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.scoring.intervals import bounds, exact_interval, proportion_interval, wilson_interval
+from medical_tasks.scoring.special import student_quantile
+
+# Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score), method 5 (Clopper-Pearson); four decimals.
+NEWCOMBE = [
+    (81, 263, (0.2553, 0.3662), (0.2527, 0.3676)),
+    (15, 148, (0.0624, 0.1605), (0.0578, 0.1617)),
+    (0, 20, (0.0, 0.1611), (0.0, 0.1684)),
+    (1, 29, (0.0061, 0.1718), (0.0009, 0.1776)),
+]
+
+
+@pytest.mark.parametrize(("successes", "n", "score", "exact"), NEWCOMBE)
+def test_published_intervals(successes: int, n: int, score: tuple[float, float], exact: tuple[float, float]) -> None:
+    assert wilson_interval(successes, n) == pytest.approx(score, abs=5.1e-5)
+    assert exact_interval(successes, n) == pytest.approx(exact, abs=5.1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 20, 148, 10_000, 1_000_000])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+def test_intervals_agree_with_scipy(n: int, confidence: float) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for successes in {0, 1, n // 3, n - 1, n}:
+        outside = stats.binomtest(successes, n)
+        for ours, method in ((exact_interval, "exact"), (wilson_interval, "wilson")):
+            expected = outside.proportion_ci(confidence, method=method)
+            assert ours(successes, n, confidence=confidence) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_exact_ends_by_hand() -> None:
+    # All right: the lower end is the p with p^n = 0.025. None right: the mirror image.
+    assert exact_interval(10, 10) == pytest.approx((0.025**0.1, 1.0), abs=1e-12)
+    assert exact_interval(0, 10) == pytest.approx((0.0, 1 - 0.025**0.1), abs=1e-12)
+    assert exact_interval(1, 1) == pytest.approx((0.025, 1.0), abs=1e-12)
+
+
+def test_nothing_counted_is_nan() -> None:
+    for interval in (wilson_interval(0, 0), exact_interval(0, 0)):
+        assert all(map(math.isnan, interval))
+    for values in ([], [math.nan, math.nan]):
+        estimate = proportion_interval(values, clusters=["a"] * len(values))
+        assert estimate.n == 0
+        assert all(map(math.isnan, (estimate.value, estimate.ci_low, estimate.ci_high)))
+
+
+@pytest.mark.parametrize("interval", [wilson_interval, exact_interval])
+@pytest.mark.parametrize(
+    ("successes", "n", "confidence", "message"),
+    [
+        (-1, 5, 0.95, "successes must be a whole number of at least 0; got -1"),
+        (6, 5, 0.95, "successes must be at most n, 5; got 6"),
+        (2.5, 5, 0.95, "successes must be a whole number of at least 0; got 2.5"),
+        (True, 5, 0.95, "successes must be a whole number of at least 0; got True"),
+        (0, -2, 0.95, "n must be a whole number of at least 0; got -2"),
+        (1, 5, 1.0, "confidence must be strictly between 0 and 1; got 1.0"),
+        (1, 5, 95, "confidence must be strictly between 0 and 1; got 95"),
+        (1, 5, math.nan, "confidence must be strictly between 0 and 1; got nan"),
+    ],
+)
+def test_wrong_counts_are_told(interval: Any, successes: Any, n: int, confidence: float, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        interval(successes, n, confidence=confidence)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.5, 0.999))
+def test_laws_of_count_intervals(counts: tuple[int, int], confidence: float) -> None:
+    successes, n = counts
+    for interval in (wilson_interval, exact_interval):
+        low, high = interval(successes, n, confidence=confidence)
+        assert 0.0 <= low <= successes / n <= high <= 1.0
+        assert low < high
+        mirrored = interval(n - successes, n, confidence=confidence)
+        assert (1.0 - high, 1.0 - low) == pytest.approx(mirrored, abs=1e-9)
+        four_times = interval(4 * successes, 4 * n, confidence=confidence)
+        assert four_times[1] - four_times[0] < high - low
+        surer = interval(successes, n, confidence=(1.0 + confidence) / 2.0)
+        assert surer[0] <= low
+        assert high <= surer[1]
+        if successes < n:
+            one_more = interval(successes + 1, n, confidence=confidence)
+            assert low < one_more[0]
+            assert high < one_more[1]
+
+
+def test_items_that_stand_alone_get_wilsons_interval() -> None:
+    values = [1, 0, 1, 1, math.nan, True, False]
+    estimate = proportion_interval(values)
+    assert (estimate.value, estimate.n) == (4 / 6, 6)
+    assert (estimate.ci_low, estimate.ci_high) == wilson_interval(4, 6)
+    assert proportion_interval(values, clusters=list("abcdefg")) == estimate
+    # A cluster whose other members have no value stands alone, too.
+    assert proportion_interval(values, clusters=list("abcddef")) == estimate
+
+
+def naive_clustered_wilson(values: list[float], clusters: list[str], t_ratio: float) -> tuple[float, float]:
+    """The documented formula once more, in plain loops, for clusters of equal size."""
+    names = sorted(set(clusters))
+    groups = [[v for v, c in zip(values, clusters, strict=True) if c == name] for name in names]
+    average = len(values) / len(names)
+    weighted = [(sum(g), float(len(g)), 1.0) for g in groups] + [(average, average, 0.5), (0.0, average, 0.5)]
+    n = sum(w * m for _, m, w in weighted)
+    k = sum(w for _, _, w in weighted)
+    centre = sum(w * s for s, _, w in weighted) / n
+    variance = k / (k - 1) * sum(w * (s - centre * m) ** 2 for s, m, w in weighted) / n**2
+    size = len(values) / max(1.0, variance / (centre * (1 - centre) / (n - 1))) * t_ratio**2
+    p, z = sum(values) / len(values), 1.959963984540054
+    root = z * math.sqrt(p * (1 - p) / size + z * z / (4 * size * size))
+    middle, scale = p + z * z / (2 * size), 1 + z * z / size
+    return (middle - root) / scale, (middle + root) / scale
+
+
+def test_clustered_formula_against_plain_loops() -> None:
+    generator = np.random.default_rng(7)
+    clusters = [f"note {i % 12}" for i in range(48)]
+    chance = generator.random(12)
+    values = [float(generator.random() < chance[i % 12]) for i in range(48)]
+    t_ratio = student_quantile(0.975, 47) / student_quantile(0.975, 11)
+    estimate = proportion_interval(values, clusters=clusters)
+    expected = naive_clustered_wilson(values, clusters, t_ratio)
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(expected, abs=1e-12)
+
+
+def test_copied_items_are_worth_no_more_than_one() -> None:
+    # 100 clusters of five copies each: the interval must be about that of 100 items, far from that of 500.
+    copies = np.repeat([1] * 60 + [0] * 40, 5)
+    estimate = proportion_interval(copies, clusters=[str(i // 5) for i in range(500)])
+    low, high = wilson_interval(60, 100)
+    assert estimate.n == 500
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx((low, high), abs=0.005)
+    assert estimate.ci_low <= low
+    assert estimate.ci_high >= high
+
+
+def test_equal_clusters_do_not_narrow_below_independence() -> None:
+    # Each pair half right: less variance than independent items have, but the design effect never falls below 1.
+    estimate = proportion_interval([1, 0] * 50, clusters=[str(i // 2) for i in range(100)])
+    low, high = wilson_interval(50, 100)
+    assert estimate.ci_low <= low
+    assert estimate.ci_high >= high
+
+
+def test_all_right_counts_each_cluster_once() -> None:
+    estimate = proportion_interval([1] * 60, clusters=[str(i // 3) for i in range(60)])
+    assert (estimate.value, estimate.n) == (1.0, 60)
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(wilson_interval(20, 20), abs=1e-12)
+    # One cluster of 41 and 19 of one: (41 + 19)² / (41² + 19) = 3600 / 1700 clusters of equal weight.
+    skewed = proportion_interval([0] * 60, clusters=[str(max(0, i - 40)) for i in range(60)])
+    z2, size = 1.959963984540054**2, 3600 / 1700
+    assert (skewed.ci_low, skewed.ci_high) == pytest.approx((0.0, z2 / (size + z2)), abs=1e-12)
+
+
+@pytest.mark.parametrize("values", [[1, 1, 1], [0, 0, 0], [1, 0, 1]])
+def test_one_cluster_says_nothing_about_others(values: list[int]) -> None:
+    estimate = proportion_interval(values, clusters=["a"] * 3)
+    assert (estimate.ci_low, estimate.ci_high) == (0.0, 1.0)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 6)), min_size=1, max_size=40),
+    st.randoms(use_true_random=False),
+)
+def test_laws_of_clustered_proportions(items: list[tuple[float, int]], shuffler: random.Random) -> None:
+    values, clusters = [v for v, _ in items], [c for _, c in items]
+    estimate = proportion_interval(values, clusters=clusters)
+    shuffled = list(items)
+    shuffler.shuffle(shuffled)
+    renamed = proportion_interval([v for v, _ in shuffled], clusters=[f"note {9 - c}" for _, c in shuffled])
+    if estimate.n == 0:
+        assert renamed.n == 0
+        return
+    assert renamed == estimate
+    assert 0.0 <= estimate.ci_low <= estimate.value <= estimate.ci_high <= 1.0
+    assert estimate.ci_low < estimate.ci_high
+    mirrored = proportion_interval([1.0 - v for v in values], clusters=clusters)
+    assert (1 - mirrored.ci_high, 1 - mirrored.ci_low) == pytest.approx((estimate.ci_low, estimate.ci_high), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters", "message"),
+    [
+        ([0, 0.5], None, "values must be 0 or 1 .*; got 0.5"),
+        ([0, math.inf], None, "values must be finite .*; got inf"),
+        (["1", "0"], None, "values must hold numbers .*; got <U1 such as .*'1'"),
+        ([None, 1], None, "values must hold numbers .*; got object such as None"),
+        ([[1, 0]], None, r"values must be one-dimensional, one number an item; got shape \(1, 2\)"),
+        ([1, 0], ["a"], "clusters must have one label an item; got 1 labels for 2 items"),
+        ([1, 0], ["a", None], "clusters must name a cluster for every item; got None for item 1"),
+        ([1, 0], ["a", math.nan], "clusters must name a cluster for every item; got nan for item 1"),
+    ],
+)
+def test_wrong_values_are_told(values: Any, clusters: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        proportion_interval(values, clusters=clusters)
+
+
+def test_labels_are_not_converted() -> None:
+    # 1 and "1" are two clusters: had they been made one, the interval would be 0 to 1.
+    estimate = proportion_interval([1, 1, 0, 0], clusters=[1, 1, "1", "1"])
+    assert (estimate.ci_low, estimate.ci_high) != (0.0, 1.0)
+
+
+def test_bounds_by_hand() -> None:
+    # Three scored with sum 2, two missing: 2/5 to 4/5.
+    assert bounds([1, 1, 0], 5) == pytest.approx((0.4, 0.8))
+    assert bounds([1, 1, 0], 3) == pytest.approx((2 / 3, 2 / 3))
+    assert bounds([], 4) == (0.0, 1.0)
+    # The item without a denominator leaves the mean and the count: 1.5/3 to 2.5/3.
+    assert bounds([1.0, 0.5, math.nan], 4) == pytest.approx((0.5, 2.5 / 3))
+    for nothing in (bounds([], 0), bounds([math.nan], 1)):
+        assert all(map(math.isnan, nothing))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(0, 1), max_size=30), st.lists(st.floats(0, 1), max_size=10))
+def test_bounds_hold_whatever_the_missing_are(scored: list[float], missing: list[float]) -> None:
+    low, high = bounds(scored, len(scored) + len(missing))
+    if scored or missing:
+        mean = sum(scored + missing) / len(scored + missing)
+        assert 0.0 <= low <= high <= 1.0
+        assert low - 1e-12 <= mean <= high + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "message"),
+    [
+        ([1, 0], 1, "n_asked must be at least the number of values_scored, 2; got 1"),
+        ([1, 0], 2.5, "n_asked must be a whole number of at least 0; got 2.5"),
+        ([60], 1, "values_scored must lie in 0 to 1; got 60"),
+    ],
+)
+def test_wrong_bounds_are_told(values: Any, asked: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        bounds(values, asked)

@@ -1,0 +1,217 @@
+import dataclasses
+import json
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
+from medical_tasks.scoring.columns import Floats
+from medical_tasks.scoring.estimates import Comparison, as_json
+from medical_tasks.scoring.paired import paired_bootstrap, paired_bootstrap_statistic
+from medical_tasks.scoring.special import student_quantile, student_tail
+
+
+def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
+    return 2 * tp / (2 * tp + fp + fn)
+
+
+def mirrored(result: Comparison) -> Comparison:
+    return dataclasses.replace(
+        result,
+        value_a=result.value_b,
+        value_b=result.value_a,
+        difference=-result.difference,
+        ci_low=-result.ci_high,
+        ci_high=-result.ci_low,
+    )
+
+
+def test_agrees_with_the_paired_t_test() -> None:
+    # Textbook formula on 200 near-normal differences; the draws' noise is a few per cent of the width.
+    generator = np.random.default_rng(2)
+    hardness = generator.uniform(0.2, 0.8, 200)
+    a = np.clip(hardness + generator.normal(0, 0.05, 200), 0, 1)
+    b = np.clip(hardness + generator.normal(0.008, 0.05, 200), 0, 1)
+    error = float((b - a).std(ddof=1)) / math.sqrt(200)
+    mean = float((b - a).mean())
+    result = paired_bootstrap(a, b, resamples=20_000)
+    assert result.difference == pytest.approx(mean, abs=1e-12)
+    assert (result.value_a, result.value_b) == pytest.approx((a.mean(), b.mean()), abs=1e-12)
+    half = student_quantile(0.975, 199) * error
+    assert (result.ci_low, result.ci_high) == pytest.approx((mean - half, mean + half), abs=0.06 * half)
+    assert result.p_value == pytest.approx(2 * student_tail(abs(mean) / error, 199), rel=0.25)
+    assert (result.n, result.n_clusters) == (200, 200)
+
+
+def test_same_as_the_bootstrap_of_the_differences() -> None:
+    generator = np.random.default_rng(5)
+    a, b = generator.random(60), generator.random(60)
+    clusters = [i // 3 for i in range(60)]
+    result = paired_bootstrap(a, b, clusters=clusters, resamples=20_000)
+    alone = bootstrap_interval(b - a, clusters=clusters, resamples=20_000, limits=(-1, 1), seed=9)
+    width = alone.ci_high - alone.ci_low
+    assert result.difference == pytest.approx(alone.value, abs=1e-12)
+    assert (result.ci_low, result.ci_high) == pytest.approx((alone.ci_low, alone.ci_high), abs=0.04 * width)
+    assert (result.n, result.n_clusters) == (60, 20)
+
+
+scores = st.floats(0, 1).map(lambda v: round(v, 2))
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.lists(st.tuples(scores, scores, st.integers(0, 15)), min_size=1, max_size=40),
+    st.randoms(use_true_random=False),
+)
+def test_laws_of_the_mean_difference(items: list[tuple[float, float, int]], shuffler: random.Random) -> None:
+    a, b, clusters = ([item[i] for item in items] for i in range(3))
+    result = paired_bootstrap(a, b, clusters=clusters, resamples=200)
+    assert paired_bootstrap(b, a, clusters=clusters, resamples=200) == mirrored(result)
+    shuffled = list(items)
+    shuffler.shuffle(shuffled)
+    again = paired_bootstrap(
+        [i[0] for i in shuffled], [i[1] for i in shuffled], clusters=[f"n{i[2]}" for i in shuffled], resamples=200
+    )
+    assert again == result
+    assert 0.0 < result.p_value <= 1.0
+    assert -1.0 <= result.ci_low < result.ci_high <= 1.0
+    assert result.difference == result.value_b - result.value_a
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(scores, scores), min_size=9, max_size=40))
+def test_p_value_and_interval_say_the_same(items: list[tuple[float, float]]) -> None:
+    result = paired_bootstrap([a for a, _ in items], [b for _, b in items], resamples=2000)
+    outside_zero = result.ci_low > 0.0 or result.ci_high < 0.0
+    if result.p_value < 0.048:
+        assert outside_zero
+    if result.p_value > 0.052:
+        assert not outside_zero
+
+
+def test_identical_runs() -> None:
+    # No difference seen on 20 items: 1 - 0.025^(1/20) = 0.1684 of all items may still differ by 1.
+    values = np.linspace(0, 1, 20)
+    result = paired_bootstrap(values, values)
+    assert (result.difference, result.p_value) == (0.0, 1.0)
+    assert (result.ci_low, result.ci_high) == pytest.approx((-0.1684, 0.1684), abs=5e-5)
+
+
+def test_always_better_by_the_same() -> None:
+    # All ten items from wrong to right: two of 2^10 sign patterns are so uneven, and the interval agrees with that:
+    # at most 1 - 0.025^(1/10) of the items go the other way, so the difference is at least 1 - 2 * 0.3085.
+    result = paired_bootstrap([0] * 10, [1] * 10)
+    assert result.p_value == pytest.approx(2.0**-9, rel=1e-9)
+    assert (result.ci_low, result.ci_high) == pytest.approx((1 - 2 * (1 - 0.025**0.1), 1.0), abs=1e-12)
+    small = paired_bootstrap([0.5] * 10, [0.6] * 10)
+    assert small.ci_low < 0.0
+    assert small.p_value > 0.05
+    assert math.isnan(paired_bootstrap([0.5] * 10, [0.6] * 10, limits=None).p_value)
+
+
+def test_one_cluster_shows_nothing() -> None:
+    result = paired_bootstrap([0, 0, 0], [1, 1, 1], clusters=["a"] * 3)
+    assert (result.difference, result.ci_low, result.ci_high, result.p_value) == (1.0, -1.0, 1.0, 1.0)
+    assert (result.n, result.n_clusters) == (3, 1)
+
+
+def test_three_clusters_give_the_t_test() -> None:
+    a, b = [0.5, 0.5, 0.5], [0.55, 0.6, 0.62]
+    result = paired_bootstrap(a, b, resamples=50_000)
+    differences = np.array(b) - np.array(a)
+    t = float(differences.mean() / differences.std(ddof=1)) * math.sqrt(3)
+    assert result.p_value == pytest.approx(2 * student_tail(t, 2), rel=0.02)
+
+
+def test_p_value_is_never_below_what_draws_can_show() -> None:
+    generator = np.random.default_rng(1)
+    a = generator.random(300) / 4
+    result = paired_bootstrap(a, a + generator.uniform(0.5, 0.7, 300), resamples=100)
+    assert 1 / 101 < result.p_value < 0.03
+
+
+def test_nothing_in_common() -> None:
+    result = paired_bootstrap([0.5, math.nan], [math.nan, 0.5])
+    assert (result.n, result.n_clusters) == (0, 0)
+    numbers = (result.value_a, result.difference, result.ci_low, result.ci_high, result.p_value)
+    assert all(map(math.isnan, numbers))
+    assert json.loads(json.dumps(as_json(result), allow_nan=False))["difference"] is None
+
+
+def test_items_only_one_run_has_do_not_count() -> None:
+    generator = np.random.default_rng(3)
+    a, b = generator.random(30), generator.random(30)
+    longer = paired_bootstrap([*a, math.nan, 1.0], [*b, 1.0, math.nan])
+    assert longer == paired_bootstrap(a, b)
+
+
+def test_micro_f1_of_two_runs() -> None:
+    generator = np.random.default_rng(12)
+    first = [generator.integers(0, 6, 50) for _ in range(3)]
+    second = [np.minimum(5, first[0] + generator.integers(0, 3, 50)), generator.integers(0, 6, 50), first[2]]
+    result = paired_bootstrap_statistic(first, second, f1, resamples=2000)
+    assert result.value_a == pytest.approx(bootstrap_statistic(first, f1).value, abs=1e-14)
+    assert result.value_b == pytest.approx(bootstrap_statistic(second, f1).value, abs=1e-14)
+    draw = random.Random(2)
+    differences = []
+    for _ in range(3000):
+        picked = [draw.randrange(50) for _ in range(50)]
+        values = []
+        for columns in (first, second):
+            t, p, n = (sum(int(column[i]) for i in picked) for column in columns)
+            values.append(2 * t / (2 * t + p + n))
+        differences.append(values[1] - values[0])
+    low, high = np.quantile(differences, [0.025, 0.975])
+    # Plain percentiles; ours are a little wider for 50 items.
+    assert (result.ci_low, result.ci_high) == pytest.approx((low, high), abs=0.12 * (high - low))
+    assert paired_bootstrap_statistic(second, first, f1, resamples=2000) == mirrored(result)
+
+
+def test_statistic_undefined_for_one_run() -> None:
+    result = paired_bootstrap_statistic(
+        [[0] * 9, [0] * 9, [1] * 9], [[1] * 9, [0] * 9, [0] * 9], lambda t, p, n: t / (t + p)
+    )
+    assert math.isnan(result.value_a)
+    assert result.value_b == 1.0
+    assert all(map(math.isnan, (result.difference, result.ci_low, result.ci_high, result.p_value)))
+    both = paired_bootstrap_statistic([[0] * 9, [1] * 9], [[0] * 9, [1] * 9], lambda t, n: t / (t + 0 * n))
+    assert both.n == 9
+    assert math.isnan(both.p_value)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_rejects_no_true_difference_as_rarely_as_it_says(clustered: bool) -> None:
+    generator = np.random.default_rng(20)
+    rejected = 0
+    for _ in range(400):
+        shared = np.repeat(generator.normal(0, 0.15, 20), 3) if clustered else np.zeros(60)
+        a = np.clip(generator.normal(0.5, 0.1, 60), 0, 1)
+        b = np.clip(generator.normal(0.5, 0.1, 60) + shared, 0, 1)
+        clusters = [i // 3 for i in range(60)] if clustered else None
+        rejected += paired_bootstrap(a, b, clusters=clusters, resamples=400).p_value < 0.05
+    # Binomial(400, 0.05): 20 ± 4.4.
+    assert 8 <= rejected <= 33
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([1, 0], [1], "a and b must have the same length, one entry an item; a has 2, b has 1"),
+        ([1, 0], [1, 7], "b must lie in 0 to 1; got 7"),
+    ],
+)
+def test_wrong_input_is_told(a: Any, b: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        paired_bootstrap(a, b)
+
+
+def test_wrong_columns_are_told() -> None:
+    with pytest.raises(ValueError, match=r"^columns_a and columns_b must have equally many columns, .*; got 1 and 2$"):
+        paired_bootstrap_statistic([[1]], [[1], [1]], lambda *sums: sums[0])
+    with pytest.raises(ValueError, match=r"^columns_a\[0\] and columns_b\[0\] must have the same length, .*"):
+        paired_bootstrap_statistic([[1]], [[1, 2]], lambda *sums: sums[0])

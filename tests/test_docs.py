@@ -1,0 +1,94 @@
+"""What the documents say exists: links, verbs, options, tasks, files."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.catalog import tasks
+from medical_tasks.cli import VERBS
+from tests.support import ROOT
+
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "dataset_builders").glob("*/README.md"),
+        *(ROOT / "metrics").glob("*/README.md"),
+    ]
+)
+LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
+COMMAND = re.compile(r"(?:^|\s)medical-tasks ([a-z]+)((?: [^\n`]*)?)", re.MULTILINE)
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_the_documents_are_found() -> None:
+    assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md"} <= {path.name for path in DOCUMENTS}
+    assert len(DOCUMENTS) >= 12
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
+def test_links_lead_somewhere(path: Path) -> None:
+    targets = LINK.findall(path.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def _options(verb: str) -> set[str]:
+    parser = argparse.ArgumentParser()
+    importlib.import_module(f"medical_tasks.commands.{verb}").add_arguments(parser)
+    return {option for action in parser._actions for option in action.option_strings}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
+def test_commands_are_real(path: Path) -> None:
+    wrong = []
+    for verb, rest in COMMAND.findall(path.read_text(encoding="utf-8")):
+        if verb not in VERBS:
+            wrong.append(f"medical-tasks {verb}")
+            continue
+        if verb == "lighteval":  # its options are lighteval's
+            continue
+        command = re.split(r"[#;|&)]|`", rest)[0]
+        given = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", command))
+        wrong += [f"medical-tasks {verb} {option}" for option in sorted(given - _options(verb))]
+    assert wrong == []
+
+
+def test_the_readme_names_every_task() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(tasks()) >= 3
+    assert [name for name in tasks() if f"`{name}`" not in text] == []
+
+
+def test_architecture_decisions_are_numbered_without_gap() -> None:
+    numbers = sorted(int(path.name[:4]) for path in (ROOT / "docs" / "adr").glob("*.md"))
+    assert len(numbers) >= 5
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_the_changelog_names_every_task_with_its_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert [task.name for task in tasks().values() if f"`{task.name}` {task.version}" not in text] == []
+
+
+def test_no_path_of_a_machine_stands_in_the_repository() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = files.stdout.split("\n") if files.returncode == 0 else []
+    if not names:
+        pytest.skip("not a git checkout")
+    pattern = re.compile(r"(?<![\w.\-/])/(?:work|root|farm|home/[a-z]+)/")
+    found = []
+    for name in filter(None, names):
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".cfg", ".json", ".txt", ".sh", ""} and path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            found += [f"{name}: {match.group(0)}" for match in pattern.finditer(text)]
+    assert found == []

@@ -1,0 +1,93 @@
+"""What a plain `pip install` brings: the wheel is built, unpacked elsewhere and used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.support import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked wheel; built without the network from the environment's own setuptools."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    files = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if files.returncode != 0:
+        pytest.skip("not a git checkout")
+    for name in filter(None, files.stdout.split("\n")):
+        if (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(folder),
+        str(source),
+    ]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def _run(code: str, site: Path, cwd: Path) -> str:
+    environment = os.environ | {"PYTHONPATH": str(site), "HF_HUB_OFFLINE": "1", "HF_HOME": str(cwd / "hf")}
+    # -P keeps the working directory out of the path; PYTHONPATH comes before the editable install's finder.
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=cwd,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_it_has_the_package_the_hub_folders_and_nothing_else(unpacked: Path) -> None:
+    top = {path.name for path in unpacked.iterdir() if not path.name.endswith(".dist-info")}
+    assert top == {"medical_tasks"}
+    assert (unpacked / "medical_tasks" / "py.typed").is_file()
+    for name in ("build.py", "README.md", "croissant.json"):
+        assert (unpacked / "medical_tasks" / "hub_datasets" / "medcalc_bench" / name).is_file()
+    for name in ("medcalc.py", "README.md", "requirements.txt", "app.py"):
+        assert (unpacked / "medical_tasks" / "hub_metrics" / "medcalc" / name).is_file()
+
+
+def test_it_builds_and_scores_from_anywhere(unpacked: Path, tmp_path: Path) -> None:
+    code = (
+        "import medical_tasks\n"
+        "from medical_tasks.cli import main\n"
+        "print(medical_tasks.__file__)\n"
+        "assert main(['build', 'medcalc_bench', '--config', 'demo', '--out', 'data']) == 0\n"
+        "words = ['run', '--tasks', 'medcalc', '--config', 'demo', '--data', 'data', '--model', 'baseline/reference']\n"
+        "assert main(words) == 0\n"
+    )
+    told = _run(code, unpacked, tmp_path)
+    assert told.splitlines()[0] == str(unpacked / "medical_tasks" / "__init__.py")
+    assert "100.0" in told
+
+
+def test_evaluate_loads_the_metric_from_the_wheel(unpacked: Path, tmp_path: Path) -> None:
+    code = "import evaluate\nimport medical_tasks\nprint(evaluate.load(medical_tasks.metric_path('medcalc')).name)"
+    assert "medcalc" in _run(code, unpacked, tmp_path)
