@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from medical_tasks.medcalc_bench.inspect_task import medcalc, medcalc_direct, medcalc_one_shot
+from medical_tasks.medcalc_bench.inspect_task import (
+    medcalc,
+    medcalc_code,
+    medcalc_direct,
+    medcalc_one_shot,
+    medcalc_open_book,
+)
 
-__all__ = ["medcalc", "medcalc_direct", "medcalc_one_shot"]
+__all__ = ["medcalc", "medcalc_code", "medcalc_direct", "medcalc_one_shot", "medcalc_open_book"]

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, find
 from medical_tasks.errors import MissingError, UsageError, system_reason
@@ -142,7 +142,7 @@ def _records(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(line.decode("utf-8"), parse_constant=_no_constant)
+        value = _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{source}, line {number}: not UTF-8 text ({error.reason}). Save the file as UTF-8."
@@ -160,8 +160,13 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number; write null for a value that is not known")
 
 
-def _json_line(made: Mapping[str, Any]) -> str:
-    text = json.dumps(made, ensure_ascii=False, allow_nan=False)
+# Made once: with options of their own, json.loads and json.dumps make one for each line.
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def _json_line(made: dict[str, Any]) -> str:
+    text = _ENCODER.encode(made)
     if not text.isascii():
         try:
             text.encode("utf-8")

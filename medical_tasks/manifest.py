@@ -50,7 +50,8 @@ def _dataset(dataset: DatasetSpec) -> dict[str, Any]:
 def _task(task: TaskSpec) -> dict[str, Any]:
     return {
         "name": task.name,
-        "lighteval": f"{task.harness_name}|0",
+        # lighteval asks one question an item.
+        "lighteval": None if task.protocol else f"{task.harness_name}|0",
         "inspect": f"medical_tasks/{task.name}",
         "title": task.title,
         "version": task.version,
@@ -63,6 +64,7 @@ def _task(task: TaskSpec) -> dict[str, Any]:
         "groups": list(task.groups),
         "cluster": task.cluster,
         "options": dict(task.options),
+        "protocol": task.protocol or None,
     }
 
 

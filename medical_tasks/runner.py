@@ -2,26 +2,32 @@
 
 Every finished answer goes to the store before the next one is asked for, under a hash of the model and the whole question.
 A run that was killed is therefore resumed by the same command, and no finished answer is made twice.
+
+Questions are asked in rounds, those of all items together. Most tasks have one; where a task has a protocol, its answers
+decide what is asked in the next (`medical_tasks.protocol`). In a distributed run the main process alone decides, and tells
+the others each round's questions.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.baselines import baseline_responses
 from medical_tasks.progress import Progress
+from medical_tasks.protocol import Ask, Dialogue, Done, MultiStep, Turn
 from medical_tasks.recipe import make_recipe
 from medical_tasks.results import SCHEMA_VERSION, item_rows, summarise, write_run
 from medical_tasks.run_folder import RunFolder
-from medical_tasks.spec import Item, ItemScore, PromptSet, TaskSpec
+from medical_tasks.spec import Item, ItemScore, Message, PromptSet, TaskSpec
 from medical_tasks.store import Store, content_key
 from medical_tasks.task_data import TaskData, benchmark_module
 
-__all__ = ["AnsweredTask", "RunOptions", "finish", "run_baseline", "run_model", "score_responses"]
+__all__ = ["AnsweredTask", "RunOptions", "finish", "open_protocols", "run_baseline", "run_model", "score_responses"]
 
 ANSWER = "answer"
 
@@ -62,6 +68,31 @@ class AnsweredTask:
     recipe: Mapping[str, Any]
 
 
+@dataclass(kw_only=True)
+class _Conversation:
+    """What is asked and answered about one item."""
+
+    task: TaskSpec
+    item: Item
+    opening: tuple[Message, ...]
+    request: Request
+    answers: list[str] = field(default_factory=list)
+    response: str | None = None
+    unanswered: str | None = None
+
+
+def open_protocols(tasks: Sequence[TaskSpec]) -> dict[str, MultiStep]:
+    """Opens the protocols of those tasks that have one; before a model is loaded, since what they need may be missing.
+
+    Returns:
+        Task name to protocol.
+
+    Raises:
+        MissingError: Something a protocol needs is not on this machine.
+    """
+    return {task.name: benchmark_module(task, "protocol").open_protocol(task) for task in tasks if task.protocol}
+
+
 def run_model(
     tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, folder: RunFolder, options: RunOptions
 ) -> list[AnsweredTask] | None:
@@ -76,33 +107,51 @@ def run_model(
 
     Returns:
         The answered tasks; None in all but the main process of a distributed run.
+
+    Raises:
+        MissingError: Something a task's protocol needs is not on this machine.
     """
-    prompts: dict[str, PromptSet] = {}
-    requests: dict[str, Request] = {}
-    keys: dict[str, list[str]] = {}
-    for task in tasks:
-        prompt_set = benchmark_module(task, "prompts").load_prompts(task, options.prompts, options.upstream)
-        prompts[task.name] = prompt_set
-        made = [_request(task, prompt_set, item, model, options) for item in data[task.name].items]
-        keys[task.name] = [request.key for request in made]
-        # Two items that ask the very same question share its answer.
-        requests.update({request.key: request for request in made})
+    prompts = {
+        task.name: benchmark_module(task, "prompts").load_prompts(task, options.prompts, options.upstream)
+        for task in tasks
+    }
+    # In every process, so that a question that cannot be rendered, or a missing protocol, ends all of them.
+    conversations = {
+        task.name: [_opened(task, prompts[task.name], item, model, options) for item in data[task.name].items]
+        for task in tasks
+    }
+    protocols = open_protocols(tasks)
     if not model.is_main:
-        _generate(model, requests, model.share([]), None, 0)
+        while asked := [_received(text) for text in model.share([])]:
+            _generate(model, asked, None, Progress("", 0, quiet=True))
         return None
     with Store(folder.answers) as store:
-        finished = store.get_many(ANSWER, requests)
-        pending = model.share([key for key in requests if key not in finished])
-        failures = _generate(model, requests, pending, store, len(requests) - len(pending))
-        answers = store.get_many(ANSWER, requests)
+        number, open_ones = 1, [one for part in conversations.values() for one in part]
+        while open_ones:
+            _ask(open_ones, model, store, number)
+            open_ones = _follow(open_ones, protocols, model, store, options)
+            number += 1
+    model.share([])
     return [
-        _answered(task, data[task.name], keys[task.name], answers, failures, prompts[task.name], model, options)
+        _answered(
+            task,
+            data[task.name],
+            conversations[task.name],
+            prompts[task.name],
+            protocols.get(task.name),
+            model,
+            options,
+        )
         for task in tasks
     ]
 
 
-def _request(task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions) -> Request:
-    messages = prompts.render(item)
+def _opened(task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions) -> _Conversation:
+    opening = prompts.render(item)
+    return _Conversation(task=task, item=item, opening=opening, request=_request(task, opening, model, options))
+
+
+def _request(task: TaskSpec, messages: tuple[Message, ...], model: Model, options: RunOptions) -> Request:
     size = options.max_new_tokens or task.generation_size
     key = content_key(
         {"model": dict(model.identity), "messages": list(messages), "max_new_tokens": size, "stop": list(task.stop)}
@@ -110,46 +159,88 @@ def _request(task: TaskSpec, prompts: PromptSet, item: Item, model: Model, optio
     return Request(key=key, messages=messages, max_new_tokens=size, stop=task.stop)
 
 
-def _generate(
-    model: Model, requests: Mapping[str, Request], pending: Sequence[str], store: Store | None, done: int
-) -> dict[str, str]:
-    """Asks the pending questions; returns key to reason for those that finally failed."""
+def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, number: int) -> None:
+    """Gets the answers of one round, from the store or from the model; what gets none is unanswered for good."""
+    # Two items that ask the very same question share its answer.
+    requests = {one.request.key: one.request for one in conversations}
+    finished = store.get_many(ANSWER, requests)
+    pending = [request for key, request in requests.items() if key not in finished]
     failures: dict[str, str] = {}
-    with Progress("answers", len(requests), done=done, quiet=store is None) as progress:
+    if pending:
+        model.share([_sent(request) for request in pending])
+        label = "answers" if number == 1 else f"answers, round {number}"
+        with Progress(label, len(requests), done=len(finished)) as progress:
+            failures = _generate(model, pending, store, progress)
+        finished = store.get_many(ANSWER, requests)
+    for one in conversations:
+        if one.request.key in finished:
+            one.answers.append(finished[one.request.key]["text"])
+        else:
+            one.unanswered = failures.get(one.request.key, "not asked")
 
-        def on_result(result: Answer | Failure) -> None:
-            progress.step()
-            if isinstance(result, Failure):
-                failures[result.key] = result.reason
-            elif store is not None:
-                store.put(
-                    ANSWER,
-                    result.key,
-                    {"text": result.text, "output_tokens": result.output_tokens, "finish": result.finish},
-                )
 
-        if pending:
-            model.generate([requests[key] for key in pending], on_result)
+def _follow(
+    conversations: Sequence[_Conversation],
+    protocols: Mapping[str, MultiStep],
+    model: Model,
+    store: Store,
+    options: RunOptions,
+) -> list[_Conversation]:
+    """Takes final answers, and makes the next questions; returns the conversations that go on."""
+    goes_on: list[_Conversation] = []
+    for name in dict.fromkeys(one.task.name for one in conversations):
+        part = [one for one in conversations if one.task.name == name and one.unanswered is None]
+        dialogues = [Dialogue(item=one.item, opening=one.opening, answers=tuple(one.answers)) for one in part]
+        turns: list[Turn] = [Done(dialogue.answers[-1]) for dialogue in dialogues]
+        if name in protocols:
+            turns = protocols[name].next_turns(dialogues, store) if dialogues else []
+        for one, turn in zip(part, turns, strict=True):
+            if isinstance(turn, Ask):
+                one.request = _request(one.task, turn.messages, model, options)
+                goes_on.append(one)
+            else:
+                one.response = turn.text
+    return goes_on
+
+
+def _sent(request: Request) -> str:
+    """A question as text for the other processes; as ASCII, since model text in it can hold lone surrogates."""
+    return json.dumps([request.key, list(request.messages), request.max_new_tokens, list(request.stop)])
+
+
+def _received(text: str) -> Request:
+    key, messages, size, stop = json.loads(text)
+    return Request(key=key, messages=tuple(messages), max_new_tokens=size, stop=tuple(stop))
+
+
+def _generate(model: Model, requests: Sequence[Request], store: Store | None, progress: Progress) -> dict[str, str]:
+    """Asks questions and keeps the answers; returns key to reason for those that finally failed."""
+    failures: dict[str, str] = {}
+
+    def on_result(result: Answer | Failure) -> None:
+        progress.step()
+        if isinstance(result, Failure):
+            failures[result.key] = result.reason
+        elif store is not None:
+            store.put(
+                ANSWER,
+                result.key,
+                {"text": result.text, "output_tokens": result.output_tokens, "finish": result.finish},
+            )
+
+    model.generate(requests, on_result)
     return failures
 
 
 def _answered(
     task: TaskSpec,
     data: TaskData,
-    keys: Sequence[str],
-    answers: Mapping[str, Mapping[str, Any]],
-    failures: Mapping[str, str],
+    conversations: Sequence[_Conversation],
     prompts: PromptSet,
+    protocol: MultiStep | None,
     model: Model,
     options: RunOptions,
 ) -> AnsweredTask:
-    responses: dict[str, str] = {}
-    unanswered: dict[str, str] = {}
-    for item, key in zip(data.items, keys, strict=True):
-        if key in answers:
-            responses[item.id] = answers[key]["text"]
-        else:
-            unanswered[item.id] = failures.get(key, "not asked")
     recipe = make_recipe(
         task,
         data=data.revision,
@@ -158,7 +249,15 @@ def _answered(
         max_new_tokens=options.max_new_tokens or task.generation_size,
         max_samples=options.max_samples,
     )
-    return AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
+    if protocol is not None:
+        recipe["protocol"] = dict(protocol.identity)
+    return AnsweredTask(
+        task=task,
+        items=data.items,
+        responses={one.item.id: one.response for one in conversations if one.response is not None},
+        unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
+        recipe=recipe,
+    )
 
 
 def run_baseline(name: str, task: TaskSpec, data: TaskData, *, max_samples: int | None) -> AnsweredTask:

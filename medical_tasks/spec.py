@@ -9,6 +9,7 @@ A benchmark is one folder with the same file names in each. What the runner call
     <package>.prompts.load_prompts(task, name, upstream)      -> PromptSet
     <package>.prompts.gold_response(task, item)               -> str
     <package>.scoring.score_items(task, items, responses)     -> list[ItemScore]
+    <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`
 """
 
 from __future__ import annotations
@@ -106,6 +107,7 @@ class TaskSpec:
         stop: stop sequences.
         judge: whether scoring needs a judge model.
         options: settings of the benchmark's own functions (prompt style and the like).
+        protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when its one question is all that is asked.
     """
 
     name: str
@@ -121,6 +123,7 @@ class TaskSpec:
     stop: tuple[str, ...] = ()
     judge: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
+    protocol: str = ""
 
     @property
     def harness_name(self) -> str:

@@ -65,10 +65,10 @@ class WholeFile:
         if stream is None:
             return
         try:
-            if kind is None:
-                stream.flush()
-                os.fsync(stream.fileno())
-            stream.close()
+            with stream:  # closed whatever happens; closing writes too
+                if kind is None:
+                    stream.flush()
+                    os.fsync(stream.fileno())
             if kind is None:
                 self._part.replace(self._place)
         except OSError as problem:

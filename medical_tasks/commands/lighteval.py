@@ -12,6 +12,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from medical_tasks.spec import TaskSpec
 
 __all__ = ["PASSES_ARGUMENTS_ON", "add_arguments", "run_with", "translate"]
 
@@ -48,13 +52,23 @@ def translate(words: Sequence[str]) -> list[str]:
         `medical:NAME|0`, and `--custom-tasks` is there.
 
     Raises:
-        UsageError: `--tasks` without a value or an unknown task.
+        UsageError: `--tasks` without a value, an unknown task, or one that lighteval cannot ask; `medical` leaves these out.
     """
     from medical_tasks.errors import UsageError
     from medical_tasks.task_names import SUITE, parse_task_names
 
     def spelled(text: str) -> str:
-        return ",".join(f"{task.harness_name}|0" for task in parse_task_names(text))
+        return ",".join(f"{task.harness_name}|0" for part in text.split(",") for task in offered(part))
+
+    def offered(name: str) -> list[TaskSpec]:
+        found = parse_task_names(name)
+        fitting = [task for task in found if not task.protocol]
+        if not fitting:
+            raise UsageError(
+                f"{name}: lighteval asks one question an item, and this task goes on after the first answer. Use "
+                f"`medical-tasks run --tasks {found[0].name}`, or `inspect eval medical_tasks/{found[0].name}`."
+            )
+        return fitting
 
     found: list[str] = []
     named: list[str] = []

@@ -122,11 +122,12 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
 
 def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any) -> Any:
     from medical_tasks.models.opener import open_model
-    from medical_tasks.runner import run_baseline, run_model
+    from medical_tasks.runner import open_protocols, run_baseline, run_model
 
     kind, _, rest = name.partition("/")
     if kind == "baseline":
         return [run_baseline(rest, task, data[task.name], max_samples=options.max_samples) for task in tasks]
+    open_protocols(tasks)  # says what is missing before a model is loaded
     model = open_model(name, model_args, log_dir=folder.logs)
     try:
         return run_model(tasks, data, model, folder, options)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,9 @@ from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
-from inspect_ai.solver import TaskState, generate
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
+from medical_tasks.protocol import Ask, Dialogue, MultiStep
 from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module, load_task_data
 
@@ -31,6 +34,10 @@ def inspect_task(task: TaskSpec, items: list[Item], prompts: PromptSet, data_rev
         The task, with the recipe in its metadata.
     """
     gold_response = benchmark_module(task, "prompts").gold_response
+    by_id = {item.id: item for item in items}
+    steps = generate()
+    if task.protocol:
+        steps = _protocol_solver(benchmark_module(task, "protocol").open_protocol(task), by_id, prompts)
     samples = [
         Sample(
             id=item.id,
@@ -43,8 +50,8 @@ def inspect_task(task: TaskSpec, items: list[Item], prompts: PromptSet, data_rev
     return Task(
         name=task.name,
         dataset=MemoryDataset(samples, name=task.dataset, location=str(data_revision.get("config", ""))),
-        solver=[generate()],
-        scorer=_scorer(task, {item.id: item for item in items}),
+        solver=[steps],
+        scorer=_scorer(task, by_id),
         config=GenerateConfig(max_tokens=task.generation_size, temperature=0.0, stop_seqs=list(task.stop) or None),
         version=task.version,
         metadata={"data": json.dumps(data_revision), "prompts": prompts.name, "prompts_sha256": prompts.sha256},
@@ -56,6 +63,43 @@ def _chat_message(message: Message) -> ChatMessage:
     if role == "system":
         return ChatMessageSystem(content=content)
     return ChatMessageUser(content=content) if role == "user" else ChatMessageAssistant(content=content)
+
+
+class _Memory:
+    """What a protocol works out, for the time of one evaluation; inspect keeps its own log."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        return {key: self._kept[kind, key] for key in keys if (kind, key) in self._kept}
+
+    def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
+        self._kept[kind, key] = dict(payload)
+
+
+def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: PromptSet) -> Solver:
+    memory = _Memory()
+
+    @solver(name="medical_protocol")
+    def follow_protocol() -> Solver:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            item = items[str(state.sample_id)]
+            opening = prompts.render(item)
+            answers: list[str] = []
+            while True:
+                state = await generate(state)
+                answers.append(state.output.completion)
+                dialogue = Dialogue(item=item, opening=opening, answers=tuple(answers))
+                (turn,) = await asyncio.to_thread(protocol.next_turns, [dialogue], memory)
+                if not isinstance(turn, Ask):
+                    state.output.completion = turn.text
+                    return state
+                state.messages = [_chat_message(message) for message in turn.messages]
+
+        return solve
+
+    return follow_protocol()
 
 
 def _scorer(task: TaskSpec, items: dict[str, Item]) -> Scorer:

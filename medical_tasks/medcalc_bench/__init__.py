@@ -11,7 +11,10 @@ Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://
       answers          where a reply states its final answer
       numbers, dates, gestational_age, formulas      what stands there
       official         the authors' decision, bug for bug, by way of `expression`, which interprets arithmetic
+      recomputed       what the published rule gives for a row, for `accuracy_recomputed` and `accuracy_agreed`
+    audit            labels against the published rules, and why they differ (docs/medcalc_audit.md)
 
     medical-tasks run --tasks medcalc --model MODEL
     medical-tasks score medcalc --responses FILE.jsonl
+    medical-tasks audit medcalc --source test_data.csv --out audit.csv
 """

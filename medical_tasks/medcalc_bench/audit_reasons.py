@@ -69,7 +69,7 @@ def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
     if not counted:
         return _equation(entry, result)
     shown = [item for item in counted if item.points or _first_word(item.what) in named]
-    terms = [f"{'-' if item.points < 0 else '+'} {abs(item.points):g} ({item.what})" for item in shown]
+    terms = [f"{'−' if item.points < 0 else '+'} {abs(item.points):g} ({item.what})" for item in shown]
     return f"{' '.join(terms).removeprefix('+ ') or 'no item gives a point'} = {answer}"
 
 

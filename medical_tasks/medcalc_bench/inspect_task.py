@@ -8,9 +8,16 @@ from __future__ import annotations
 from inspect_ai import Task, task
 
 from medical_tasks.harness.inspect_adapter import load
-from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT
+from medical_tasks.medcalc_bench.spec import (
+    DATASET,
+    MEDCALC,
+    MEDCALC_CODE,
+    MEDCALC_DIRECT,
+    MEDCALC_ONE_SHOT,
+    MEDCALC_OPEN_BOOK,
+)
 
-__all__ = ["medcalc", "medcalc_direct", "medcalc_one_shot"]
+__all__ = ["medcalc", "medcalc_code", "medcalc_direct", "medcalc_one_shot", "medcalc_open_book"]
 
 
 @task
@@ -35,3 +42,19 @@ def medcalc_one_shot(
 ) -> Task:
     """Chain of thought after one worked example of the same calculator."""
     return load(MEDCALC_ONE_SHOT, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)
+
+
+@task
+def medcalc_open_book(
+    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+) -> Task:
+    """Chain of thought with the calculator's specification given."""
+    return load(MEDCALC_OPEN_BOOK, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)
+
+
+@task
+def medcalc_code(
+    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+) -> Task:
+    """A program that is run in this package's sandbox, up to 20 tries; what it prints is the answer."""
+    return load(MEDCALC_CODE, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)

@@ -11,4 +11,5 @@ from medical_tasks.medcalc_bench.spec import BENCHMARK
 
 __all__ = ["TASKS"]
 
-TASKS = task_configs(BENCHMARK.tasks, BENCHMARK.datasets)
+# lighteval asks one question an item: tasks with a protocol are for `medical-tasks run` and inspect.
+TASKS = task_configs(tuple(task for task in BENCHMARK.tasks if not task.protocol), BENCHMARK.datasets)

@@ -22,7 +22,17 @@ from medical_tasks.errors import UsageError
 
 __all__ = ["BUILDS_ON", "render_specification", "specifications"]
 
-BUILDS_ON: Final = {2: (6, 10, 62), 28: (5,), 43: (5,), 62: (10,), 63: (39,), 64: (39,), 65: (39,), 66: (65, 39), 67: (65, 39)}
+BUILDS_ON: Final = {
+    2: (6, 10, 62),
+    28: (5,),
+    43: (5,),
+    62: (10,),
+    63: (39,),
+    64: (39,),
+    65: (39,),
+    66: (65, 39),
+    67: (65, 39),
+}
 """Calculator to those whose rules its own rule names without repeating them."""
 
 _RR: Final = "RR in seconds is 60 divided by the heart rate per minute."

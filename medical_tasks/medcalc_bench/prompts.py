@@ -1,4 +1,4 @@
-"""Prompts of MedCalc-Bench: direct, zero-shot chain of thought, one-shot chain of thought (paper, section 3.1).
+"""Prompts of MedCalc-Bench: direct, chain of thought, one-shot (paper, section 3.1), open book, code (appendix D).
 
 Ours are written from the protocol's facts: the note and the question are given, the answer is asked for as a JSON object
 with the keys of the paper's output format. Everything is in one user message, so that lighteval (which has no system
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.medcalc_bench import code_prompts
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
 __all__ = ["PROMPT_SETS", "gold_response", "load_prompts"]
@@ -46,6 +47,12 @@ EXAMPLE = (
     "Here is a worked example of the same calculation for another patient.\n\n{example}\n\nNow the patient in question."
 )
 
+REFERENCE = (
+    "The calculation follows this specification. In it the number behind a finding or a class is its points, and a list of "
+    "classes gives the value at which each begins unless it says otherwise; values in another unit are converted as the "
+    "brackets say.\n\n{specification}"
+)
+
 QUESTION = "Patient note:\n{note}\n\nQuestion:\n{question}"
 
 OFFICIAL_FILE = "one_shot_finalized_explanation.json"
@@ -64,7 +71,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     """Makes the prompts of a task.
 
     Args:
-        task: `options["style"]` is `direct`, `cot` or `one_shot`.
+        task: `options["style"]` is `direct`, `cot`, `one_shot`, `open_book` or `code`.
         name: `own` or `official`.
         upstream: for `official`, a checkout of the authors' repository.
 
@@ -86,19 +93,39 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
             f"{task.name} has no official prompts: the authors' files hold worked examples only. Use --prompts own, or the "
             "task medcalc_one_shot."
         )
-    form = DIRECT if style == "direct" else CHAIN_OF_THOUGHT
+    form = {"direct": DIRECT, "code": code_prompts.PROGRAM}.get(style, CHAIN_OF_THOUGHT)
     texts = [INTRODUCTION, ANSWER_FORM, form, EXAMPLE, QUESTION]
     texts += [f"{key}\n{exemplar.note}\n{exemplar.reply}" for key, exemplar in sorted(exemplars.items())]
+    texts += _further_texts(style)
 
     def render(item: Item) -> tuple[Message, ...]:
         parts = [INTRODUCTION, ANSWER_FORM, form]
         if style == "one_shot":
             parts.append(EXAMPLE.format(example=_example_text(item, exemplars)))
+        if style == "open_book":
+            parts.append(_reference(item))
         parts.append(QUESTION.format(note=item.fields["patient_note"], question=item.fields["question"]))
         return ({"role": "user", "content": "\n\n".join(parts)},)
 
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
     return PromptSet(name=name, sha256=digest, render=render)
+
+
+def _further_texts(style: str) -> list[str]:
+    """What the hash of a style covers beside the texts that all have."""
+    if style == "code":
+        return list(code_prompts.TEXTS)
+    if style == "open_book":
+        from medical_tasks.medcalc_bench.open_book import specifications
+
+        return [REFERENCE, *(f"{key}\n{text}" for key, text in sorted(specifications().items()))]
+    return []
+
+
+def _reference(item: Item) -> str:
+    from medical_tasks.medcalc_bench.open_book import render_specification
+
+    return REFERENCE.format(specification=render_specification(int(item.fields["calculator_id"])))
 
 
 def _example_text(item: Item, exemplars: Mapping[str, Exemplar]) -> str:
@@ -147,14 +174,14 @@ def gold_response(task: TaskSpec, item: Item) -> str:
     """Writes an item's gold as a model that follows the format would.
 
     Args:
-        task: decides whether the explanation stands before the answer.
+        task: decides whether the explanation stands before the answer; for programs it is the answer they print.
         item: the item.
 
     Returns:
         The JSON object asked for.
     """
     answer = item.fields["ground_truth_answer"]
-    if task.options["style"] == "direct":
+    if task.options["style"] in ("direct", "code"):
         return json.dumps({"answer": answer}, ensure_ascii=False)
     return json.dumps(
         {"step_by_step_thinking": item.fields["ground_truth_explanation"], "answer": answer}, ensure_ascii=False

@@ -1,16 +1,19 @@
-"""Scores answers of MedCalc-Bench: `accuracy` (sane) and `accuracy_official` (the authors' decision).
+"""Scores answers of MedCalc-Bench: `accuracy` (sane), `accuracy_official` (the authors' decision), and two more views.
 
 Khandekar et al. 2024, section 3.1: scores of points must equal the gold, measurements lie within 5 % of it (the row's own
 limits), dates equal it. `accuracy` reads the final answer in whatever form a model writes it (`answers`, `numbers`, `dates`,
 `gestational_age`); `accuracy_official` is the authors' script, bug for bug (`official`). No reply is evaluated as code, and
 none raises.
+
+Labels themselves can be wrong (`docs/medcalc_audit.md`). `accuracy_recomputed` is the same reading judged against the
+published rule's answer for the row's entities, and `accuracy_agreed` is `accuracy` on the rows whose label that answer bears
+out. They are nan, that is left out, on rows for which the rule has no answer, and the latter on wrong labels too.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 
 from medical_tasks.errors import UsageError
 from medical_tasks.medcalc_bench.answers import Statement, final_statements
@@ -21,15 +24,14 @@ from medical_tasks.medcalc_bench.gestational_age import DAYS_A_WEEK, stated_ages
 from medical_tasks.medcalc_bench.kinds import PERCENT_IDS, SCORE_IDS, AnswerKind, answer_kind
 from medical_tasks.medcalc_bench.numbers import Number, stated_numbers
 from medical_tasks.medcalc_bench.official import official_decision
+from medical_tasks.medcalc_bench.recomputed import answer_text, label_agrees, recompute_or_none
+from medical_tasks.medcalc_bench.tolerance import decimal_or_none, limits
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["decide", "score_items"]
 
 PLAIN_LINES = 5
 """How many lines of running text are searched for an answer after "is" or "=" before a number without one will do."""
-
-TOLERANCE = Decimal("0.05")
-"""Relative tolerance of measurements (paper, section 3.1), used where a row brings no limits."""
 
 
 def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
@@ -41,7 +43,8 @@ def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str])
         responses: the model's raw text for each item, in the same order.
 
     Returns:
-        For each item `accuracy` and `accuracy_official`, 0 or 1. No item is unscored: what cannot be read is wrong.
+        For each item `accuracy` and `accuracy_official`, 0 or 1, and `accuracy_recomputed` and `accuracy_agreed`, 0 or 1 or
+        nan. No item is unscored: what cannot be read is wrong.
 
     Raises:
         UsageError: There are not as many responses as items, or a row's gold cannot be read.
@@ -60,7 +63,25 @@ def _score(item: Item, response: str) -> ItemScore:
     sane = decide(response, calculator_id=calculator_id, output_type=row.get("output_type"), **answer)
     official = official_decision(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
-    values = {"accuracy": float(sane.correct), "accuracy_official": float(official.correct)}
+    values = {
+        "accuracy": float(sane.correct),
+        "accuracy_official": float(official.correct),
+        "accuracy_recomputed": math.nan,
+        "accuracy_agreed": math.nan,
+    }
+    result = recompute_or_none(row)
+    if result is not None:
+        agrees = label_agrees(row, result.answer)
+        if agrees and not isinstance(result.answer, float):
+            published = sane  # the same score or date is asked for
+        else:
+            # No limits: the tolerance is around the published rule's answer, not around the label.
+            published = decide(response, calculator_id=calculator_id, gold=answer_text(result.answer))
+        values["accuracy_recomputed"] = float(published.correct)
+        if published.correct != sane.correct:
+            why = f"{why}; by the published rule: {published.why}"
+        if agrees:
+            values["accuracy_agreed"] = values["accuracy"]
     return ItemScore(id=item.id, values=values, parsed=sane.parsed, why=why)
 
 
@@ -141,9 +162,9 @@ def _decide_number(
     kind: AnswerKind,
     calculator_id: int,
     gold: str | float,
-    limits: tuple[str | float | None, str | float | None],
+    ends: tuple[str | float | None, str | float | None],
 ) -> Decision:
-    wanted = _decimal(gold)
+    wanted = decimal_or_none(gold)
     if wanted is None:
         raise UsageError(f"the gold answer {gold!r} is no number. Check the row's Ground Truth Answer.")
     score = calculator_id in SCORE_IDS or kind == "integer"
@@ -154,7 +175,7 @@ def _decide_number(
     if kind == "integer":
         correct = all(number.value == float(wanted) for number in numbers)
         return Decision(correct=correct, parsed=parsed, why=f"{parsed} is {'' if correct else 'not '}{wanted}")
-    low, high = _limits(wanted, limits)
+    low, high = limits(wanted, *ends)
     fraction = abs(wanted) <= 1 and calculator_id not in PERCENT_IDS
     values = [_meant(number, low, high, fraction=fraction) for number in numbers]
     correct = all(low <= value <= high for value in values)
@@ -193,36 +214,6 @@ def _meant(number: Number, low: float, high: float, *, fraction: bool) -> float:
     """The value of "12 %": 12, or 0.12 where the gold is a fraction and that is right."""
     hundredth = number.value / 100
     return hundredth if number.percent and fraction and low <= hundredth <= high else number.value
-
-
-def _limits(gold: Decimal, limits: tuple[str | float | None, str | float | None]) -> tuple[float, float]:
-    """The interval of right values.
-
-    A row whose limits coincide asks for its gold to the last digit it gives; a gold of 0 for 0.
-    """
-    ends: list[Decimal] = []
-    for given in limits:
-        if given is None or given == "":
-            continue
-        end = _decimal(given)
-        if end is None:
-            raise UsageError(f"the limit {given!r} is no number. Check the row's Lower Limit and Upper Limit.")
-        ends.append(end)
-    if len(ends) < len(limits):
-        ends = [gold * (1 - TOLERANCE), gold * (1 + TOLERANCE)]
-    if ends[0] == ends[1] and gold != 0:
-        exponent = gold.as_tuple().exponent
-        half = Decimal(5).scaleb(exponent - 1) if isinstance(exponent, int) else Decimal(0)
-        ends = [gold - half, gold + half]
-    return float(min(ends)), float(max(ends))
-
-
-def _decimal(value: str | float) -> Decimal | None:
-    try:
-        number = Decimal(str(value).strip())
-    except InvalidOperation:
-        return None
-    return number if math.isfinite(number) else None
 
 
 _NOTHING_NUMBER = Decision(correct=False, parsed="", why="no final number found")

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
 
-__all__ = ["BENCHMARK", "DATASET", "MEDCALC", "MEDCALC_BENCH", "MEDCALC_DIRECT", "MEDCALC_ONE_SHOT"]
+__all__ = [
+    "BENCHMARK",
+    "DATASET",
+    "MEDCALC",
+    "MEDCALC_BENCH",
+    "MEDCALC_CODE",
+    "MEDCALC_DIRECT",
+    "MEDCALC_ONE_SHOT",
+    "MEDCALC_OPEN_BOOK",
+]
 
 MEDCALC_BENCH = DatasetSpec(
     name="medcalc_bench",
@@ -52,6 +61,16 @@ METRICS = (
         kind="proportion",
         description="The authors' decision, reproduced bug for bug without evaluating any text as code.",
     ),
+    MetricSpec(
+        name="accuracy_recomputed",
+        kind="proportion",
+        description="Answers that are right by the published rule's value for the row's entities, where it has one.",
+    ),
+    MetricSpec(
+        name="accuracy_agreed",
+        kind="proportion",
+        description="As accuracy, over the rows whose label the published rule's value bears out.",
+    ),
 )
 
 # The longest worked explanation of the benchmark (Caprini) is about 1,100 tokens; twice that leaves room to think.
@@ -59,7 +78,7 @@ _COT_TOKENS = 2048
 _DIRECT_TOKENS = 128
 
 
-def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0) -> TaskSpec:
+def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = "") -> TaskSpec:
     return TaskSpec(
         name=name,
         title=title,
@@ -72,6 +91,7 @@ def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0) -> 
         groups=("category", "calculator"),
         cluster="note",
         options={"style": style, "shots": str(shots), "family": "medcalc"},
+        protocol=protocol,
     )
 
 
@@ -86,11 +106,24 @@ MEDCALC_ONE_SHOT = _task(
     tokens=_COT_TOKENS,
     shots=1,
 )
+MEDCALC_OPEN_BOOK = _task(
+    "medcalc_open_book",
+    "MedCalc-Bench, chain of thought with the calculator's specification given",
+    style="open_book",
+    tokens=_COT_TOKENS,
+)
+MEDCALC_CODE = _task(
+    "medcalc_code",
+    "MedCalc-Bench, the model writes a program that is run, up to 20 tries",
+    style="code",
+    tokens=_COT_TOKENS,
+    protocol="code",
+)
 
 BENCHMARK = BenchmarkSpec(
     name="medcalc_bench",
     title="MedCalc-Bench",
     paper=DATASET.paper,
     datasets=(DATASET,),
-    tasks=(MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT),
+    tasks=(MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE),
 )

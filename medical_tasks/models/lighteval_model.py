@@ -58,7 +58,7 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
         accelerator = start_processes()
         tokenizer, layout = open_layout(checkpoint, name, values)
         dtype = values.get("dtype", "auto")
-        pass
+        dtype = checkpoint.own_dtype() if dtype == "auto" else dtype
         identity = make_identity(
             checkpoint,
             values,

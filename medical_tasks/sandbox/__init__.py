@@ -1,7 +1,7 @@
-"""Runs programs that a model wrote, closed off from this machine; or refuses where that cannot be done.
+r"""Runs programs that a model wrote, closed off from this machine; or refuses where that cannot be done.
 
     require_sandbox()                    # MissingError with the reason and the next step where it cannot be done
-    run_code("print(6 * 7)").stdout      # "42\\n"
+    run_code("print(6 * 7)").stdout      # "42\n"
 
 Linux only, without further packages. Each program has a process of its own in fresh user, process, network, mount, IPC and
 host name namespaces. What it sees of the machine's files is the Python standard library, read-only; it may write to one
@@ -18,5 +18,6 @@ from __future__ import annotations
 from medical_tasks.sandbox.execution import run_code
 from medical_tasks.sandbox.limits import SANDBOX_VERSION, Exit, Limits, Outcome
 from medical_tasks.sandbox.probe import require_sandbox
+from medical_tasks.sandbox.runtime import find_runtime
 
-__all__ = ["SANDBOX_VERSION", "Exit", "Limits", "Outcome", "require_sandbox", "run_code"]
+__all__ = ["SANDBOX_VERSION", "Exit", "Limits", "Outcome", "find_runtime", "require_sandbox", "run_code"]

@@ -22,7 +22,7 @@ from medical_tasks.sandbox.limits import MAX_PROGRAM_BYTES, Exit, Limits, Outcom
 from medical_tasks.sandbox.runtime import find_runtime
 from medical_tasks.sandbox.system_calls import MACHINES
 
-__all__ = ["SandboxFailure", "run_code"]
+__all__ = ["SandboxError", "run_code"]
 
 # Two strings hash alike in every run, so that a program that prints a set prints the same twice.
 _ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
@@ -42,7 +42,7 @@ _TAIL: Final = 4_000
 _PIECE: Final = 65_536
 
 
-class SandboxFailure(MissingError):
+class SandboxError(MissingError):
     """The sandbox could not be made; no program was run.
 
     Args:
@@ -87,7 +87,7 @@ def _fixed_plan() -> Mapping[str, Any]:
     """What is the same for every program of this process."""
     machine = MACHINES.get(platform.machine())
     if platform.system() != "Linux" or machine is None:
-        raise SandboxFailure(
+        raise SandboxError(
             "this system", f"is {platform.system()} on {platform.machine()}, expected Linux on {' or '.join(MACHINES)}"
         )
     runtime = find_runtime()
@@ -99,7 +99,7 @@ def _fixed_plan() -> Mapping[str, Any]:
     )
     base = next(usable, None)
     if base is None:
-        raise SandboxFailure("place", f"none of {', '.join(map(str, places))} is a folder without Python in it")
+        raise SandboxError("place", f"none of {', '.join(map(str, places))} is a folder without Python in it")
     return {
         "base": str(base),
         "binds": runtime.binds,
@@ -166,7 +166,7 @@ class _Run:
                 start_new_session=True,
             )
         except OSError as error:
-            raise SandboxFailure("start", system_reason(error), error.errno) from error
+            raise SandboxError("start", system_reason(error), error.errno) from error
         finally:
             os.close(theirs)
         for name, pipe in (("stdout", self.process.stdout), ("stderr", self.process.stderr), ("status", self.status)):
@@ -201,20 +201,20 @@ class _Run:
                 (place / "uid_map").write_text(f"{_NOBODY} {os.geteuid()} 1\n")
                 (place / "gid_map").write_text(f"{_NOBODY} {os.getegid()} 1\n")
         except OSError as error:
-            raise SandboxFailure("users of the namespace", system_reason(error), error.errno) from error
+            raise SandboxError("users of the namespace", system_reason(error), error.errno) from error
 
     def _await(self, word: str, deadline: float) -> None:
         while True:
             entries = self._entries()
             for entry in entries:
                 if "failed" in entry:
-                    raise SandboxFailure(entry["failed"], entry["text"], entry["number"])
+                    raise SandboxError(entry["failed"], entry["text"], entry["number"])
             if any(word in entry for entry in entries):
                 return
             if not self._read(deadline - time.monotonic()):
                 told = self.texts["stderr"].decode("utf-8", "replace").strip().splitlines()
                 reason = f"ended before it was ready ({told[-1] if told else 'without a word'})"
-                raise SandboxFailure("start", reason if time.monotonic() < deadline else "took too long")
+                raise SandboxError("start", reason if time.monotonic() < deadline else "took too long")
 
     def _entries(self) -> list[dict[str, Any]]:
         lines = bytes(self.texts["status"]).split(b"\n")[:-1]
@@ -268,15 +268,15 @@ class _Run:
         """What became of the program.
 
         Raises:
-            SandboxFailure: The sandbox fell apart before the program ended by itself or was stopped.
+            SandboxError: The sandbox fell apart before the program ended by itself or was stopped.
         """
         entries = self._entries()
         for entry in entries:
             if "failed" in entry:
-                raise SandboxFailure(entry["failed"], entry["text"], entry["number"])
+                raise SandboxError(entry["failed"], entry["text"], entry["number"])
         ended = next((entry for entry in entries if "code" in entry), None)
         if ended is None and self.stopped is None:
-            raise SandboxFailure("program", "the process that waits for it was killed from outside the sandbox")
+            raise SandboxError("program", "the process that waits for it was killed from outside the sandbox")
         limits = self.limits
         if any(len(self.texts[name]) > limits.output_bytes for name in ("stdout", "stderr")):
             self.stopped = "output"

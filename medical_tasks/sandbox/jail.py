@@ -27,7 +27,7 @@ from medical_tasks.sandbox import linux
 __all__ = ["FOLDER", "NOBODY", "PROGRAM", "main"]
 
 NOBODY: Final = 65_534
-FOLDER: Final = "/work"
+FOLDER: Final = "/tmp"  # noqa: S108 - of the sandbox, not of the machine
 PROGRAM: Final = "/program.py"
 
 _LIFELINE: Final = 0
@@ -53,8 +53,10 @@ class _Report:
         try:
             yield
         except (OSError, ValueError) as error:
-            number = error.errno if isinstance(error, OSError) else None
-            self.send(failed=name, number=number, text=str(error))
+            number, text = None, str(error)
+            if isinstance(error, OSError) and error.strerror:
+                number, text = error.errno, f"{error.strerror} ({error.filename})"
+            self.send(failed=name, number=number, text=text)
             os._exit(1)
 
 
@@ -194,6 +196,5 @@ def _become_program(plan: dict[str, Any], silence: int) -> NoReturn:
     ):
         resource.setrlimit(kind, (soft, hard))
     command = [*plan["command"], PROGRAM]
-    filter_program = bytes.fromhex(plan["filter"])
-    linux.install_filter(filter_program)
-    os.execve(command[0], command, plan["environment"])
+    linux.install_filter(bytes.fromhex(plan["filter"]))
+    os.execve(command[0], command, plan["environment"])  # noqa: S606 - a program of the runtime, no shell

@@ -77,7 +77,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
     """Mounts, binds or remounts."""
     texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
     result = _libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3])
-    _done(result, f"mount {source or kind or ''} on {target}")
+    _done(result, f"mount {source} on {target}" if source else f"mount on {target}")
 
 
 def swap_root(folder: str, pivot_root: int) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from medical_tasks.errors import MissingError
 from medical_tasks.sandbox.attempts import attempts_program
-from medical_tasks.sandbox.execution import SandboxFailure, run_code
+from medical_tasks.sandbox.execution import SandboxError, run_code
 from medical_tasks.sandbox.limits import Limits
 
 __all__ = ["probe", "require_sandbox"]
@@ -51,14 +51,16 @@ def probe() -> str | None:
     """
     try:
         return _works() or _holds() or _stops()
-    except SandboxFailure as failure:
+    except SandboxError as failure:
         return f"{failure.stage}: {failure.reason}"
     except MissingError as error:
         return str(error)
 
 
 def _works() -> str | None:
-    done = run_code("import datetime, math\nopen('file', 'w').write('6')\nprint(int(open('file').read()) * math.gcd(14, 21))")
+    done = run_code(
+        "import datetime, math\nopen('file', 'w').write('6')\nprint(int(open('file').read()) * math.gcd(14, 21))"
+    )
     if (done.exit, done.stdout) != ("ok", "42\n"):
         return f"a harmless program did not run ({done.exit}: {done.stderr_tail.strip()[-300:] or done.stdout[:300]!r})"
     return None
@@ -69,7 +71,7 @@ def _holds() -> str | None:
         socket.create_server(("127.0.0.1", 0)) as listener,
         tempfile.NamedTemporaryFile(mode="w", prefix="medical-tasks-probe-") as witness,
     ):
-        os.chmod(witness.name, 0o644)
+        Path(witness.name).chmod(0o644)
         here = Path(__file__).resolve()
         program = attempts_program(
             platform.machine(),

@@ -78,9 +78,7 @@ def find_runtime() -> Runtime:
     interpreter = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
     found = _look(interpreter)
     library, libdir, version, mapped = Path(found[0]), str(found[1]), [int(part) for part in found[2]], found[3]
-    libraries = [
-        Path(name) for name in mapped if ".so" in Path(name).name and not Path(name).is_relative_to(library)
-    ]
+    libraries = [Path(name) for name in mapped if ".so" in Path(name).name and not Path(name).is_relative_to(library)]
     loaders = [path for path in libraries if _LOADER.match(path.name)]
     if len(loaders) > 1:
         raise MissingError(

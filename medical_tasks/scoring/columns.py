@@ -173,7 +173,7 @@ def sum_table(columns: Sequence[Floats], weights: Floats, clusters: Clusters | N
         codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
         sums = np.stack([_sums(column, codes) for column in stacked[:, kept]])
         weight = _sums(weights[kept], codes)
-    rows = np.ascontiguousarray(sums.T) + 0.0  # -0.0 and 0.0 are one value: the rows' order must not tell them apart
+    rows = np.ascontiguousarray(sums.T)
     heaviest = weight.max() if n else 0.0
     scaled = weight / heaviest if heaviest > 0.0 else weight
     effective = math.fsum(scaled) ** 2 / math.fsum(scaled**2) if heaviest > 0.0 else 0.0

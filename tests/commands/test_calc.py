@@ -132,7 +132,7 @@ def test_mistakes_are_messages(words: list[str], message: str, capsys: pytest.Ca
 
 
 def test_a_batch_keeps_its_lines_and_adds_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    records = [
+    records: list[dict[str, Any]] = [
         {"calculator_id": 3, "inputs": KIDNEY, "id": "a"},
         {"calculator_id": 4, "inputs": {"age": [72, "years"], "sex": "Female"}},
         {"calculator_id": 13, "inputs": {"Last menstrual date": "12/11/2013", "cycle length": 22}},

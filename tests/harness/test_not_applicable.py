@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from medical_tasks.cli import main
-from medical_tasks.medcalc_bench.prompts import gold_response, load_prompts
+from medical_tasks.medcalc_bench.prompts import gold_response
 from medical_tasks.medcalc_bench.scoring import score_items
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.results import summarise
 from medical_tasks.spec import Item
 from medical_tasks.task_data import load_task_data
+from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -80,31 +82,47 @@ def test_lighteval(items: list[Item], replies: list[str], expected: dict[str, fl
     assert math.isnan(grouping.corpus_level_fn["accuracy_agreed"]([]))
 
 
+_INSPECT = """
+import json, sys
+from pathlib import Path
+import inspect_ai
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from medical_tasks.harness.inspect_adapter import inspect_task
+from medical_tasks.medcalc_bench.data import load_items
+from medical_tasks.medcalc_bench.prompts import load_prompts
+from medical_tasks.medcalc_bench.spec import MEDCALC
+
+given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+outputs = [ModelOutput.from_content("mockllm/model", reply) for reply in given["replies"]]
+for output in outputs:
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or it would count, by a download
+(log,) = inspect_ai.eval(
+    inspect_task(MEDCALC, load_items(MEDCALC, given["rows"]), load_prompts(MEDCALC), {}),
+    model=get_model("mockllm/model", custom_outputs=outputs),
+    max_connections=1, max_samples=1, display="none", log_dir=sys.argv[2],
+)
+assert log.status == "success", log.error
+print(json.dumps({score.name: [score.metrics["mean"].value, score.scored_samples] for score in log.results.scores}))
+"""
+
+
 def test_inspect(items: list[Item], replies: list[str], expected: dict[str, float], tmp_path: Path) -> None:
-    inspect_ai = pytest.importorskip("inspect_ai")
-    from inspect_ai.model import ModelOutput, ModelUsage, get_model
-
-    from medical_tasks.harness.inspect_adapter import inspect_task
-
-    def outputs() -> Iterator[Any]:
-        for reply in replies:
-            output = ModelOutput.from_content("mockllm/model", reply)
-            output.usage = ModelUsage(
-                input_tokens=1, output_tokens=1, total_tokens=2
-            )  # or it would count, by a download
-            yield output
-
-    (log,) = inspect_ai.eval(
-        inspect_task(MEDCALC, items, load_prompts(MEDCALC), {}),
-        model=get_model("mockllm/model", custom_outputs=list(outputs())),
-        max_connections=1,
-        max_samples=1,
-        display="none",
-        log_dir=str(tmp_path),
+    pytest.importorskip("inspect_ai")
+    file = tmp_path / "given.json"
+    file.write_text(json.dumps({"rows": [dict(item.fields) for item in items], "replies": replies}), encoding="utf-8")
+    # A process of its own: its unclosed streams are warnings, and those are errors here.
+    done = subprocess.run(
+        [sys.executable, "-c", _INSPECT, str(file), str(tmp_path / "logs")],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=240,
+        check=False,
     )
-    assert log.status == "success"
-    assert {score.name: score.metrics["mean"].value for score in log.results.scores} == pytest.approx(expected)
-    assert {score.name: score.scored_samples for score in log.results.scores} == {
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert {name: mean for name, (mean, _) in found.items()} == pytest.approx(expected)
+    assert {name: n for name, (_, n) in found.items()} == {
         "accuracy": 6,
         "accuracy_official": 6,
         "accuracy_recomputed": 4,

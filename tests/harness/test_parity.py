@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.catalog import tasks
 from medical_tasks.cli import main
 from medical_tasks.medcalc_bench.prompts import gold_response, load_prompts
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
@@ -116,22 +117,31 @@ def test_lighteval_command(script: Script, expected: dict[str, float]) -> None:
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
-def test_lighteval_finds_every_task_under_both_names(script: Script) -> None:
-    code = (
-        "from lighteval.tasks.registry import Registry\n"
-        "import medical_tasks.lighteval_tasks as module, json\n"
-        "print(json.dumps([[config.name, config.hf_repo, config.hf_subset] for config in module.TASKS_TABLE]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=_environment(script), timeout=120, check=True
-    )
-    table = json.loads(done.stdout.splitlines()[-1])
-    from medical_tasks.catalog import tasks
+_TABLE = """
+import json
+from medical_tasks.lighteval_tasks import TASKS_TABLE
 
-    assert sorted(name for name, _, _ in table) == sorted(
-        name for task in tasks().values() for name in (task.name, task.harness_name)
+print(json.dumps([[config.name, config.hf_repo, config.hf_subset] for config in TASKS_TABLE]))
+try:
+    TASKS_TABLE[0].prompt_function({"__few_shots": True, "__index": 0}, "medical:medcalc")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_lighteval_finds_every_task_and_leaks_no_example(script: Script) -> None:
+    environment = _environment(script)
+    done = subprocess.run(
+        [sys.executable, "-c", _TABLE], capture_output=True, text=True, env=environment, timeout=240, check=True
     )
-    assert {(folder, config) for _, folder, config in table} == {(str(script.home / "medcalc_bench"), "demo")}
+    table, refusal = done.stdout.splitlines()[-2:]
+    offered = [task for task in tasks().values() if not task.protocol]
+    names = [name for name, _, _ in json.loads(table)]
+    assert sorted(names) == sorted(name for task in offered for name in (task.name, task.harness_name))
+    sources = {(folder, config) for _, folder, config in json.loads(table)}
+    assert sources == {(str(script.home / "medcalc_bench"), "demo")}
+    # lighteval would take its worked examples from the questions that are being asked.
+    assert refusal.startswith("UsageError medical:medcalc: worked examples are part of a task here")
 
 
 def test_inspect_and_our_runner_on_one_endpoint(script: Script, expected: dict[str, float]) -> None:
@@ -154,17 +164,3 @@ def test_inspect_and_our_runner_on_one_endpoint(script: Script, expected: dict[s
         assert sorted(server.prompts[:asked]) == sorted(server.prompts[asked:])
     metrics = json.loads((script.home / "ours" / "results.json").read_text())["tasks"]["medcalc"]["metrics"]
     assert {name: metric["value"] for name, metric in metrics.items()} == expected
-
-
-def test_one_shot_of_lighteval_is_refused_and_not_leaked(script: Script) -> None:
-    """lighteval would take its examples from the questions that are asked."""
-    code = (
-        "from medical_tasks.lighteval_tasks import TASKS_TABLE\n"
-        "prompt = TASKS_TABLE[0].prompt_function\n"
-        "try:\n    prompt({'__few_shots': True, '__index': 0}, 'medical:medcalc')\n"
-        "except Exception as error:\n    print(type(error).__name__, error)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=_environment(script), timeout=120, check=True
-    )
-    assert "UsageError medical:medcalc: worked examples are part of a task here" in done.stdout

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from benchmarks import medcalc_mutations
 from medical_tasks.errors import UsageError
+from medical_tasks.medcalc_bench.data import load_items, read_rows
 from medical_tasks.medcalc_bench.kinds import DATE_IDS, DECIMAL_IDS, INTEGER_IDS, answer_kind
+from medical_tasks.medcalc_bench.recomputed import answer_text, recompute_or_none
 from medical_tasks.medcalc_bench.scoring import decide, score_items
+from medical_tasks.medcalc_bench.spec import BENCHMARK, MEDCALC
 from medical_tasks.spec import Item, TaskSpec
 from tests.support import SHARED, needs_shared
 
@@ -127,10 +132,10 @@ def test_items_are_scored() -> None:
     ]
     scores = score_items(TASK, items, ['{"answer": "25.2"}', "The score is 3.", '{"answer": 7}'])
     assert [score.id for score in scores] == ["row-2", "row-4", "row-99"]
-    assert [dict(score.values) for score in scores] == [
-        {"accuracy": 1.0, "accuracy_official": 1.0},
-        {"accuracy": 1.0, "accuracy_official": 0.0},
-        {"accuracy": 1.0, "accuracy_official": 0.0},
+    assert [(score.values["accuracy"], score.values["accuracy_official"]) for score in scores] == [
+        (1, 1),
+        (1, 0),
+        (1, 0),
     ]
     assert [score.parsed for score in scores] == ["25.2", "3", "7"]
     assert scores[0].why == "25.2 is within 23.9761 to 26.4999"
@@ -141,7 +146,7 @@ def test_items_are_scored() -> None:
 @pytest.mark.parametrize("response", ["", " \n", "no idea", "{", "\x00", "\ud800"])
 def test_an_unreadable_reply_is_wrong_and_scored(response: str) -> None:
     (score,) = score_items(TASK, [_item(2, "25.238", "23.9761", "26.4999")], [response])
-    assert dict(score.values) == {"accuracy": 0.0, "accuracy_official": 0.0}
+    assert (score.values["accuracy"], score.values["accuracy_official"]) == (0.0, 0.0)
     assert (score.parsed, score.unscored) == ("", None)
     assert score.why == "no final number found"
 
@@ -212,3 +217,128 @@ def test_per_cent() -> None:
 def test_a_gold_that_cannot_be_read_is_told(row: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         decide("3 on 3/7/2021 at 4w3d", **row)
+
+
+CALCIUM = {"Albumin": [2.8, "g/dL"], "Calcium": [2.25, "mmol/L"]}  # 9.018 + 0.8 x 1.2 = 9.978
+PATCH = {
+    "FentANYL patch Dose": [50, "mg"],
+    "FentANYL patch Dose Per Day": [2, "per day"],
+}  # no rule has a factor for mg
+COMA = {
+    "Best eye response": "eye opening to verbal command",
+    "Best verbal response": "confused",
+    "Best motor response": "localizes pain",
+}  # 3 + 4 + 5 = 12
+
+
+def _views(calculator_id: int, entities: object, gold: str, reply: str) -> tuple[float, float, float]:
+    """`accuracy`, `accuracy_recomputed` and `accuracy_agreed`; limits as the dataset has them."""
+    decimal = calculator_id in DECIMAL_IDS
+    low, high = (str(float(gold) * factor) if decimal else gold for factor in (0.95, 1.05))
+    item = _item(calculator_id, gold, low, high)
+    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(entities)})
+    (score,) = score_items(TASK, [item], [json.dumps({"answer": reply})])
+    return score.values["accuracy"], score.values["accuracy_recomputed"], score.values["accuracy_agreed"]
+
+
+NAN = pytest.approx(math.nan, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("calculator_id", "entities", "gold", "reply", "views"),
+    [
+        # Label right: all three say the same.
+        (21, COMA, "12", "12", (1, 1, 1)),
+        (21, COMA, "12", "13", (0, 0, 0)),
+        (7, CALCIUM, "9.978", "10.1", (1, 1, 1)),
+        # Label wrong: who follows the rule is right by it, who repeats the mistake is not, and neither counts as agreed.
+        (21, COMA, "16", "12", (0, 1, NAN)),
+        (21, COMA, "16", "16", (1, 0, NAN)),
+        (7, CALCIUM, "8.96", "9.978", (0, 1, NAN)),
+        # A label that is off within its limits agrees; the tolerance of the recomputed value is around that value.
+        (7, CALCIUM, "10.4", "9.9", (1, 1, 1)),
+        (7, CALCIUM, "10.4", "9.6", (0, 1, 0)),
+        (7, CALCIUM, "10.4", "10.8", (1, 0, 1)),
+        # Dates and gestational ages.
+        (13, {"Last menstrual date": "12/11/2013", "cycle length": 22}, "09/23/2014", "9/11/2014", (0, 1, NAN)),
+        (
+            69,
+            {"Current Date": "06/20/2023", "Last menstrual date": "03/01/2023"},
+            "('15 weeks', '6 days')",
+            "15 weeks, 6 days",
+            (1, 1, 1),
+        ),
+        # An answer of nothing takes only nothing.
+        (
+            39,
+            {"Sodium": [140, "mEq/L"], "Chloride": [116, "mEq/L"], "Bicarbonate": [24, "mEq/L"]},
+            "0",
+            "0.0",
+            (1, 1, 1),
+        ),
+        (
+            39,
+            {"Sodium": [140, "mEq/L"], "Chloride": [116, "mEq/L"], "Bicarbonate": [24, "mEq/L"]},
+            "0",
+            "0.1",
+            (0, 0, 0),
+        ),
+        # No rule has an answer.
+        (49, PATCH, "240", "240", (1, NAN, NAN)),
+        (49, PATCH, "240", "", (0, NAN, NAN)),
+        (7, {}, "9", "9", (1, NAN, NAN)),
+        (7, "text", "9", "9", (1, NAN, NAN)),
+        (7, None, "9", "9", (1, NAN, NAN)),
+    ],
+)
+def test_views_of_the_label(
+    calculator_id: int, entities: object, gold: str, reply: str, views: tuple[float, float, float]
+) -> None:
+    assert _views(calculator_id, entities, gold, reply) == views
+
+
+def test_rows_without_entities_have_two_numbers() -> None:
+    (score,) = score_items(TASK, [_item(2, "25", "23.75", "26.25")], ["25"])
+    assert score.values["accuracy"] == 1
+    assert math.isnan(score.values["accuracy_recomputed"])
+    assert math.isnan(score.values["accuracy_agreed"])
+
+
+def test_a_decision_that_differs_says_why() -> None:
+    item = _item(21, "16", "16", "16", "integer")
+    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(COMA)})
+    (score,) = score_items(TASK, [item], ["The final answer is 12."])
+    assert score.why.endswith("; by the published rule: 12 is 12")
+
+
+def test_the_specs_name_what_is_scored() -> None:
+    (score,) = score_items(TASK, [_item(2, "25", "23.75", "26.25")], ["25"])
+    assert [
+        task.name for task in BENCHMARK.tasks if {metric.name for metric in task.metrics} != set(score.values)
+    ] == []
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_views_of_v1() -> None:
+    """Who repeats the labels, and who follows the published rules: 849 rows are common to both (docs/medcalc_audit.md)."""
+    items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": SOURCE})))
+    computed = [recompute_or_none(item.fields) for item in items]
+    labels = [item.fields["ground_truth_answer"] for item in items]
+    rules = [
+        label if result is None else answer_text(result.answer) for label, result in zip(labels, computed, strict=True)
+    ]
+    means = {}
+    for name, replies in (("labels", labels), ("rules", rules)):
+        scores = score_items(MEDCALC, items, [json.dumps({"answer": reply}) for reply in replies])
+        for metric in ("accuracy", "accuracy_recomputed", "accuracy_agreed"):
+            values = [score.values[metric] for score in scores if not math.isnan(score.values[metric])]
+            means[name, metric] = (sum(values), len(values))
+    assert means == {
+        ("labels", "accuracy"): (1047, 1047),
+        ("labels", "accuracy_recomputed"): (849, 1037),
+        ("labels", "accuracy_agreed"): (849, 849),
+        ("rules", "accuracy"): (859, 1047),  # 849, and the ten labels that stand in where no rule has an answer
+        ("rules", "accuracy_recomputed"): (1037, 1037),
+        ("rules", "accuracy_agreed"): (849, 849),
+    }

@@ -101,6 +101,10 @@ class Reading:
     short: str
     base: float
 
+    def written(self, *, brief: bool) -> str:
+        """Name and value, as a note lists them."""
+        return f"{self.short if brief else self.name} {self.text}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:

@@ -19,29 +19,27 @@ __all__ = [
     "maintenance_fluids",
     "mean_arterial_pressure",
     "qtc",
+    "size_on_a_bound",
     "target_weight",
 ]
 
 _SIZE_REASONS: Final = (
-    "before a planned bowel operation, for a nutrition check",
-    "for dosing of a new medicine",
-    "for a health check required by the employer",
-    "before a course of chemotherapy, for dose planning",
-    "for advice on weight and exercise",
-    "after a change of the dialysis unit, for baseline measurements",
+    "before a planned bowel operation, for a nutrition check//{He} has kept {his} usual diet.",
+    "for dosing of a new medicine//The pharmacist asked for current measurements.",
+    "for a health check required by the employer//A form is to be filled in.",
+    "before a course of chemotherapy, for dose planning//The first cycle is planned for next week.",
+    "for advice on weight and exercise//{He} walks for half an hour on most days.",
 )
 # Pairs of whole centimetres and kilograms at which the BMI is exactly 25 or 18.5.
-_ON_BOUND: Final = ((160, 64.0), (180, 81.0), (200, 100.0), (200, 74.0))
+_ON_BOUND: Final = ((160, 64), (180, 81), (200, 100), (200, 74))
 _BMI_BELT: Final = 0.25
 
 
 def draw_height(chart: Chart) -> Reading:
     """States a height that fits the patient's sex, and enters it."""
-    low, high = (158, 197) if chart.person.sex == "male" else (146, 183)
-    reading = chart.measure("height_cm", HEIGHT, low, high)
-    if reading is None:
-        raise AssertionError("a value that is always known was left out")
-    return reading
+    low, high = (160, 194) if chart.person.sex == "male" else (148, 180)
+    height = (chart.draw.between(low, high) + chart.draw.between(low, high)) / 2
+    return chart.measure("height_cm", HEIGHT, height, height)
 
 
 def draw_weight(chart: Chart, height_cm: float, low: float, high: float, *, clear_of: tuple[float, ...] = ()) -> None:
@@ -63,18 +61,13 @@ def draw_weight(chart: Chart, height_cm: float, low: float, high: float, *, clea
 
 
 def size_on_a_bound(chart: Chart) -> None:
-    """States a height and a weight whose BMI is exactly a limit of the classes."""
+    """States a height and a weight whose BMI is exactly a limit of the classes, and enters them."""
     height, weight = chart.draw.pick(_ON_BOUND)
-    chart.measure("height_cm", HEIGHT, height, height)
-    chart.entities.pop(HEIGHT_NAME)
-    chart.values["vitals"].pop()
-    chart.note_value("vitals", Reading(None, f"{height} cm", "height", "Ht", height))
-    chart.note_value("vitals", Reading(None, f"{weight:g} kg", "weight", "Wt", weight))
+    chart.concepts.add("body")
+    chart.note_value("vitals", Reading([height, "cm"], f"{height} cm", "height", "Ht", height))
+    chart.note_value("vitals", Reading([weight, "kg"], f"{weight} kg", "weight", "Wt", weight))
     chart.enter("height_cm", [height, "cm"])
     chart.enter("weight_kg", [weight, "kg"])
-
-
-HEIGHT_NAME = "height"
 
 
 def body_size(calculator: AnyCalculator, draw: Draw) -> Chart:
@@ -92,7 +85,11 @@ def body_size(calculator: AnyCalculator, draw: Draw) -> Chart:
 
 def target_weight(calculator: AnyCalculator, draw: Draw) -> Chart:
     """The weight at which a wanted BMI is reached."""
-    reason = ("for advice on weight", "for a visit to the dietitian", "for a review of the weight programme")
+    reason = (
+        "for advice on weight//{He} would like to know what to aim for.",
+        "for a visit to the dietitian//{He} has kept a food diary for two weeks.",
+        "for a review of the weight programme//{He} has joined a gym.",
+    )
     chart = Chart(calculator, draw, draw_person(draw, 19, 76), setting="clinic", reason=reason)
     draw_height(chart)
     reading = BMI.read(draw, chart.system, 18.5, 25)
@@ -118,15 +115,26 @@ _FLUID_AGES: Final = (
 )
 
 
+_FASTING_INFANT: Final = (
+    "before a hernia operation//{He} has had nothing by mouth since the early morning.",
+    "with a chest infection, too breathless to feed//Feeds have been stopped for now.",
+)
+_FASTING_CHILD: Final = (
+    "after an appendectomy//{He} is not yet allowed to eat or drink.",
+    "for an MRI under sedation//{He} has been fasting since the morning.",
+    "with a bowel that has stopped working after surgery//Food and drink are withheld.",
+)
+_FASTING_ADULT: Final = (
+    "after an operation on the bowel//{He} is not yet allowed to eat or drink.",
+    "before an operation that was put off until the evening//{He} has been fasting since midnight.",
+)
+
+
 def maintenance_fluids(calculator: AnyCalculator, draw: Draw) -> Chart:
     """Fluids for a child, sometimes an adult, who must not eat."""
     low, high, months, light, heavy = draw.pick(_FLUID_AGES)
     person = draw_person(draw, low, high, months=months)
-    reason = (
-        "before a hernia operation, kept without food and drink",
-        "after an appendectomy, not yet allowed to drink",
-        "for an MRI under sedation, fasting since the morning",
-    )
+    reason = _FASTING_INFANT if person.months else _FASTING_CHILD if person.child else _FASTING_ADULT
     chart = Chart(
         calculator,
         draw,
@@ -134,7 +142,7 @@ def maintenance_fluids(calculator: AnyCalculator, draw: Draw) -> Chart:
         setting="child" if person.child else "ward",
         reason=reason,
         voice="parent" if person.child else "self",
-        blocks="operation",
+        blocks="operation abdomen bowel bowelsounds lungs breathing appetite saturation",
     )
     chart.measure("weight_kg", WEIGHT, light, heavy, near=(10, 20))
     return chart
@@ -143,18 +151,17 @@ def maintenance_fluids(calculator: AnyCalculator, draw: Draw) -> Chart:
 def mean_arterial_pressure(calculator: AnyCalculator, draw: Draw) -> Chart:
     """A blood pressure."""
     reason = (
-        "for a check of the blood pressure",
-        "after a fall on the stairs",
-        "with dizziness on standing up",
-        "before a dental operation",
-        "with a nosebleed that has stopped by now",
+        "for a check of the blood pressure//Readings at the pharmacy have varied.",
+        "after a fall on the stairs//{He} slipped on a wet step and bruised a knee.",
+        "with dizziness on standing up//It lasts a few seconds and happens mostly in the mornings.",
+        "before a dental operation//The dentist asked for a check beforehand.",
+        "with a nosebleed that has stopped by now//It began after sneezing and stopped with pressure.",
     )
-    setting = draw.pick(("clinic", "emergency"))
     chart = Chart(
         calculator,
         draw,
         draw_person(draw, 19, 90),
-        setting="clinic" if setting == "clinic" else "emergency",
+        setting="clinic" if draw.chance(0.5) else "emergency",
         reason=reason,
         blocks="operation hypertension",
     )
@@ -165,16 +172,15 @@ def mean_arterial_pressure(calculator: AnyCalculator, draw: Draw) -> Chart:
 def qtc(calculator: AnyCalculator, draw: Draw) -> Chart:
     """A QT interval with its heart rate."""
     reason = (
-        "for an ECG before a course of clarithromycin",
-        "for an ECG before starting haloperidol",
-        "for a routine ECG under methadone",
-        "with palpitations that have stopped by now",
-        "for an ECG under citalopram",
+        "for an ECG before a course of clarithromycin//{He} has no symptoms from the heart.",
+        "for an ECG before starting haloperidol//The psychiatrist asked for it.",
+        "for a routine ECG under methadone//The dose has not changed this year.",
+        "with palpitations that have stopped by now//They came after a strong coffee and lasted a few minutes.",
+        "for an ECG under citalopram//{He} has taken it for eight months.",
     )
     chart = Chart(calculator, draw, draw_person(draw, 19, 86), setting="clinic", reason=reason, blocks="ecg")
-    rate = chart.measure("heart_rate_per_min", HEART_RATE, 44, 138)
-    beats = rate.base if rate is not None else 60.0
-    # An interval that fits the rate: between 370 and 520 ms once corrected by the square root.
-    interval = draw.between(370, 520) * math.sqrt(60 / beats)
+    rate = chart.measure("heart_rate_per_min", HEART_RATE, 44, 124)
+    # An interval that fits the rate: between 375 and 505 ms once corrected by the square root.
+    interval = draw.between(375, 505) * math.sqrt(60 / rate.base)
     chart.measure("qt_ms", QT, interval, interval)
     return chart

@@ -15,16 +15,17 @@ from medical_tasks.medcalc_bench.fresh.amounts import Place as ValuePlace
 from medical_tasks.medcalc_bench.fresh.draw import Draw
 from medical_tasks.medcalc_bench.fresh.findings import Finding, Grade, Kind
 from medical_tasks.medcalc_bench.fresh.person import Person
-from medical_tasks.medcalc_bench.fresh.wording import Place, Voice, place_of
+from medical_tasks.medcalc_bench.fresh.wording import STATEMENTS, Place, Voice, place_of
 
 __all__ = ["Chart", "Setting", "Style"]
 
-Setting: TypeAlias = Literal["clinic", "emergency", "ward", "icu", "obstetric", "child"]
+Setting: TypeAlias = Literal["clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"]
 Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "discharge"]
 
 STYLES: Mapping[Setting, tuple[Style, ...]] = {
     "clinic": ("narrative", "referral", "soap", "telegraphic"),
     "emergency": ("narrative", "referral", "soap", "telegraphic", "discharge"),
+    "resus": ("narrative", "soap", "telegraphic"),
     "ward": ("narrative", "soap", "telegraphic", "discharge"),
     "icu": ("narrative", "soap", "telegraphic"),
     "obstetric": ("narrative", "referral", "soap", "telegraphic"),
@@ -32,6 +33,7 @@ STYLES: Mapping[Setting, tuple[Style, ...]] = {
 }
 """The kinds of note that are written where a patient is."""
 
+_CLOUDED = ("drows", "confus", "letharg")  # nobody with these tells or denies symptoms
 _SENTENCE_SHARE = 0.5  # of the findings that have sentences of their own, how many use one in prose
 
 
@@ -44,6 +46,7 @@ class Chart:
         person: the patient.
         setting: where the note is written.
         reason: why the patient is seen; begins with `with`, `for`, `after` or the like.
+        story: what is told of it, before the findings.
         voice: who tells the story.
         style: the kind of note.
         system: units of the laboratory.
@@ -72,7 +75,7 @@ class Chart:
             draw: source of chance.
             person: the patient.
             setting: where the note is written.
-            reason: reasons of which one is taken; templates.
+            reason: reasons of which one is taken; templates. After `//` follow sentences of the story.
             voice: who tells the story.
             blocks: further concepts that the scene speaks of, with blanks between them.
         """
@@ -80,13 +83,14 @@ class Chart:
         self.draw = draw
         self.person = person
         self.setting = setting
-        self.reason = draw.pick(reason)
-        self.voice: Voice = voice
+        self.reason, *self.story = draw.pick(reason).split("//")
+        quiet = any(word in self.reason for word in _CLOUDED)
+        self.voice: Voice = "none" if quiet else voice
         self.style: Style = draw.pick(STYLES[setting])
         self.system: System = "us" if draw.chance(0.55) else "si"
         self.side, self.other = ("left", "right") if draw.chance(0.5) else ("right", "left")
         self.entities: dict[str, object] = {}
-        self.concepts: set[str] = set(blocks.split())
+        self.concepts: set[str] = set(blocks.split()) | ({"mind", "brain"} if quiet else set())
         self.sentences: dict[Place, list[str]] = defaultdict(list)
         self.phrases: dict[tuple[Kind, bool], list[str]] = defaultdict(list)
         self.values: dict[ValuePlace, list[Reading]] = defaultdict(list)
@@ -122,9 +126,8 @@ class Chart:
         *,
         near: tuple[float, ...] = (),
         printed: Mapping[str, tuple[float, ...]] | None = None,
-        known: float = 1.0,
-    ) -> Reading | None:
-        """States a measured value, or leaves it out of note and entities.
+    ) -> Reading:
+        """States a measured value.
 
         Args:
             parameter: of the calculator.
@@ -133,20 +136,31 @@ class Chart:
             high: largest value.
             near: thresholds of the rule.
             printed: thresholds printed for a unit of its own.
-            known: probability that it is stated.
 
         Returns:
-            The value, None when it is left out.
+            The value.
         """
         self.concepts |= amount.concepts
-        if known < 1 and not self.draw.chance(known):
-            return None
         # One value in eight is written in the other laboratory's units, as in notes that quote an outside result.
         system = self.system if not self.draw.chance(0.125) else ("si" if self.system == "us" else "us")
         reading = amount.read(self.draw, system, low, high, near=near, printed=printed)
         self.note_value(amount.place, reading)
         self.enter(parameter, reading.entity)
         return reading
+
+    def perhaps(
+        self,
+        known: float,
+        parameter: str,
+        amount: Amount,
+        low: float,
+        high: float,
+        *,
+        near: tuple[float, ...] = (),
+    ) -> Reading | None:
+        """States a measured value with probability `known`, or leaves it out of note and entities; see `measure`."""
+        self.concepts |= amount.concepts
+        return self.measure(parameter, amount, low, high, near=near) if self.draw.chance(known) else None
 
     def pressure(
         self,
@@ -184,6 +198,9 @@ class Chart:
             third = draw.whole(10, 17)
             diastolic = draw.pick(near_mean) + draw.pick((-1, 0, 0, 1)) - third
             systolic = diastolic + 3 * third
+        # Tables print whole mean pressures (70 to 109): what lies between 69 and 70 belongs to no class in print.
+        while any(bound - 1 < (systolic + 2 * diastolic) / 3 < bound for bound in near_mean):
+            diastolic += 1
         unit = draw.pick((" mm Hg", " mmHg"))
         both = "diastolic_mm_hg" in self._names or draw.chance(0.6)
         if both:
@@ -199,6 +216,11 @@ class Chart:
     def note_value(self, place: ValuePlace, reading: Reading) -> None:
         """Writes a value into the note alone."""
         self.values[place].append(reading)
+
+    def leave_open(self, *findings: Finding) -> None:
+        """Keeps distractors off findings that the calculator asks for, whether or not the note will state them."""
+        for finding in findings:
+            self.concepts |= finding.concepts
 
     def find(
         self, parameter: str, finding: Finding, *, present: float = 0.4, known: float = 0.8, forced: bool | None = None
@@ -227,7 +249,7 @@ class Chart:
         """Writes a finding into the note alone."""
         sentences = self._fitting(finding.told if there else finding.denied)
         phrases = self._fitting(finding.yes if there else finding.no)
-        statement = finding.kind in ("impression", "habit") and not self.brief
+        statement = finding.kind in STATEMENTS and not self.brief
         if sentences and not self.brief and (statement or self.draw.chance(_SENTENCE_SHARE)):
             self.say(place_of(finding.kind), self.draw.pick(sentences))
         else:

@@ -183,7 +183,7 @@ SPINAL_INJURY = finding(
 )
 SWOLLEN_LEGS = finding("sign", "legs", "swelling of both legs|swollen legs", "swelling of the legs")
 CENTRAL_LINE = finding(
-    "care", "lines", "a central venous catheter in place|a port for chemotherapy", "central venous access"
+    "care", "lines", "a central venous catheter|a tunnelled central venous catheter", "central venous access"
 )
 
 # Sore throat.
@@ -226,7 +226,7 @@ FEVER_24H = finding(
     denied="{He} has not been feverish; the last fever was a week ago.",
 )
 ONSET_3_DAYS = finding(
-    "habit",
+    "course",
     "onset",
     "onset two days ago|onset yesterday",
     "onset five days ago|onset more than a week ago",

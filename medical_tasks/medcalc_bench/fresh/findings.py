@@ -12,7 +12,19 @@ from typing import Literal, TypeAlias
 __all__ = ["Finding", "Grade", "Kind", "finding", "grade"]
 
 Kind: TypeAlias = Literal[
-    "history", "problem", "symptom", "sign", "recent", "drug", "family", "test", "xray", "care", "impression", "habit"
+    "history",
+    "problem",
+    "symptom",
+    "sign",
+    "recent",
+    "drug",
+    "family",
+    "test",
+    "xray",
+    "care",
+    "impression",
+    "habit",
+    "course",
 ]
 """How a list of such phrases is introduced; see `wording`."""
 
@@ -27,7 +39,8 @@ class Finding:
     Attributes:
         kind: of its phrases.
         yes: phrases when it is there.
-        no: phrases that can be denied (after "no", joined by "or"); for `impression` and `habit` whole statements.
+        no: phrases that can be denied (after "no", joined by "or"); for `impression`, `habit` and `course` whole
+            statements.
         told: sentences that say it is there.
         denied: sentences that say it is not.
         concepts: what it tells of; see `Amount.concepts`.
@@ -48,7 +61,7 @@ class Grade:
     Attributes:
         word: as the entities name it.
         kind: of its phrases.
-        phrases: for lists of what is there; for `impression` whole statements.
+        phrases: for lists of what is there; whole statements as in `Finding.no`.
         told: sentences.
     """
 

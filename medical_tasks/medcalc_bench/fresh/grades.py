@@ -112,19 +112,19 @@ MOTOR = (
 HEART_SUSPICION = (
     grade(
         "Slightly suspicious",
-        "impression",
+        "course",
         "history only slightly suspicious of a coronary cause",
         told="The pain is stabbing and changes with position; the history is only slightly suspicious.",
     ),
     grade(
         "Moderately suspicious",
-        "impression",
+        "course",
         "history moderately suspicious of a coronary cause",
         told="Some features are typical and others are not, so that the history is moderately suspicious.",
     ),
     grade(
         "Highly suspicious",
-        "impression",
+        "course",
         "history highly suspicious of a coronary cause",
         told="Pressure behind the breastbone spreads to the left arm on exertion; the history is highly suspicious.",
     ),
@@ -184,7 +184,7 @@ CHARLSON_DIABETES = (
     grade(
         "End-organ damage",
         "history",
-        "diabetes with retinopathy|diabetes with nephropathy and retinopathy",
+        "diabetes with retinopathy|diabetes with retinopathy and neuropathy",
     ),
 )
 TUMOR = (
@@ -201,13 +201,13 @@ TUMOR = (
     ),
 )
 MOBILITY = (
-    grade("normal", "habit", "walks normally", told="{He} walks about normally."),
+    grade("normal", "course", "walks normally", told="{He} walks about normally."),
     grade(
-        "on bed rest", "habit", "on bed rest since this morning", told="{He} has been on bed rest since this morning."
+        "on bed rest", "course", "on bed rest since this morning", told="{He} has been on bed rest since this morning."
     ),
     grade(
         "confined to bed >72 hours",
-        "habit",
+        "course",
         "confined to bed for five days",
         told="{He} has been confined to bed for five days.|{He} has not left the bed for four days.",
     ),

@@ -10,7 +10,7 @@ __all__ = [
     "COPD", "DEMENTIA", "DIABETES", "END_STAGE_RENAL", "FACTOR_V", "FAMILY_CLOTS", "FAMILY_HEART", "HEART_FAILURE",
     "HEMIPLEGIA", "HEPARIN_REACTION", "HOMOCYSTEINE", "HORMONES", "HYPERCHOLESTEROLEMIA", "HYPERTENSION",
     "INFARCTION", "INSULIN_TREATMENT", "ISCHEMIC_HEART", "LABILE_INR", "LEUKEMIA", "LIVER_DISEASE",
-    "LUPUS_ANTICOAGULANT", "LYMPHOMA", "NEOPLASM", "NURSING_HOME", "OBESITY", "OTHER_THROMBOPHILIA",
+    "LUPUS_ANTICOAGULANT", "LYMPHOMA", "MALIGNANCY", "NEOPLASM", "NURSING_HOME", "OBESITY", "OTHER_THROMBOPHILIA",
     "PERIPHERAL_ARTERIES", "PREVIOUS_DVT", "PREVIOUS_PE", "PROTHROMBIN", "RENAL_DISEASE", "SMOKER", "STROKE",
     "THROMBOEMBOLISM", "TIA", "ULCER", "UNCONTROLLED_HYPERTENSION", "VARICOSE", "VASCULAR_DISEASE",
 ]  # fmt: skip
@@ -218,6 +218,13 @@ NEOPLASM = finding(
     "cancer|neoplastic disease",
     denied="A basal cell carcinoma of the skin was removed years ago; {he} has had no other tumour.",
 )
+# Caprini: present or previous.
+MALIGNANCY = finding(
+    "history",
+    "cancer",
+    "colon cancer, operated on in 2015|f:breast cancer in 2012|m:prostate cancer in 2014|active lung cancer",
+    "cancer|malignancy",
+)
 # Wells: treated within six months, or palliative. A cancer cured long ago does not count.
 CANCER = finding(
     "history",
@@ -297,7 +304,7 @@ PREVIOUS_PE = finding(
 BLEEDING = finding(
     "history",
     "bleeding",
-    "a gastrointestinal bleed that needed transfusion|a major bleed from a gastric ulcer|a subdural haematoma after a fall",
+    "a gastrointestinal bleed that needed transfusion|a major bleed from a gastric ulcer|a retroperitoneal haematoma",
     "major bleeding|bleeding or anaemia",
     told="Last year {he} was transfused for bleeding from the colon.",
     denied="{He} has never had a major bleed and has no bleeding tendency.",

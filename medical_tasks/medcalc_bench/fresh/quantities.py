@@ -6,14 +6,16 @@ back by the calculator, never here.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from medical_tasks.medcalc_bench.fresh.amounts import Amount, Form, Place
 
 __all__ = [
     "AA_GRADIENT", "ALBUMIN", "ALT", "AST", "BACKGROUND_LABS", "BACKGROUND_VITALS", "BICARBONATE", "BILIRUBIN", "BMI",
-    "BUN", "CALCIUM", "CHLORIDE", "CHOLESTEROL", "COMA_SCORE", "CREATININE", "FIO2", "GLUCOSE", "HDL", "HEART_RATE",
-    "HEIGHT", "HEMATOCRIT", "HEMOGLOBIN", "INR", "INSULIN", "PACO2", "PAO2", "PH", "PLATELETS", "POTASSIUM", "QT",
-    "RESPIRATORY_RATE", "SODIUM", "SPO2", "TEMPERATURE", "TRIGLYCERIDES", "URINE_CREATININE", "URINE_OUTPUT",
-    "URINE_SODIUM", "WEIGHT", "WHITE_CELLS",
+    "BUN", "CALCIUM", "CHLORIDE", "CHOLESTEROL", "COARSE_CREATININE", "COMA_SCORE", "CREATININE", "FIO2", "GLUCOSE",
+    "HDL", "HEART_RATE", "HEIGHT", "HEMATOCRIT", "HEMOGLOBIN", "INR", "INSULIN", "PACO2", "PAO2", "PH", "PLATELETS",
+    "POTASSIUM", "QT", "RESPIRATORY_RATE", "SODIUM", "SPO2", "TEMPERATURE", "TRIGLYCERIDES", "URINE_CREATININE",
+    "URINE_OUTPUT", "URINE_SODIUM", "WEIGHT", "WHITE_CELLS",
 ]  # fmt: skip
 
 
@@ -123,7 +125,7 @@ HEIGHT = _amount(
     "height",
     "Ht",
     "vitals",
-    (156, 186),
+    (162, 179),
     "body",
     Form(unit="cm", texts=(" cm",)),
     Form(unit="m", texts=(" m",), digits=2, factor=0.01),
@@ -191,6 +193,8 @@ CREATININE = _amount(
     Form(unit="mg/dL", texts=(" mg/dL",), digits=1, system="us"),
     Form(unit="µmol/L", texts=(" µmol/L",), factor=10_000 / 113.12, exact=False, system="si"),
 )
+# For tables whose classes are printed with one decimal: between 1.9 and 2.0 they say nothing.
+COARSE_CREATININE = replace(CREATININE, forms=tuple(form for form in CREATININE.forms if form.digits != 2))
 BUN = _amount(
     "blood urea nitrogen|BUN",
     "BUN",
@@ -294,7 +298,7 @@ BACKGROUND_VITALS = (TEMPERATURE, HEART_RATE, RESPIRATORY_RATE, SPO2, WEIGHT, HE
 BACKGROUND_LABS = (
     SODIUM, POTASSIUM, CHLORIDE, BICARBONATE, CALCIUM, ALBUMIN, CREATININE, BUN, GLUCOSE, BILIRUBIN, AST, ALT, INR,
     HEMOGLOBIN, HEMATOCRIT, PLATELETS, WHITE_CELLS, CHOLESTEROL, HDL,
-    _amount("C-reactive protein|CRP", "CRP", "labs", (1, 9), "", Form(unit="mg/L", texts=(" mg/L",))),
+    _amount("C-reactive protein|CRP", "CRP", "labs", (1, 9), "infection", Form(unit="mg/L", texts=(" mg/L",))),
     _amount("magnesium", "Mg", "labs", (1.8, 2.3), "", Form(unit="mg/dL", texts=(" mg/dL",), digits=1, system="us"),
             Form(unit="mmol/L", texts=(" mmol/L",), digits=2, factor=10 / 24.305, system="si")),
     _amount("TSH", "TSH", "labs", (0.8, 3.6), "", Form(unit="mIU/L", texts=(" mIU/L",), digits=1)),

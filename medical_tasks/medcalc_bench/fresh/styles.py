@@ -13,6 +13,7 @@ __all__ = ["note_text"]
 _OPENINGS: Final[Mapping[Setting, tuple[str, ...]]] = {
     "clinic": ("is seen in clinic", "attends the outpatient clinic", "comes to the practice"),
     "emergency": ("presents to the emergency department", "comes to the emergency department", "is seen in the ED"),
+    "resus": ("is brought in by ambulance", "is taken to the resuscitation room", "is admitted through the ED"),
     "ward": ("has been admitted to the ward", "is in hospital", "is seen on the morning round"),
     "icu": ("is treated in the intensive care unit", "was taken to intensive care", "is in the ICU"),
     "obstetric": ("attends the antenatal clinic", "comes to the midwife", "is seen in the antenatal clinic"),
@@ -41,6 +42,7 @@ def note_text(chart: Chart) -> str:
         for place, readings in chart.values.items()
     }
     joined: dict[Place, str] = {place: " ".join(chart.draw.shuffled(parts)) for place, parts in texts.items()}
+    joined["story"] = _both(*chart.story, joined.get("story"))
     joined["exam"] = _both(values.get("vitals"), joined.get("exam"))
     joined["tests"] = _both(values.get("labs"), values.get("gas"), joined.get("tests"))
     text = _STYLES[chart.style](chart, joined)
@@ -80,7 +82,7 @@ def _narrative(chart: Chart, texts: _Texts) -> str:
 def _referral(chart: Chart, texts: _Texts) -> str:
     person = chart.person
     thanks = chart.draw.pick(
-        ("Thank you for seeing this {described} {reason}.", "I would be grateful for your advice on this {described} {reason}.")
+        ("Thank you for seeing this {described} {reason}.", "Please could you see this {described} {reason}.")
     )
     opening = thanks.replace("{described}", person.described).replace("{reason}", chart.reason)
     return _lines(
@@ -101,7 +103,7 @@ def _soap(chart: Chart, texts: _Texts) -> str:
         ("Medication and social history:", _some(texts, "medication", "social")),
         ("O:", _some(texts, "exam", "care", "tests")),
         ("A:", texts.get("impression", "")),
-        ("P:", texts.get("plan", "") or "To be decided after the calculation requested."),
+        ("P:", texts.get("plan", "")),
     )
 
 
@@ -119,7 +121,7 @@ def _discharge(chart: Chart, texts: _Texts) -> str:
         ("Reason for admission:", f"{person.article} {person.described} was admitted {chart.reason}."),
         ("On admission:", _some(texts, "story", "exam", "care")),
         ("Past history and medication:", _some(texts, "history", "medication", "social")),
-        ("Results:", texts.get("tests", "")),
+        ("Investigations:", texts.get("tests", "")),
         ("Assessment and plan:", _some(texts, "impression", "plan")),
         end="\n\n",
     )

@@ -10,7 +10,10 @@ from medical_tasks.medcalc_bench.fresh.amounts import Reading
 from medical_tasks.medcalc_bench.fresh.draw import Draw
 from medical_tasks.medcalc_bench.fresh.findings import Kind
 
-__all__ = ["PLACES", "Place", "Voice", "capital", "list_sentence", "place_of", "values_sentence"]
+__all__ = ["PLACES", "STATEMENTS", "Place", "Voice", "list_sentence", "place_of", "values_sentence"]
+
+STATEMENTS: Final[frozenset[Kind]] = frozenset({"impression", "habit", "course"})
+"""Kinds whose phrases are whole statements, and that prose tells in sentences alone."""
 
 Place: TypeAlias = Literal["story", "history", "medication", "social", "exam", "care", "tests", "impression", "plan"]
 Voice: TypeAlias = Literal["self", "parent", "none"]
@@ -25,6 +28,7 @@ PLACES: Final[Mapping[Kind, Place]] = {
     "drug": "medication",
     "family": "social",
     "habit": "social",
+    "course": "story",
     "test": "tests",
     "xray": "tests",
     "care": "care",
@@ -36,9 +40,9 @@ _There: TypeAlias = tuple[str, ...]
 _PRESENT: Final[Mapping[Kind, _There]] = {
     "history": ("{His} history includes {list}.", "{He} has a history of {list}.", "Past medical history: {list}."),
     "problem": ("Known problems: {list}.", "Active problems are {list}.", "The problem list names {list}."),
-    "symptom": ("{He} reports {list}.", "{He} complains of {list}.", "There is also {list}."),
+    "symptom": ("{He} reports {list}.", "{He} complains of {list}.", "{He} mentions {list}."),
     "recent": ("{He} had {list}.", "Of note, {he} had {list}."),
-    "sign": ("Examination shows {list}.", "On examination there is {list}.", "Findings include {list}."),
+    "sign": ("Examination shows {list}.", "On examination: {list}.", "Findings include {list}."),
     "drug": ("{He} takes {list}.", "Medication: {list}.", "Regular medicines include {list}."),
     "family": ("Family history: {list}.", "The family history includes {list}."),
     "test": ("Tests show {list}.", "The work-up shows {list}."),
@@ -46,13 +50,14 @@ _PRESENT: Final[Mapping[Kind, _There]] = {
     "care": ("Current care: {list}.", "{He} is treated with {list}."),
     "impression": ("Impression: {list}.",),
     "habit": ("Social history: {list}.",),
+    "course": ("Course: {list}.",),
 }
 _ABSENT: Final[Mapping[Kind, _There]] = {
     "history": ("There is no history of {list}.", "{He} has never had {list}.", "No history of {list}."),
     "problem": ("There is no {list}.", "{He} does not have {list}."),
-    "symptom": ("{He} denies {list}.", "There is no {list}.", "{He} reports no {list}."),
-    "recent": ("{He} has not had {list}.", "There was no {list}."),
-    "sign": ("There is no {list}.", "Examination shows no {list}.", "No {list} is found."),
+    "symptom": ("{He} denies {list}.", "{He} reports no {list}.", "Asked for, no {list}."),
+    "recent": ("{He} has not had {list}.", "{He} reports no {list}."),
+    "sign": ("Examination shows no {list}.", "On examination no {list}.", "{He} has no {list}."),
     "drug": ("{He} takes no {list}.", "{He} does not take {list}."),
     "family": ("There is no family history of {list}.", "The family history is negative for {list}."),
     "test": ("Tests show no {list}.", "The work-up shows no {list}."),
@@ -60,20 +65,22 @@ _ABSENT: Final[Mapping[Kind, _There]] = {
     "care": ("There is no {list}.", "{He} is managed without {list}."),
     "impression": ("Impression: {list}.",),
     "habit": ("Social history: {list}.",),
+    "course": ("Course: {list}.",),
 }
 _BRIEF_PRESENT: Final[Mapping[Kind, _There]] = {
     "history": ("PMH: {list}.", "Hx: {list}."),
     "problem": ("Problems: {list}.",),
-    "symptom": ("C/o {list}.", "Also {list}."),
+    "symptom": ("C/o {list}.", "Reports {list}."),
     "recent": ("Recently {list}.", "Recent events: {list}."),
     "sign": ("O/E {list}.", "Exam: {list}."),
     "drug": ("Meds: {list}.", "Rx: {list}."),
     "family": ("FH: {list}.",),
     "test": ("Tests: {list}.",),
     "xray": ("CXR: {list}.",),
-    "care": ("On {list}.",),
+    "care": ("Care: {list}.",),
     "impression": ("Imp: {list}.",),
     "habit": ("SH: {list}.",),
+    "course": ("Course: {list}.",),
 }
 _BRIEF_ABSENT: Final[Mapping[Kind, _There]] = {
     "history": ("PMH negative for {list}.", "No hx of {list}."),
@@ -88,17 +95,28 @@ _BRIEF_ABSENT: Final[Mapping[Kind, _There]] = {
     "care": ("No {list}.",),
     "impression": ("Imp: {list}.",),
     "habit": ("SH: {list}.",),
+    "course": ("Course: {list}.",),
 }
 # What nobody told cannot be reported or denied by the patient.
 _UNTOLD: Final[Mapping[tuple[Voice, bool], _There]] = {
-    ("parent", True): ("{His} parents report {list}.", "There is also {list}."),
-    ("parent", False): ("There is no {list}.", "{His} parents have noticed no {list}."),
-    ("none", True): ("There is {list}.", "Staff noted {list}."),
-    ("none", False): ("There is no {list}.", "No {list} was noted."),
+    ("parent", True): ("{His} parents report {list}.", "{His} parents have noticed {list}."),
+    ("parent", False): ("{His} parents report no {list}.", "{His} parents have noticed no {list}."),
+    ("none", True): ("Relatives report {list}.", "Staff noted {list}."),
+    ("none", False): ("Relatives report no {list}.", "The staff noted no {list}."),
 }
 _VALUES: Final[Mapping[ValuePlace, _There]] = {
-    "vitals": ("Vital signs: {list}.", "On examination: {list}.", "Measured today: {list}.", "Observations: {list}."),
-    "labs": ("Laboratory values: {list}.", "Blood tests: {list}.", "Laboratory results show {list}.", "Results: {list}."),
+    "vitals": (
+        "Bedside values: {list}.",
+        "On examination: {list}.",
+        "Measured today: {list}.",
+        "Observations: {list}.",
+    ),
+    "labs": (
+        "Laboratory values: {list}.",
+        "Blood tests: {list}.",
+        "Laboratory results show {list}.",
+        "The laboratory reports {list}.",
+    ),
     "gas": ("Arterial blood gas: {list}.", "Blood gas analysis: {list}."),
 }
 _BRIEF_VALUES: Final[Mapping[ValuePlace, _There]] = {
@@ -113,7 +131,7 @@ def place_of(kind: Kind) -> Place:
     return PLACES[kind]
 
 
-def capital(text: str) -> str:
+def _capital(text: str) -> str:
     """The text with a capital at its beginning; the rest as it is."""
     return text[:1].upper() + text[1:]
 
@@ -124,9 +142,7 @@ def _joined(phrases: Sequence[str], word: str) -> str:
     return f"{', '.join(phrases[:-1])} {word} {phrases[-1]}"
 
 
-def list_sentence(
-    draw: Draw, kind: Kind, phrases: Sequence[str], *, present: bool, brief: bool, voice: Voice
-) -> str:
+def list_sentence(draw: Draw, kind: Kind, phrases: Sequence[str], *, present: bool, brief: bool, voice: Voice) -> str:
     """A sentence that states or denies phrases of one kind; its pronouns are still to be filled in.
 
     Args:
@@ -140,7 +156,7 @@ def list_sentence(
     Returns:
         The sentence, a template.
     """
-    statements = kind in ("impression", "habit")
+    statements = kind in STATEMENTS
     if brief:
         frames = (_BRIEF_PRESENT if present else _BRIEF_ABSENT)[kind]
         if kind == "symptom" and not present and voice != "self":
@@ -151,7 +167,7 @@ def list_sentence(
         if kind == "symptom" and voice != "self":
             frames = _UNTOLD[voice, present]
         items = ", ".join(phrases) if statements else _joined(phrases, "and" if present else "or")
-    return capital(draw.pick(frames).replace("{list}", items))
+    return _capital(draw.pick(frames).replace("{list}", items))
 
 
 def values_sentence(draw: Draw, place: ValuePlace, readings: Sequence[Reading], *, brief: bool) -> str:
@@ -167,10 +183,8 @@ def values_sentence(draw: Draw, place: ValuePlace, readings: Sequence[Reading], 
         The sentence.
     """
     frames = (_BRIEF_VALUES if brief else _VALUES)[place]
-    names = [reading.short if brief else reading.name for reading in readings]
-    items = [f"{name} {reading.text}" for name, reading in zip(names, readings, strict=True)]
     if brief or draw.chance(0.6):
-        text = ", ".join(items)
+        text = ", ".join([reading.written(brief=brief) for reading in readings])
     else:
-        text = _joined([f"{name} of {reading.text}" for name, reading in zip(names, readings, strict=True)], "and")
-    return capital(draw.pick(frames).replace("{list}", text))
+        text = _joined([f"{reading.name} of {reading.text}" for reading in readings], "and")
+    return _capital(draw.pick(frames).replace("{list}", text))

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from typing import Any
+
+from medical_tasks.report.markdown import render_markdown
+from medical_tasks.report.numbers import interval, percent
+from medical_tasks.report.table import align, render_table
+
+
+def metric(value: float | None, low: float | None = 0.1, high: float | None = 0.3) -> dict[str, Any]:
+    return {"value": value, "ci_low": low, "ci_high": high, "n": 10, "bound_low": 0.15, "bound_high": 0.4}
+
+
+def results(unscored: dict[str, int] | None = None, value: float | None = 0.2) -> dict[str, Any]:
+    missing = sum((unscored or {}).values())
+    return {
+        "tasks": {
+            "toy": {
+                "metrics": {"right": metric(value) if value is not None else metric(None, None, None)},
+                "coverage": {"asked": 10 + missing, "answered": 10, "scored": 10, "unscored": unscored or {}},
+                "breakdown": {"kind": {"a|b": {"right": metric(0.2)}}},
+                "recipe": {"model": {"name": "hf/toy"}, "task_version": "1-A"},
+            }
+        }
+    }
+
+
+def test_numbers_are_percent_with_their_interval() -> None:
+    assert percent(0.12345) == "12.3"
+    assert percent(0.0) == "0.0"
+    assert percent(None) == "n/a"
+    assert interval(metric(0.2)) == "10.0 to 30.0"
+    assert interval(metric(None, None, None)) == "n/a"
+
+
+def test_the_table_lines_up_and_says_what_is_missing() -> None:
+    text = render_table(results({"no answer: timeout": 2}))
+    header, rule, row, note = text.split("\n")
+    assert len(rule) == len(row) >= len(header)
+    assert row.split() == ["hf/toy", "toy", "right", "20.0", "10.0", "to", "30.0", "10/12"]
+    assert note == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right lies between 15.0 and 40.0."
+
+
+def test_what_cannot_be_computed_is_not_zero() -> None:
+    row = render_table(results(value=None)).split("\n")[2]
+    assert row.split()[3:5] == ["n/a", "n/a"]
+
+
+def test_several_runs_share_a_table() -> None:
+    assert len(render_table(results(), results()).split("\n")) == 4
+
+
+def test_columns_are_as_wide_as_their_widest_cell() -> None:
+    lines = align(("a", "b", "c", "d"), [("long", "x", "y", "1"), ("s", "longer", "z", "1000")])
+    assert lines == [
+        "a     b       c     d",
+        "----  ------  -  ----",
+        "long  x       y     1",
+        "s     longer  z  1000",
+    ]
+
+
+def test_markdown_has_headline_breakdown_and_recipe() -> None:
+    text = render_markdown(results({"no answer: timeout": 2}))
+    assert "| right | 20.0 | 10.0 to 30.0 | 10 | 10/12 |" in text
+    assert "- 2 x no answer: timeout" in text
+    assert r"| a\|b | 10 | 20.0 (10.0 to 30.0) |" in text
+    assert '"task_version": "1-A"' in text

@@ -1,0 +1,393 @@
+"""Programs that try to get out, to stay, or to use the machine up. All are contained, and nothing of them is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.sandbox import Limits, Outcome, run_code
+from tests.sandbox.traces import adopt_orphans, descendants, wait_until_gone
+from tests.support import ROOT
+
+pytestmark = pytest.mark.usefixtures("clean")
+
+SHORT = Limits(cpu_seconds=1, wall_seconds=10)
+BLINK = Limits(wall_seconds=0.5)
+SECRET = "the witness of the test"
+
+
+@pytest.fixture(scope="module")
+def witness(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that everyone may read, if they find it."""
+    path = tmp_path_factory.mktemp("outside") / "witness.txt"
+    path.write_text(SECRET)
+    path.chmod(0o644)
+    return path
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+        yield server
+
+
+def blocked(code: str, *, limits: Limits | None = None) -> Outcome:
+    """Runs a program that prints OUT where it got out."""
+    outcome = run_code(code, limits=limits)
+    assert "OUT" not in outcome.stdout, outcome
+    return outcome
+
+
+def each_blocked(*tries: str) -> list[str]:
+    """Runs several tries in one program, each of which ends with `out()` where it got out.
+
+    Returns:
+        Name of the exception that ended each try.
+    """
+    frame = "def out(): print('OUT', number)\nfor number, code in enumerate({tries!r}):\n"
+    frame += "    try: exec(code, {{'out': out}})\n    except Exception as error: print(type(error).__name__)\n"
+    frame += "    else: print('nothing')\n    finally: __import__('os').chdir('/tmp')"
+    outcome = blocked(frame.format(tries=tries))
+    ends = outcome.stdout.split()
+    assert (outcome.exit, len(ends)) == ("ok", len(tries)), outcome
+    return ends
+
+
+# Network
+
+
+def test_a_listener_on_loopback_is_not_reached(listener: socket.socket) -> None:
+    port = listener.getsockname()[1]
+    outcome = blocked(f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 1)\nprint('OUT')")
+    assert "PermissionError" in outcome.stderr_tail
+    with pytest.raises(TimeoutError):
+        listener.accept()
+
+
+def test_no_socket_of_any_family() -> None:
+    families = ("AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK", "AF_PACKET")
+    tries = [f"import socket\nsocket.socket(socket.{name}, socket.SOCK_RAW)\nout()" for name in families]
+    assert each_blocked(*tries) == ["PermissionError"] * 5
+
+
+def test_names_are_not_looked_up() -> None:
+    assert each_blocked(
+        "import socket\nsocket.getaddrinfo('localhost.test', 80)\nout()",
+        "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:9/')\nout()",
+    ) == ["gaierror", "URLError"]
+
+
+# Files
+
+
+def test_files_of_the_machine_are_not_there(witness: Path) -> None:
+    places = [
+        str(witness),
+        "/etc/passwd",
+        "/etc/hostname",
+        str(Path.home()),
+        str(ROOT / "setup.cfg"),
+        "/proc/self/environ",
+        "/proc/1/root/etc/passwd",
+        "/dev/null",
+        "/dev/mem",
+        "/sys/kernel",
+        "/bin/sh",
+        "/usr/bin/env",
+        "/var/run/docker.sock",
+    ]
+    outcome = run_code(f"import os\nprint([place for place in {places!r} if os.path.lexists(place)])")
+    assert outcome.stdout == "[]\n"
+
+
+def test_all_that_there_is() -> None:
+    outcome = run_code("import os\nprint(sorted(os.listdir('/')), os.listdir('.'), os.listdir('/usr/bin'))")
+    assert outcome.stdout == "['lib', 'program.py', 'tmp', 'usr'] [] ['python3']\n"
+
+
+def test_no_way_around_the_root(witness: Path) -> None:
+    path = str(witness)
+    tries = {
+        f"import os\nos.symlink({path!r}, 'link')\nopen('link')\nout()": "FileNotFoundError",
+        f"import os\nos.link({path!r}, 'hard')\nout()": "FileNotFoundError",
+        f"open('../../../../../..' + {path!r})\nout()": "FileNotFoundError",
+        f"import os\nos.open('..' + {path!r}, 0, dir_fd=os.open('/', os.O_DIRECTORY))\nout()": "FileNotFoundError",
+        "import os\nos.mkdir('d')\nos.chroot('d')\nout()": "PermissionError",
+        f"import os\nos.symlink('/proc/self/cwd/../..', 'up')\nopen('up' + {path!r})\nout()": "FileNotFoundError",
+        "import os\nos.mknod('disk', 0o60600, os.makedev(254, 0))\nout()": "PermissionError",
+        "import os\nos.mkfifo('pipe')\nout()": "PermissionError",
+        "import os\nos.memfd_create('x')\nout()": "PermissionError",
+    }
+    assert each_blocked(*tries) == list(tries.values())
+
+
+def test_only_its_folder_can_be_written() -> None:
+    places = ["/x", "/usr/x", "/lib/x", "/program.py", "/usr/bin/python3", "/usr/lib/x"]
+    ends = each_blocked(*[f"open({place!r}, 'w')\nout()" for place in places])
+    assert set(ends) <= {"OSError", "PermissionError"}
+
+
+def test_the_standard_library_cannot_be_changed_nor_removed() -> None:
+    code = "import os, json\nfor act in (os.unlink, os.remove, lambda p: os.chmod(p, 0o777), lambda p: os.rename(p, p + 'x')):\n"
+    code += "    try: act(json.__file__)\n    except OSError: pass\n    else: print('OUT')"
+    assert blocked(code).exit == "ok"
+
+
+def test_files_are_gone_when_the_next_program_starts() -> None:
+    assert run_code("open('left', 'w').write('x')\nprint('written')").stdout == "written\n"
+    assert run_code("import os\nprint(os.listdir('.'), os.path.exists('/tmp/left'))").stdout == "[] False\n"
+
+
+def test_a_written_file_is_not_started() -> None:
+    code = (
+        "import os\nopen('own', 'wb').write(open('/usr/bin/python3', 'rb').read(8_000_000))\nos.chmod('own', 0o4755)\n"
+    )
+    assert "PermissionError" in blocked(code + "os.execv('own', ['own', '-c', 'print(\"OUT\")'])").stderr_tail
+
+
+# Environment, descriptors, other programs
+
+
+def test_the_environment_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    outcome = run_code("import os\nprint(sorted(set(os.environ) - {'LC_CTYPE'}))")
+    assert outcome.stdout == "['PYTHONHASHSEED']\n"
+
+
+def test_the_end_cannot_be_forged() -> None:
+    code = 'import os\nfor n in range(3, 256):\n    try: os.write(n, b\'{"code": 0, "cpu": 0}\\n\')\n    except OSError: pass\n'
+    assert run_code(code + "raise SystemExit(5)").exit == "error"
+
+
+def test_nothing_else_is_started() -> None:
+    ends = each_blocked(
+        "import os\nif os.system('true') == 0: out()",
+        "import ctypes\nif ctypes.CDLL(None).system(b'true') == 0: out()",
+        "import os\nos.popen('id').read()\nout()",
+        "import subprocess\nsubprocess.run(['/usr/bin/python3', '-V'])\nout()",
+        "import os\nos.posix_spawn('/usr/bin/python3', ['python3', '-V'], {})\nout()",
+        "import multiprocessing\nmultiprocessing.Process(target=print).start()\nout()",
+        "import pty\npty.fork()\nout()",
+        "import threading\nthreading.Thread(target=print).start()\nout()",
+        "import asyncio\nasyncio.run(asyncio.sleep(0))\nout()",
+    )
+    assert ends[:2] == ["nothing", "nothing"]
+    assert set(ends[2:]) <= {"PermissionError", "OSError", "RuntimeError"}
+
+
+def test_import_tricks() -> None:
+    errors_file = str(ROOT / "medical_tasks" / "errors.py")
+    ends = each_blocked(
+        "import importlib\nimportlib.import_module('medical_tasks')\nout()",
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nimport medical_tasks\nout()",
+        f"import sys\nsys.path[:0] = {[path for path in sys.path if path]!r}\nimport numpy\nout()",
+        f"import importlib.util as u\ns = u.spec_from_file_location('m', {errors_file!r})\n"
+        "s.loader.exec_module(u.module_from_spec(s))\nout()",
+        "import os, site\nif any(os.listdir(p) for p in site.getsitepackages() if os.path.isdir(p)): out()",
+        "import ensurepip\nensurepip.bootstrap(root='x')\nout()",
+    )
+    assert ends[:4] == ["ModuleNotFoundError"] * 3 + ["FileNotFoundError"]
+    assert ends[4] == "nothing"
+
+
+def test_a_program_that_becomes_another_is_still_in_it(listener: socket.socket) -> None:
+    port = listener.getsockname()[1]
+    inner = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1); print('OUT')"
+    outcome = blocked(
+        f"import os\nos.execv('/lib/' + [n for n in os.listdir('/lib') if n.startswith('ld')][0],"
+        f" ['ld', '--library-path', '/lib', '/usr/bin/python3', '-c', {inner!r}])"
+    )
+    assert "PermissionError" in outcome.stderr_tail
+    assert "socket.py" in outcome.stderr_tail
+
+
+# Signals and tracing
+
+
+def test_signals_reach_nobody() -> None:
+    received: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: received.append(number))
+    try:
+        me, parent = os.getpid(), os.getppid()
+        code = f"""
+import ctypes, os, signal
+sent = 0
+for pid in (os.getppid(), 1, 0, -1, {me}, -{me}, {parent}):
+    for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.kill(pid, number)
+        except OSError:
+            continue
+        sent += 1
+try:
+    os.killpg(0, signal.SIGKILL)
+except OSError:
+    pass
+print(sent)
+"""
+        outcome = run_code(code)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert (outcome.exit, outcome.stdout, received) == ("ok", "0\n", [])
+
+
+def test_a_program_knows_no_process_but_itself_and_its_guard() -> None:
+    assert (
+        run_code("import os\nprint(os.getpid(), os.getppid(), os.getuid(), os.getgid())").stdout == "2 1 65534 65534\n"
+    )
+
+
+# Using the machine up
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nwhile True:\n    os.fork()",
+        "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass",
+        "import ctypes\nlibc = ctypes.CDLL(None)\nwhile True:\n    libc.fork()\n    libc.vfork()",
+    ],
+    ids=["plain", "stubborn", "C"],
+)
+def test_fork_bomb(code: str) -> None:
+    assert run_code(code, limits=SHORT).exit in ("error", "timeout")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = bytearray(10**10)",
+        "x = []\nwhile True:\n    x.append(bytearray(1 << 20))",
+        "x = 'a'\nwhile True:\n    x += x",
+        "import mmap\nx = [mmap.mmap(-1, 1 << 28) for _ in range(100)]",
+        "x = 9 ** 9 ** 9 ** 9",
+    ],
+    ids=["at once", "bit by bit", "text", "shared", "number"],
+)
+def test_memory_bomb(code: str) -> None:
+    outcome = run_code(code, limits=SHORT)
+    assert outcome.exit in ("memory", "timeout", "error")
+    if "bytearray" in code or "+=" in code:
+        assert outcome.exit == "memory"
+        assert "more than 512 MiB of memory" in outcome.stderr_tail
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass",
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+    ],
+    ids=["plain", "ignores the signal", "catches all"],
+)
+def test_endless_loop(code: str) -> None:
+    outcome = run_code(code, limits=SHORT)
+    assert outcome.exit == "timeout"
+    assert "more than 1 seconds of processor time" in outcome.stderr_tail
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time\ntime.sleep(3600)",
+        "import os, time\nos.close(1)\nos.close(2)\ntime.sleep(3600)",
+        "import signal\nfor n in range(1, 32):\n    try: signal.signal(n, signal.SIG_IGN)\n    except OSError: pass\n"
+        "while True: signal.pause()",
+        "import os\nos.read(os.open('/', 0) and 0, 1)\nimport select\nselect.select([], [], [])",
+    ],
+    ids=["sleep", "closed", "ignores all signals", "waits"],
+)
+def test_a_program_that_waits_is_ended(code: str) -> None:
+    outcome = run_code(code, limits=BLINK)
+    assert outcome.exit == "timeout"
+    assert "had not ended after 0.5 seconds" in outcome.stderr_tail
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_output_flood(stream: str) -> None:
+    started = time.monotonic()
+    outcome = run_code(f"import sys\nwhile True: sys.{stream}.write('x' * 100_000)")
+    assert outcome.exit == "output"
+    assert len(outcome.stdout) <= Limits().output_bytes
+    assert "wrote more than 65536 bytes" in outcome.stderr_tail
+    assert time.monotonic() - started < 20
+
+
+def test_output_at_the_limit_is_whole() -> None:
+    limits = Limits(output_bytes=1000)
+    assert run_code("print('x' * 999)", limits=limits).exit == "ok"
+    over = run_code("print('x' * 1000)", limits=limits)
+    assert (over.exit, len(over.stdout)) == ("output", 1000)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "with open('big', 'wb') as f:\n    for _ in range(10_000): f.write(bytes(1 << 20))",
+        "import os\nf = os.open('big', os.O_CREAT | os.O_RDWR)\nos.ftruncate(f, 10 << 30)",
+        "for n in range(10_000):\n    with open(f'f{n}', 'wb') as f: f.write(bytes(1 << 20))",
+        "for n in range(100_000): open(f'f{n}', 'w').close()",
+        "import os\nfor n in range(100_000): os.mkdir('d'); os.chdir('d')",
+        "x = [open('/program.py') for _ in range(1000)]",
+    ],
+    ids=["10 GB", "sparse", "many files", "empty files", "deep folders", "descriptors"],
+)
+def test_disk_and_descriptors_are_limited(code: str) -> None:
+    outcome = run_code(code)
+    assert outcome.exit == "error"
+    assert "OSError" in outcome.stderr_tail
+
+
+def test_limits_cannot_be_raised() -> None:
+    code = "import resource as r\nfor k in (r.RLIMIT_AS, r.RLIMIT_CPU, r.RLIMIT_FSIZE, r.RLIMIT_NPROC):\n"
+    code += "    try: r.setrlimit(k, (r.RLIM_INFINITY,) * 2)\n    except (OSError, ValueError): pass\n    else: print('OUT')"
+    assert blocked(code).exit == "ok"
+
+
+# The one who asked ends first
+
+
+def test_everything_ends_with_the_process_that_asked() -> None:
+    adopt_orphans()
+    code = "from medical_tasks.sandbox import run_code\nprint('started', flush=True)\nrun_code('import time; time.sleep(600)')"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT) as asker:
+        assert asker.stdout is not None
+        assert asker.stdout.readline() == b"started\n"
+        deadline = time.monotonic() + 20
+        while len(descendants()) < 4 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert len(descendants()) == 4  # the asker, the maker of the sandbox, its process 1, the program
+        asker.kill()
+    assert wait_until_gone(10) == frozenset()
+
+
+def test_an_interrupt_ends_the_program() -> None:
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.7)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_code("import time\ntime.sleep(600)")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_crowd_of_bad_programs_at_once() -> None:
+    codes = ["while True: print('x' * 1000)", "x = bytearray(10**11)", "import os\nos.fork()", "1/0"] * 3
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        outcomes = list(pool.map(lambda code: run_code(code, limits=SHORT), codes))
+    assert [outcome.exit for outcome in outcomes] == ["output", "memory", "error", "error"] * 3

@@ -1,0 +1,122 @@
+"""The filter of system calls, read by an interpreter of its own, and the numbers of the calls."""
+
+from __future__ import annotations
+
+import errno
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.sandbox.filter import ALLOW, KILL, PROGRAM_PID, filter_program, refuse
+from medical_tasks.sandbox.system_calls import MACHINES, Machine
+
+X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
+EPERM = refuse(errno.EPERM)
+
+
+def decide(machine: Machine, number: int, arguments: tuple[int, ...] = (), *, arch: int | None = None) -> int:
+    """Runs the filter on one call, as the kernel does (`struct seccomp_data`)."""
+    program = filter_program(machine)
+    steps = list(struct.iter_unpack("<HBBI", program))
+    padded = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
+    data = struct.pack("<IIQ6Q", number, machine.audit_arch if arch is None else arch, 0, *padded)
+    accumulator, place = 0, 0
+    while True:
+        code, if_true, if_false, value = steps[place]
+        place += 1
+        if code == 0x20:
+            (accumulator,) = struct.unpack_from("<I", data, value)
+        elif code == 0x15:
+            place += if_true if accumulator == value else if_false
+        elif code == 0x35:
+            place += if_true if accumulator >= value else if_false
+        else:
+            assert code == 0x06
+            return int(value)
+
+
+@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+def test_the_list_passes(machine: Machine) -> None:
+    assert len(machine.allowed) > 60
+    assert {decide(machine, number) for number in machine.allowed.values()} == {ALLOW}
+
+
+# linux: asm/unistd_64.h
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("socket", 41), ("connect", 42), ("socketpair", 53), ("clone", 56), ("fork", 57), ("vfork", 58), ("kill", 62),
+        ("ptrace", 101), ("setuid", 105), ("prctl", 157), ("chroot", 161), ("mount", 165), ("init_module", 175),
+        ("io_setup", 206), ("mknod", 133), ("unshare", 272), ("setns", 308), ("process_vm_readv", 310), ("seccomp", 317),
+        ("memfd_create", 319), ("bpf", 321), ("execveat", 322), ("userfaultfd", 323), ("pidfd_send_signal", 424),
+        ("io_uring_setup", 425), ("pidfd_open", 434), ("pidfd_getfd", 438), ("keyctl", 250), ("pipe2", 293),
+        ("perf_event_open", 298), ("personality", 135), ("invented later", 999),
+    ],
+)  # fmt: skip
+def test_what_is_refused(name: str, number: int) -> None:
+    assert decide(X86, number) == EPERM
+
+
+# linux: asm-generic/unistd.h
+@pytest.mark.parametrize(
+    "number", [198, 203, 199, 220, 129, 117, 146, 167, 51, 40, 105, 0, 33, 97, 268, 277, 279, 280, 425, 59]
+)
+def test_what_is_refused_on_aarch64(number: int) -> None:
+    assert decide(ARM, number) == EPERM
+
+
+@given(st.integers(0, 2**32 - 1), st.tuples(*[st.integers(0, 2**64 - 1)] * 6))
+@settings(deadline=None, max_examples=100)
+def test_only_the_list_passes(number: int, arguments: tuple[int, ...]) -> None:
+    looked_into = {X86.others[name] for name in ("ioctl", "prlimit64", "tgkill", "tkill")}
+    if decide(X86, number, arguments) == ALLOW:
+        assert number in {*X86.allowed.values(), *looked_into}
+
+
+def test_other_interfaces_end_the_program() -> None:
+    assert decide(X86, 1, arch=ARM.audit_arch) == KILL
+    assert decide(X86, 1, arch=0x40000003) == KILL  # 32-bit calls on a 64-bit machine
+    assert decide(X86, 0x4000_0001) == KILL  # x32
+    assert decide(ARM, 64, arch=X86.audit_arch) == KILL
+
+
+@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+def test_calls_that_pass_with_some_arguments(machine: Machine) -> None:
+    others = machine.others
+    assert decide(machine, others["ioctl"], (1, 0x5401)) == ALLOW
+    assert decide(machine, others["ioctl"], (1, 0x5412)) == EPERM  # TIOCSTI: types into a terminal
+    assert decide(machine, others["ioctl"], (0x5401, 0x5412)) == EPERM
+    for name in ("tgkill", "tkill", "prlimit64"):
+        assert decide(machine, others[name], (PROGRAM_PID,)) == ALLOW
+        assert decide(machine, others[name], (1,)) == EPERM
+        assert decide(machine, others[name], (2**32 - 1,)) == EPERM
+    assert decide(machine, others["prlimit64"], (0,)) == ALLOW
+    assert decide(machine, others["tgkill"], (0,)) == EPERM
+    assert decide(machine, others["clone3"]) == refuse(errno.ENOSYS)
+    assert decide(machine, others["capset"]) == decide(machine, others["pivot_root"]) == EPERM
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "prefixes"),
+    [
+        ("x86_64", "/usr/include/x86_64-linux-gnu/asm/unistd_64.h", ("__NR_",)),
+        ("aarch64", "/usr/include/asm-generic/unistd.h", ("__NR_", "__NR3264_")),
+    ],
+)
+def test_the_numbers_are_the_kernels(name: str, header: str, prefixes: tuple[str, ...]) -> None:
+    path = Path(header)
+    if not path.is_file():
+        pytest.skip(f"{header} is not on this machine (linux-libc-dev)")
+    numbers: dict[str, int] = {}
+    for prefix, call, number in re.findall(r"#define (__NR(?:3264)?_)(\w+)\s+(\d+)", path.read_text()):
+        if prefix in prefixes:
+            numbers[call] = int(number)
+    numbers.setdefault("newfstatat", numbers.get("fstatat", -1))
+    machine = MACHINES[name]
+    ours = {**machine.allowed, **machine.others}
+    assert len(ours) > 70
+    assert {call: numbers.get(call) for call in ours} == ours

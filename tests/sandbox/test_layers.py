@@ -1,0 +1,130 @@
+"""Each wall stands alone: without the filter of system calls the namespaces and limits hold, and the probe refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import signal
+import socket
+import struct
+from collections.abc import Iterator
+
+import pytest
+
+from medical_tasks.errors import MissingError
+from medical_tasks.sandbox import Limits, execution, run_code
+from medical_tasks.sandbox.attempts import ATTEMPTS, attempts_program
+from medical_tasks.sandbox.filter import ALLOW
+from medical_tasks.sandbox.probe import probe, require_sandbox
+from tests.sandbox.traces import descendants
+
+pytestmark = pytest.mark.usefixtures("clean")
+
+SHORT = Limits(cpu_seconds=1, wall_seconds=5)
+
+
+@pytest.fixture
+def no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filter that lets every system call pass."""
+    open_filter = struct.pack("<HBBI", 0x06, 0, 0, ALLOW).hex()
+    plan = {**execution._fixed_plan(), "filter": open_filter}
+    monkeypatch.setattr(execution, "_fixed_plan", lambda: plan)
+
+
+@pytest.fixture
+def tries() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield attempts_program(platform.machine(), port=listener.getsockname()[1], pid=os.getpid())
+
+
+def test_all_attempts_fail(tries: str) -> None:
+    assert json.loads(run_code(tries).stdout) == []
+
+
+@pytest.mark.usefixtures("no_filter")
+def test_the_attempts_are_real_ones(tries: str) -> None:
+    """Without the filter some succeed, so that their failing with it says something; the walls behind it hold."""
+    reached = set(json.loads(run_code(tries).stdout))
+    assert {"open a socket", "make a namespace", "change the system call filter"} <= reached
+    assert reached <= set(ATTEMPTS)
+    walls = {
+        "connect to this machine",
+        "read a file of this machine",
+        "list a folder of this machine",
+        "see processes",
+        "start a process",
+        "mount",
+        "become root",
+        "write outside its folder",
+        "run a file it wrote",
+        "find something in its folder",
+        "find an environment variable",
+        "use an inherited file descriptor",
+        "import a package of this machine",
+        "raise its limits",
+    }
+    assert walls <= set(ATTEMPTS)
+    assert reached & walls == set()
+
+
+@pytest.mark.usefixtures("no_filter")
+def test_the_probe_refuses_a_sandbox_with_a_hole() -> None:
+    found = probe()
+    assert found is not None
+    assert found.startswith("a program in it could ")
+    assert "open a socket" in found
+    require_sandbox.cache_clear()
+    try:
+        with pytest.raises(MissingError, match="here they cannot: a program in it could .*open a socket"):
+            require_sandbox()
+    finally:
+        require_sandbox.cache_clear()
+
+
+@pytest.mark.usefixtures("no_filter")
+def test_daemons_end_with_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two forks and a session of their own; with the limit of processes out of the way, too."""
+    code = """
+import os, time
+for _ in range(2):
+    if os.fork():
+        os._exit(0) if os.getpid() != 2 else time.sleep(0.3)
+        break
+    os.setsid()
+else:
+    while True: time.sleep(60)
+print("done")
+"""
+    monkeypatch.setattr(execution, "_START", execution._START.replace("main()", _WITHOUT_PROCESS_LIMIT))
+    before = descendants()
+    outcome = run_code(code, limits=SHORT)
+    assert (outcome.exit, outcome.stdout) == ("ok", "done\n")
+    assert descendants() == before
+
+
+_WITHOUT_PROCESS_LIMIT = """
+import resource
+real = resource.setrlimit
+resource.setrlimit = lambda kind, limits: None if kind == resource.RLIMIT_NPROC else real(kind, limits)
+main()
+"""
+
+
+@pytest.mark.usefixtures("no_filter")
+def test_signals_end_at_the_namespace() -> None:
+    received: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: received.append(number))
+    try:
+        code = f"import os\nfor p in (1, {os.getpid()}, {os.getppid()}, -1):\n    try: os.kill(p, 10)\n    except OSError: pass\n"
+        outcome = run_code(code + "print('alive')")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert (outcome.exit, outcome.stdout, received) == ("ok", "alive\n", [])
+
+
+@pytest.mark.usefixtures("no_filter")
+def test_a_fork_bomb_meets_the_limit_of_processes() -> None:
+    outcome = run_code("import os\nfor _ in range(1000): os.fork()", limits=SHORT)
+    assert outcome.exit == "error"
+    assert "Resource temporarily unavailable" in outcome.stderr_tail

@@ -1,0 +1,120 @@
+"""Where something that closes programs off is missing, nothing is run, and the message says what and what to do."""
+
+from __future__ import annotations
+
+import errno
+import platform
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.cli import main
+from medical_tasks.errors import MissingError
+from medical_tasks.sandbox import execution, run_code, runtime
+from medical_tasks.sandbox.filter import ALLOW, refuse
+from medical_tasks.sandbox.probe import probe, require_sandbox
+from medical_tasks.sandbox.system_calls import MACHINES
+from tests.support import ROOT
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """Nothing is remembered of this machine, before and after."""
+    caches = (execution._fixed_plan, require_sandbox, runtime.find_runtime)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+@pytest.mark.parametrize(("system", "machine"), [("Darwin", "arm64"), ("Windows", "AMD64"), ("Linux", "riscv64")])
+def test_other_systems(system: str, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    with pytest.raises(MissingError, match=f"is {system} on {machine}, expected Linux on x86_64 or aarch64"):
+        run_code("print(1)")
+    with pytest.raises(
+        MissingError, match=r"run only where they can be closed off .* here they cannot: this system: is"
+    ):
+        require_sandbox()
+
+
+CALLS = {
+    "x86_64": {"unshare": 272, "mount": 165, "pivot_root": 155, "prctl": 157},
+    "aarch64": {"unshare": 97, "mount": 40, "pivot_root": 41, "prctl": 167},
+}
+known_machine = pytest.mark.skipif(
+    platform.machine() not in MACHINES, reason="the numbers of this machine's system calls are not known"
+)
+
+
+def _without(call: str, code: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python where one system call fails, as a container's own filter makes it."""
+    number = CALLS[platform.machine()][call]
+    steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, refuse(errno.EPERM)), (0x06, 0, 0, ALLOW)]
+    program = b"".join(struct.pack("<HBBI", *step) for step in steps).hex()
+    start = (
+        "import sys\nfrom medical_tasks.sandbox import linux\nlinux.no_new_privileges()\n"
+        f"linux.install_filter(bytes.fromhex({program!r}))\n{code}"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", start, *words], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
+    )
+
+
+@known_machine
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("unshare", "namespaces: Operation not permitted (unshare)"),
+        ("mount", "file system: Operation not permitted (mount on /)"),
+        ("pivot_root", "file system: Operation not permitted (pivot_root)"),
+        ("prctl", "user and capabilities: Operation not permitted (no_new_privs)"),
+    ],
+)
+def test_a_container_that_forbids_it(call: str, told: str, sandbox: None) -> None:
+    done = _without(call, "from medical_tasks.sandbox.probe import probe\nprint(probe())")
+    assert done.stdout.strip() == told, done.stderr
+
+
+@known_machine
+def test_the_command_refuses_before_a_model_is_asked(tmp_path: Path) -> None:
+    code = "from medical_tasks.cli import main\nsys.exit(main(sys.argv[1:]))"
+    data = ["--config", "demo", "--data", str(tmp_path)]
+    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(tmp_path / "medcalc_bench")]) == 0
+    run = ["run", "--tasks", "medcalc_code", *data, "--out", str(tmp_path / "out")]
+    done = _without("unshare", code, *run, "--model", "hf/nowhere")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("error: programs that a model wrote are run only where they can be closed off")
+    assert "here they cannot: namespaces: Operation not permitted (unshare). It needs Linux" in done.stderr
+    assert "`sysctl user.max_user_namespaces` must be above 0" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_python_that_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\nexit 7\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(sys, "_base_executable", str(broken))
+    found = probe()
+    assert found is not None
+    assert "does not start by itself" in found
+    assert "Run medical-tasks with a Python of your distribution" in found
+
+
+def test_no_room_to_mount(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "is_dir", lambda self: False)
+    assert "none of /tmp" in (probe() or "")
+
+
+@pytest.mark.parametrize("text", ["not json", ""])
+def test_a_probe_program_that_says_nothing_is_no_proof(
+    text: str, monkeypatch: pytest.MonkeyPatch, sandbox: None
+) -> None:
+    monkeypatch.setattr("medical_tasks.sandbox.probe.attempts_program", lambda *_, **__: f"print({text!r})")
+    assert (probe() or "").startswith("the program that tries to get out ended early")

@@ -1,0 +1,89 @@
+"""What a program sees of this machine's Python, for each kind of Python there is here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.sandbox.runtime import INTERPRETER, find_runtime
+from tests.support import ROOT
+
+# Another Python and another user import the sandbox from a copy that they may read.
+CHECK = """
+from medical_tasks.sandbox.probe import probe
+from medical_tasks.sandbox import run_code
+found = probe()
+import os
+print(found, os.getuid(), run_code("import os, sys, math, ctypes; print(sys.version_info[:2], os.getuid())").stdout)
+"""
+
+
+def test_only_the_standard_library_is_mounted() -> None:
+    runtime = find_runtime()
+    sources = [Path(source) for source, _ in runtime.binds]
+    folders = [path for path in sources if path.is_dir()]
+    assert [folder.resolve() for folder in folders] == [Path(os.__file__).resolve().parent]
+    assert all(path.name.count(".so") or path == Path(runtime.binds[0][0]) for path in sources if path.is_file())
+    assert runtime.binds[0][1] == INTERPRETER
+    assert [place for place in runtime.withheld if place.endswith("site-packages")] != []
+    assert not any("site-packages" in source for source, _ in runtime.binds)
+    assert runtime.version == ".".join(map(str, sys.version_info[:3]))
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what the sandbox needs, readable by everyone."""
+    folder = Path(tmp_path_factory.mktemp("copy"))
+    for name in ("__init__.py", "_version.py", "hub_folders.py", "errors.py"):
+        (folder / "medical_tasks").mkdir(exist_ok=True)
+        shutil.copy(ROOT / "medical_tasks" / name, folder / "medical_tasks" / name)
+    shutil.copytree(ROOT / "medical_tasks" / "sandbox", folder / "medical_tasks" / "sandbox")
+    for path in (
+        folder,
+        *folder.rglob("*"),
+        *[parent for parent in folder.parents if parent.name.startswith("pytest-")],
+    ):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return folder
+
+
+def _others() -> list[str]:
+    """Pythons of this machine, 3.11 or newer, each kind once."""
+    found: dict[str, str] = {}
+    places = ["/usr/bin/python3", *map(str, Path.home().glob(".pyenv/versions/3.*/bin/python3"))]
+    for place in places:
+        if Path(place).is_file():
+            code = "import sys; print(sys.version_info >= (3, 11), sys.version, sys._base_executable)"
+            told = subprocess.run([place, "-I", "-S", "-c", code], capture_output=True, text=True, check=False).stdout
+            if told.startswith("True"):
+                found.setdefault(told, place)
+    return list(found.values())
+
+
+@pytest.mark.slow
+def test_every_python_of_this_machine(copy: Path, sandbox: None) -> None:
+    others = _others()
+    if not others:
+        pytest.skip("no other Python, 3.11 or newer, on this machine")
+    for python in others:
+        done = subprocess.run([python, "-c", CHECK], capture_output=True, text=True, cwd=copy, timeout=120, check=False)
+        assert done.stdout.startswith("None "), (python, done.stdout, done.stderr)
+        assert done.stdout.strip().endswith("65534")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="run as an ordinary user, which all other tests then show")
+def test_an_ordinary_user(copy: Path, sandbox: None) -> None:
+    python = next((path for path in ("/usr/bin/python3", sys.executable) if path in _others()), None)
+    if python is None:
+        pytest.skip("no Python, 3.11 or newer, that every user may start")
+    done = subprocess.run(
+        [python, "-c", CHECK], capture_output=True, text=True, cwd=copy, timeout=120, check=False, user=54321, group=54321,
+        extra_groups=[],
+    )  # fmt: skip
+    assert done.stdout.split() == ["None", "54321", *f"{sys.version_info[:2]}".split(), "65534"], done.stderr
