@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold the truth on simulated clustered items. Prints a table; takes about a minute.
+"""How often 95 % intervals hold the truth on simulated clustered items. Prints a table; takes some minutes.
 
     python benchmarks/coverage.py [simulations per row]
 

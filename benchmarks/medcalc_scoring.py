@@ -1,7 +1,9 @@
 """How fast MedCalc-Bench answers are scored.
 
-    python benchmarks/medcalc_scoring.py --source test_data.csv [--recorded gpt-4o-mini_direct_answer.csv]
+    python benchmarks/medcalc_scoring.py --source test_data.csv [--recorded gpt-4o-mini_direct_answer.csv] [--upstream DIR]
 
+With a checkout of the authors' repository, their `extract_answer` (which evaluates replies as code) reads the same golds in
+the same run, beside ours.
 Scores the golds of the authors' CSV in three forms of reply, and their recorded answers where given. The time is CPU time of
 the fastest of several rounds.
 """
@@ -10,14 +12,18 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib.util
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from medical_tasks.medcalc_bench.decision import Decision
-from medical_tasks.medcalc_bench.official import official_check, official_decision
+from medical_tasks.medcalc_bench.kinds import answer_kind
+from medical_tasks.medcalc_bench.official import official_answer, official_check, official_decision
 from medical_tasks.medcalc_bench.scoring import decide
 
 Row = dict[str, str]
@@ -57,6 +63,41 @@ def measure(name: str, scorer: Scorer, replies: list[str], rows: list[Row], roun
     print(f"{name:<45} {correct:>5} of {len(rows)} right  {best * 1000:8.1f} ms  {len(rows) / best:10,.0f} rows/s")
 
 
+def load_authors_reader(checkout: Path) -> Callable[[str, int], tuple[str, str]]:
+    """Their `extract_answer`, with empty modules in the place of those it imports and does not need."""
+    for name in ("llm_inference", "evaluate", "table_stats"):
+        stand_in = ModuleType(name)
+        stand_in.__dict__.update(LLMInference=None, check_correctness=None, compute_overall_accuracy=None)
+        sys.modules[name] = stand_in
+    spec = importlib.util.spec_from_file_location("authors_run", checkout / "evaluation" / "run.py")
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"{checkout}: no evaluation/run.py there")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    reader: Callable[[str, int], tuple[str, str]] = module.extract_answer
+    return reader
+
+
+def measure_reading(checkout: Path, replies: list[str], rows: list[Row], rounds: int) -> None:
+    """Prints how many replies a second the authors' reader and ours read."""
+    theirs = load_authors_reader(checkout)
+    identifiers = [int(row["Calculator ID"]) for row in rows]
+    kinds = [answer_kind(identifier) for identifier in identifiers]
+    best: dict[str, float] = {"authors": float("inf"), "ours": float("inf")}
+    for _ in range(rounds):
+        start = time.process_time()
+        read_by_authors = [theirs(reply, number)[0] for reply, number in zip(replies, identifiers, strict=True)]
+        best["authors"] = min(best["authors"], time.process_time() - start)
+        start = time.process_time()
+        read_by_us = [official_answer(reply, kind) for reply, kind in zip(replies, kinds, strict=True)]
+        best["ours"] = min(best["ours"], time.process_time() - start)
+    same = sum(one == other for one, other in zip(read_by_authors, read_by_us, strict=True))
+    print(
+        f"reading alone: authors {len(rows) / best['authors']:,.0f} rows/s, ours {len(rows) / best['ours']:,.0f} rows/s, "
+    )
+    print(f"  {best['authors'] / best['ours']:.2f} times as fast; {same} of {len(rows)} answers read alike")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--source", type=Path, required=True, help="the authors' test_data.csv")
@@ -64,12 +105,15 @@ def main() -> None:
         "--recorded", type=Path, help="a CSV of recorded answers, with the columns Row Number and LLM Answer"
     )
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--upstream", type=Path, help="a checkout of the authors' repository")
     options = parser.parse_args()
     rows = read(options.source)
     for form, write in FORMS.items():
         replies = [write(row) for row in rows]
         measure(f"accuracy, {form}", decide, replies, rows, options.rounds)
         measure(f"accuracy_official, {form}", official_decision, replies, rows, options.rounds)
+    if options.upstream:
+        measure_reading(options.upstream, [FORMS["JSON, the answer only"](row) for row in rows], rows, options.rounds)
     if options.recorded:
         golds = {row["Row Number"]: row for row in rows}
         recorded = read(options.recorded)

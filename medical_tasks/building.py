@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks._version import __version__
+from medical_tasks.build_options import chosen_options
 from medical_tasks.card import card_text
 from medical_tasks.catalog import BENCHMARKS, dataset_spec
 from medical_tasks.croissant import croissant_text
@@ -68,7 +69,14 @@ def dataset_source(name: str) -> DatasetSource:
     return next(source for source in sources if source.spec.name == name)
 
 
-def build_dataset(name: str, *, source: Path | None, config: str, out: Path | None = None) -> BuiltDataset:
+def build_dataset(
+    name: str,
+    *,
+    source: Path | None,
+    config: str,
+    out: Path | None = None,
+    options: Mapping[str, int | None] | None = None,
+) -> BuiltDataset:
     """Builds one configuration of a dataset from its official files.
 
     Other configurations in the same folder stay as they are; an earlier build of the same one is replaced at once.
@@ -78,6 +86,7 @@ def build_dataset(name: str, *, source: Path | None, config: str, out: Path | No
         source: folder of the official files, or the file where one is enough; None for `demo`.
         config: which configuration.
         out: the dataset's folder; by default the one `run` looks in.
+        options: of a generated configuration, name to value; None where one is not given.
 
     Returns:
         Where it is and how many rows it has.
@@ -86,10 +95,18 @@ def build_dataset(name: str, *, source: Path | None, config: str, out: Path | No
         UsageError: Wrong name or options, official files that are not as they should be, or a folder of something else.
         MissingError: The official files, or the disk space, are not there.
     """
-    return build_source(dataset_source(name), place=source, config=config, folder=out or datasets_home() / name)
+    folder = out or datasets_home() / name
+    return build_source(dataset_source(name), place=source, config=config, folder=folder, options=options)
 
 
-def build_source(source: DatasetSource, *, place: Path | None, config: str, folder: Path) -> BuiltDataset:
+def build_source(
+    source: DatasetSource,
+    *,
+    place: Path | None,
+    config: str,
+    folder: Path,
+    options: Mapping[str, int | None] | None = None,
+) -> BuiltDataset:
     """Builds one configuration of a given source; see `build_dataset`.
 
     Args:
@@ -97,6 +114,7 @@ def build_source(source: DatasetSource, *, place: Path | None, config: str, fold
         place: folder or file of the official files.
         config: which configuration.
         folder: the dataset's folder, made when absent.
+        options: as `build_dataset`.
 
     Returns:
         Where it is and how many rows it has.
@@ -106,12 +124,14 @@ def build_source(source: DatasetSource, *, place: Path | None, config: str, fold
         MissingError: As `build_dataset`.
     """
     spec = source.spec
-    hashes = _file_hashes(source, config, place)
+    made_from = _file_hashes(source, config, place)
+    chosen = chosen_options(f"{spec.name}, config {config}", source.generated.get(config), options or {})
+    made_from |= {name: str(value) for name, value in chosen.items()}
     try:
         with stage_in(folder, spec.name) as (stage, before):
-            splits = _write_splits(source, config, place, stage)
+            splits = _write_splits(source, config, place, stage, chosen)
             notes = _check_rows(source, config, splits)
-            made = BuiltConfig(version=spec.version, suite=__version__, source=hashes, splits=splits)
+            made = BuiltConfig(version=spec.version, suite=__version__, source=made_from, splits=splits)
             built = {
                 name: made if name == config else before[name] for name in spec.configs if name in {*before, config}
             }
@@ -151,7 +171,9 @@ def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict
     return hashes
 
 
-def _write_splits(source: DatasetSource, config: str, place: Path | None, stage: Path) -> dict[str, BuiltSplit]:
+def _write_splits(
+    source: DatasetSource, config: str, place: Path | None, stage: Path, options: Mapping[str, int]
+) -> dict[str, BuiltSplit]:
     """Runs the builder in the stage; its files are `stage/<config>/<split>-<hash>.parquet` afterwards."""
     from datasets.exceptions import DatasetGenerationError
 
@@ -162,6 +184,7 @@ def _write_splits(source: DatasetSource, config: str, place: Path | None, stage:
             cache_dir=str(stage / "cache"),
             config_name=config,
             data_dir=None if place is None else str(place),
+            **options,
         )
         try:
             builder.download_and_prepare(

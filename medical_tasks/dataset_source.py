@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.build_options import Generated
 from medical_tasks.columns import Column
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import DatasetSpec
@@ -49,9 +50,10 @@ class DatasetSource:
         splits: configuration to its split names, in order.
         published_rows: configuration to split to the number of rows its publisher released.
         living: configurations their publishers still change: another number of rows is noted, not refused.
-        files: configuration to the official files it is read from, by a short key; empty for `demo`.
+        files: configuration to the official files it is read from, by a short key; empty for those made here.
         read: called with configuration, split and the found files by key; yields the rows in order. Raises `UsageError`
             for files that are not of the official form.
+        generated: configuration to how this package generates it; such a one has no files and is not given to `read`.
         known_files: SHA-256 of an official file to the configuration it belongs to, to refuse a mix-up.
         published: date the dataset came out, ISO 8601.
         creators: who made it, for the Croissant file.
@@ -73,6 +75,7 @@ class DatasetSource:
     licence_note: str = ""
     published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     living: frozenset[str] = frozenset()
+    generated: Mapping[str, Generated] = field(default_factory=dict)
     known_files: Mapping[str, str] = field(default_factory=dict)
     languages: tuple[str, ...] = ("en",)
     task_categories: tuple[str, ...] = ()
@@ -84,6 +87,9 @@ class DatasetSource:
                 raise ValueError(
                     f"{self.spec.name}: {name} has {sorted(configs)}, the spec {sorted(self.spec.configs)}"
                 )
+        for config in self.generated:
+            if self.files.get(config, "none"):
+                raise ValueError(f"{self.spec.name}: {config} is generated, so it must be a config without files")
         if self.key not in {column.name for column in self.columns}:
             raise ValueError(f"{self.spec.name}: key {self.key!r} is not a column")
 
@@ -122,7 +128,7 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         place: the folder the user downloaded to, or the file itself where only one is needed; None when not given.
 
     Returns:
-        Short key to path, for every file the configuration is read from; empty for `demo`.
+        Short key to path, for every file the configuration is read from; empty for one that is made here.
 
     Raises:
         UsageError: Unknown configuration, a source given for one that has none, or several files that could be meant.

@@ -65,7 +65,8 @@ class BuiltConfig:
     Attributes:
         version: `DatasetSpec.version` of its making.
         suite: version of this package that made it.
-        source: official files it was read from, name to SHA-256; empty for `demo`.
+        source: what it was made from: official files, name to SHA-256; for a generated configuration its options, name to
+            value; empty for `demo`.
         splits: split name to file, in order.
     """
 

@@ -6,10 +6,12 @@ each Hub folder is this call with its source; `medical-tasks build` uses the sam
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.build_options import chosen_options
 from medical_tasks.columns import hub_features
 from medical_tasks.dataset_source import DatasetSource, find_files
 from medical_tasks.errors import UsageError
@@ -20,8 +22,9 @@ __all__ = ["builder_class"]
 def builder_class(source: DatasetSource) -> Any:
     """Makes the builder class of a dataset.
 
-    An instance takes `config_name`, and as `data_dir` the folder of the official files (none for `demo`):
-    `download_and_prepare()` then `as_dataset()`, or `as_streaming_dataset(split=...)`.
+    An instance takes `config_name`, and as `data_dir` the folder of the official files (none for `demo`); for a generated
+    configuration its options as well, such as `seed=7, n=500`. Then `download_and_prepare()` and `as_dataset()`, or
+    `as_streaming_dataset(split=...)`.
 
     Args:
         source: the dataset.
@@ -34,9 +37,16 @@ def builder_class(source: DatasetSource) -> Any:
 
     spec = source.spec
     version = datasets.Version(spec.version)
+    # The options of generated configurations are fields of the config: that is how `datasets` passes a builder's arguments
+    # on, and how it tells one build in its cache from another.
+    names_of_options = sorted({option.name for entry in source.generated.values() for option in entry.options})
+    config_class = dataclasses.make_dataclass(
+        "SourceConfig",
+        [(name, "int | None", dataclasses.field(default=None)) for name in names_of_options],
+        bases=(datasets.BuilderConfig,),
+    )
     configs = [
-        datasets.BuilderConfig(name=config, version=version, description=f"{spec.title}, {config}")
-        for config in spec.configs
+        config_class(name=config, version=version, description=f"{spec.title}, {config}") for config in spec.configs
     ]
     names = [column.name for column in source.columns]
 
@@ -44,6 +54,7 @@ def builder_class(source: DatasetSource) -> Any:
         """Builds one configuration from its official files."""
 
         VERSION = version
+        BUILDER_CONFIG_CLASS = config_class
         BUILDER_CONFIGS = configs
         DEFAULT_CONFIG_NAME = spec.default_config
 
@@ -62,14 +73,25 @@ def builder_class(source: DatasetSource) -> Any:
         def _split_generators(self, dl_manager: Any) -> list[Any]:
             place = dl_manager.manual_dir
             files = find_files(source, self.config.name, Path(place) if place else None)
+            self._options()  # a wrong one is refused before anything is written
             return [
                 datasets.SplitGenerator(name=split, gen_kwargs={"split": split, "files": files})
                 for split in source.splits[self.config.name]
             ]
 
+        def _options(self) -> dict[str, int]:
+            given = {name: getattr(self.config, name) for name in names_of_options}
+            return chosen_options(
+                f"{spec.name}, config {self.config.name}", source.generated.get(self.config.name), given
+            )
+
+        def _rows(self, split: str, files: Mapping[str, Path]) -> Iterator[Mapping[str, Any]]:
+            generated = source.generated.get(self.config.name)
+            return generated.rows(split, self._options()) if generated else source.read(self.config.name, split, files)
+
         def _generate_examples(self, split: str, files: Mapping[str, Path]) -> Iterator[tuple[Any, dict[str, Any]]]:
             seen: set[Any] = set()
-            for row in source.read(self.config.name, split, files):
+            for row in self._rows(split, files):
                 if row[source.key] in seen:
                     raise UsageError(
                         f"{spec.name}, config {self.config.name}, split {split}: two rows have {source.key} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -210,15 +210,9 @@ class Cluster:
         return member
 
 
-@pytest.fixture
-def results() -> Iterator[dict[str, Any]]:
-    yield {}
-
-
-def test_every_process_is_given_every_rounds_questions(
-    data: TaskData, folder: RunFolder, results: dict[str, Any]
-) -> None:
+def test_every_process_is_given_every_rounds_questions(data: TaskData, folder: RunFolder) -> None:
     cluster = Cluster(data)
+    results: dict[str, Any] = {}
 
     def follow() -> None:
         results["other"] = run_model(

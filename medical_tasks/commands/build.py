@@ -2,6 +2,7 @@
 
 medical-tasks build medcalc_bench --config demo
 medical-tasks build medcalc_bench --config v1.0 --source DIR_OR_CSV
+medical-tasks build medcalc_bench --config fresh --seed 7 --n 1100
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET", help="name of the dataset, as `medical-tasks list` shows it")
     parser.add_argument("--source", type=Path, metavar="PATH", help="the official file, or the folder that holds it")
     parser.add_argument("--config", metavar="NAME", help="configuration to build (default: the dataset's default one)")
+    parser.add_argument("--seed", type=int, metavar="S", help="generated configurations: which set of rows")
+    parser.add_argument("--n", type=int, metavar="N", help="generated configurations: how many rows")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: the user's data home)")
 
 
@@ -26,7 +29,13 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.catalog import dataset_spec
 
     config = arguments.config or dataset_spec(arguments.dataset).default_config
-    built = build_dataset(arguments.dataset, source=arguments.source, config=config, out=arguments.out)
+    built = build_dataset(
+        arguments.dataset,
+        source=arguments.source,
+        config=config,
+        out=arguments.out,
+        options={"seed": arguments.seed, "n": arguments.n},
+    )
     print(f"built {arguments.dataset}, configuration {built.config}: {built.rows} rows in {built.folder}")
     print(f'  load_dataset("{built.folder}", "{built.config}")')
     for note in built.notes:

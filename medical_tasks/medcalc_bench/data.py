@@ -14,12 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.build_options import BuildOption, Generated
 from medical_tasks.columns import Column
 from medical_tasks.csv_table import CsvRow, read_csv
 from medical_tasks.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.medcalc_bench.demo import demo_rows
 from medical_tasks.medcalc_bench.entities import canonical_entities
+from medical_tasks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.spec import Item, TaskSpec
 
@@ -62,7 +64,8 @@ COLUMNS = (
         description="Open-Patients id; a bare number for written and template notes, one series a calculator",
     ),
     Column(
-        name="note_type", description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo`"
+        name="note_type",
+        description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo` and `fresh`",
     ),
     Column(name="patient_note", description="The note"),
     Column(name="question", description="What is to be calculated"),
@@ -224,6 +227,27 @@ def _test_file(*places: str) -> dict[str, OfficialFile]:
     return {"test": OfficialFile(places=places, description="the test set, a CSV file")}
 
 
+FRESH_OPTIONS = (
+    BuildOption(
+        name="seed",
+        description="the number that decides which questions are drawn; keep to yourself the one you evaluate with",
+        lowest=0,
+        highest=2**63 - 1,
+    ),
+    BuildOption(
+        name="n",
+        description="the number of questions; 55 hold each calculator once",
+        lowest=1,
+        highest=1_000_000,
+        default=1100,
+    ),
+)
+
+
+def _fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+    return fresh_rows(options["seed"], options["n"])
+
+
 SOURCES = (
     DatasetSource(
         spec=MEDCALC_BENCH,
@@ -238,6 +262,8 @@ SOURCES = (
             "`category` has the names of v1.0 in every configuration (`lab test` is `lab`, `dosage conversion` is `dosage`); "
             "the released name is kept in `source_category`.",
             "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+            "`fresh` is not from the release either: this package generates it from a seed, with notes of its own and the answers "
+            "of its own calculators, under the same licence.",
         ),
         licence_note="The paper (appendix B.1) adds that the data may be distributed for non-commercial purposes.",
         columns=COLUMNS,
@@ -256,8 +282,10 @@ SOURCES = (
             "v1.0": _test_file("test_data_v1.csv", "test_data.csv", "dataset/test_data.csv"),
             "v1.2": _test_file("test_data_v1.2.csv", "test_data.csv", "dataset/test_data.csv"),
             "verified": _test_file("test_data_verified.csv", "test_data.csv", "datasets/test_data.csv"),
+            "fresh": {},
             "demo": {},
         },
+        generated={"fresh": Generated(options=FRESH_OPTIONS, rows=_fresh)},
         known_files={V1_TEST_SHA256: "v1.0"},
         read=read_rows,
         published="2024-06-17",

@@ -30,7 +30,7 @@ from medical_tasks.models.quiet import quiet_libraries, without_cache_and_bars
 __all__ = ["CPU_BATCH", "generation_settings", "lighteval_settings", "open_hf", "start_processes"]
 
 CPU_BATCH = 8
-"""Prompts a batch on a CPU, where trying out how many fit would fill the machine's memory."""
+"""Prompts a batch where trying out how many fit would fill the machine's own memory."""
 
 AUTO_START = 512
 _WAIT = datetime.timedelta(hours=2)  # how long a process waits for the others at the end of a batch
@@ -115,7 +115,7 @@ def lighteval_settings(values: Mapping[str, Any], *, device: str) -> dict[str, A
         device: kind of device, `cpu` or `cuda`.
     """
     return {
-        "batch_size": values.get("batch_size", CPU_BATCH if device == "cpu" else None),
+        "batch_size": values.get("batch_size", None if device == "cuda" else CPU_BATCH),
         "max_length": values.get("max_length"),
         "model_parallel": values.get("model_parallel"),
         "override_chat_template": False,  # prompts come rendered
@@ -131,6 +131,7 @@ def generation_settings(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _load(name: str, settings: Mapping[str, Any], generation: Mapping[str, Any]) -> Any:
+    import torch
     from lighteval.models.model_input import GenerationParameters
     from lighteval.models.transformers import transformers_model as backend
 
@@ -140,6 +141,11 @@ def _load(name: str, settings: Mapping[str, Any], generation: Mapping[str, Any])
             return backend.TransformersModel(config)
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise UsageError(f"{name} does not load: {error}") from error
+        except torch.OutOfMemoryError as error:
+            raise UsageError(
+                f"{name}: the model does not fit into the GPU's memory: {str(error).splitlines()[0]} With several GPUs give "
+                "one process and model_parallel=true, or use vllm/ with tensor_parallel_size; with one, dtype=4bit or 8bit."
+            ) from error
 
 
 def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from medical_tasks.models.model_options import Reader
+from medical_tasks.models.model_options import COUNT, WORD, Reader
 
 __all__ = ["HF_OPTIONS", "LOG_LEVELS", "SAMPLING", "VLLM_OPTIONS", "decoding"]
 
@@ -19,13 +19,6 @@ LOG_LEVELS = {
 }
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
 
 
 def _whole(text: str) -> int:
@@ -51,15 +44,7 @@ def _one_of(words: Mapping[str, Any]) -> Callable[[str], Any]:
     return read
 
 
-def _word(text: str) -> str:
-    if not text.strip():
-        raise ValueError(text)
-    return text.strip()
-
-
-COUNT: Reader = (_count, "a whole number from 1")
 WHOLE: Reader = (_whole, "a whole number from 0")
-WORD: Reader = (_word, "some text")
 FLAG: Reader = (_one_of({"true": True, "false": False}), "true or false")
 SHARE: Reader = (lambda text: _number(text, low=0, high=1, open_low=True), "a number above 0, up to 1")
 
@@ -83,7 +68,7 @@ _BOTH: Mapping[str, Reader] = {
 HF_OPTIONS: Mapping[str, Reader] = {
     **_BOTH,
     "dtype": (_one_of({word: word for word in (*DTYPES, "4bit", "8bit")}), f"one of {', '.join(DTYPES)}, 4bit, 8bit"),
-    "batch_size": (lambda text: None if text == "auto" else _count(text), "a whole number from 1, or auto"),
+    "batch_size": (lambda text: None if text == "auto" else COUNT[0](text), "a whole number from 1, or auto"),
     "max_length": COUNT,
     "model_parallel": (_one_of({"auto": None, "true": True, "false": False}), "one of auto, true, false"),
 }

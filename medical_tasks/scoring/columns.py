@@ -52,7 +52,7 @@ def as_column(name: str, values: npt.ArrayLike, *, limits: Limits | None = None)
         raise ValueError(f"{name} must be one-dimensional, one number an item; got shape {array.shape}")
     if array.size and array.dtype.kind not in "biuf":
         raise ValueError(
-            f"{name} must hold numbers (nan where there is no value); got {array.dtype} such as {array[0]!r}"
+            f"{name} must hold numbers (nan where there is no value); got {array.dtype} such as {array.tolist()[0]!r}"
         )
     column = array.astype(np.float64)
     if np.isinf(column).any():

@@ -186,8 +186,9 @@ def test_the_recipe_says_what_decides_an_outcome() -> None:
     json.dumps(identity, allow_nan=False)
 
 
-@pytest.mark.skipif(probe() is not None, reason="no sandbox on this machine")
 def test_real_programs() -> None:
+    if (missing := probe()) is not None:
+        pytest.skip(f"no sandbox on this machine: {missing}")
     records = Records()
     replies = ["```python\nprint(80 / 1.8 ** 2)\n```", "```python\nimport numpy\n```", "Sorry, I cannot."]
     dialogues = [Dialogue(item=ITEM, opening=OPENING, answers=(reply,)) for reply in replies]

@@ -436,6 +436,8 @@ def test_bad_options_are_told(toy_model: Path, options: dict[str, str], message:
 def test_what_is_missing_is_told(tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingError, match="no such folder"):
         open_hf(f"hf/{tmp_path / 'nowhere'}", options={})
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name))
     with pytest.raises(MissingError, match="dtype=4bit needs bitsandbytes"):
         open_hf(f"hf/{toy_model}", options={"dtype": "4bit"})
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -475,6 +477,20 @@ def test_running_out_of_gpu_memory_says_what_to_do(toy_model: Path, opened: Open
     model.inner.greedy_until = run_out
     with pytest.raises(UsageError, match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; what was"):
         model.generate(QUESTIONS, lambda _: None)
+
+
+def test_a_model_too_large_for_the_gpu_says_what_to_do(toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from lighteval.models.transformers import transformers_model as backend
+
+    def run_out(config: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 90.00 GiB.\nmore")
+
+    monkeypatch.setattr(backend, "TransformersModel", run_out)
+    with pytest.raises(
+        UsageError, match=r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"
+    ):
+        open_hf(f"hf/{toy_model}", options={})
 
 
 def test_different_requests_in_the_processes_are_noticed(toy_model: Path, opened: Opener) -> None:

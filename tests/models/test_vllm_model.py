@@ -35,9 +35,6 @@ def test_no_vllm_says_how_to_get_it(toy_model: Path) -> None:
 
 @needs_vllm
 def test_no_gpu_is_told_before_anything_is_read(tmp_path: Path) -> None:
-    import torch
-
-    assert not torch.cuda.is_available(), "this test is for machines without a GPU"
     with pytest.raises(MissingError, match=r"vLLM needs a GPU, and torch finds none.*--model hf/"):
         open_vllm(f"vllm/{tmp_path / 'nowhere'}", options={})
 

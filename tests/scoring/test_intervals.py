@@ -191,7 +191,7 @@ def test_laws_of_clustered_proportions(items: list[tuple[float, int]], shuffler:
     [
         ([0, 0.5], None, "values must be 0 or 1 .*; got 0.5"),
         ([0, math.inf], None, "values must be finite .*; got inf"),
-        (["1", "0"], None, "values must hold numbers .*; got <U1 such as .*'1'"),
+        (["1", "0"], None, "values must hold numbers .*; got <U1 such as '1'$"),
         ([None, 1], None, "values must hold numbers .*; got object such as None"),
         ([[1, 0]], None, r"values must be one-dimensional, one number an item; got shape \(1, 2\)"),
         ([1, 0], ["a"], "clusters must have one label an item; got 1 labels for 2 items"),

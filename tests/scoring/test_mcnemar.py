@@ -98,6 +98,14 @@ def test_clusters_that_all_lean_one_way() -> None:
     assert (result.p_exact, result.p_mid) == pytest.approx((2.0**-29, 2.0**-30), rel=1e-6)
 
 
+def test_p_values_are_never_below_the_possible() -> None:
+    # Sixty such clusters: two of 2^60 patterns, which is less than what the transform resolves (about 1e-15).
+    clusters = [k for k in range(1, 61) for _ in range(k)]
+    result = mcnemar([0] * len(clusters), [1] * len(clusters), clusters=clusters)
+    assert 2.0**-59 <= result.p_exact <= 1e-14
+    assert 2.0**-60 <= result.p_mid <= result.p_exact
+
+
 def test_many_large_clusters() -> None:
     # Against the normal approximation of the sum of ±m: p = erfc(sum / sqrt(2 Σm²)), good to a few per cent here.
     generator = np.random.default_rng(0)

@@ -58,7 +58,8 @@ class Form:
 
     def grid(self, base: float) -> int:
         """Number of the grid point next to a value in the base unit."""
-        return round((base * self.factor + self.shift) * 10**self.digits / self.step)
+        shown: float = (base * self.factor + self.shift) * 10**self.digits / self.step
+        return round(shown)
 
     def number(self, grid: int) -> int | float:
         """The printed number of a grid point: whole without decimals, so that nothing is rounded twice."""

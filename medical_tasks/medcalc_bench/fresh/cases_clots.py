@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from medical_tasks.calculators import AnyCalculator
-from medical_tasks.medcalc_bench.fresh import events, grades, history
+from medical_tasks.medcalc_bench.fresh import events, grades, history, history_clots
 from medical_tasks.medcalc_bench.fresh.chart import Chart
 from medical_tasks.medcalc_bench.fresh.draw import Draw
 from medical_tasks.medcalc_bench.fresh.person import draw_person
@@ -30,7 +30,7 @@ def wells_pe(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart = Chart(
         calculator,
         draw,
-        draw_person(draw, 22, 89),
+        draw_person(draw, 30, 89),
         setting="emergency",
         reason=_BREATHLESS,
         blocks="breathing saturation film lungs operation trauma legs heart",
@@ -41,10 +41,10 @@ def wells_pe(calculator: AnyCalculator, draw: Draw) -> Chart:
     surgery = chart.find("surgery", events.SURGERY_4W, present=0.25)
     # Days in bed beside a recent operation leave open which of the two a note means.
     chart.find("immobilization", events.IMMOBILIZATION, present=0.0 if surgery else 0.25, known=0.0 if surgery else 0.7)
-    chart.find("previous_pe", history.PREVIOUS_PE, present=0.2, known=0.7)
-    chart.find("previous_dvt", history.PREVIOUS_DVT, present=0.2)
+    chart.find("previous_pe", history_clots.PREVIOUS_PE, present=0.2, known=0.7)
+    chart.find("previous_dvt", history_clots.PREVIOUS_DVT, present=0.2)
     chart.find("hemoptysis", events.HEMOPTYSIS, present=0.2)
-    chart.find("malignancy", history.CANCER, present=0.2)
+    chart.find("malignancy", history_clots.CANCER, present=0.2)
     return chart
 
 
@@ -53,7 +53,7 @@ def perc(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart = Chart(
         calculator,
         draw,
-        draw_person(draw, 21, 74, near=(50,)),
+        draw_person(draw, 28, 74, near=(50,)),
         setting="emergency",
         reason=_BREATHLESS,
         blocks="breathing film lungs operation heart",
@@ -64,10 +64,10 @@ def perc(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart.find("leg_swelling", events.LEG_SWELLING, present=0.2)
     chart.find("hemoptysis", events.HEMOPTYSIS, present=0.15)
     chart.find("surgery_or_trauma", events.SURGERY_OR_TRAUMA, present=0.2)
-    chart.find("previous_pe", history.PREVIOUS_PE, present=0.15, known=0.7)
-    chart.find("previous_dvt", history.PREVIOUS_DVT, present=0.15, known=0.7)
+    chart.find("previous_pe", history_clots.PREVIOUS_PE, present=0.15, known=0.7)
+    chart.find("previous_dvt", history_clots.PREVIOUS_DVT, present=0.15, known=0.7)
     woman = chart.person.sex == "female" and chart.person.age < 52
-    chart.find("hormone_use", history.HORMONES, present=0.4 if woman else 0.0, known=0.7 if woman else 0.3)
+    chart.find("hormone_use", history_clots.HORMONES, present=0.4 if woman else 0.0, known=0.7 if woman else 0.3)
     return chart
 
 
@@ -76,12 +76,12 @@ def wells_dvt(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart = Chart(
         calculator,
         draw,
-        draw_person(draw, 23, 88),
+        draw_person(draw, 32, 88),
         setting="clinic" if draw.chance(0.5) else "emergency",
         reason=_LEG,
         blocks="operation trauma joints brain",
     )
-    chart.find("active_cancer", history.CANCER, present=0.2)
+    chart.find("active_cancer", history_clots.CANCER, present=0.2)
     surgery = chart.find("major_surgery", events.MAJOR_SURGERY_12W, present=0.25, known=0.7)
     # The dataset's name of the item joins bed rest and surgery, so its value does too.
     bed = None if surgery else chart.find("bedridden", events.BEDRIDDEN, present=0.25, known=0.7)
@@ -93,7 +93,7 @@ def wells_dvt(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart.find("tenderness", events.TENDERNESS, present=0.45)
     chart.find("pitting_edema", events.PITTING, present=0.35)
     chart.find("paralysis_or_plaster", events.PARALYSIS, present=0.15, known=0.7)
-    chart.find("previous_dvt", history.PREVIOUS_DVT, present=0.2)
+    chart.find("previous_dvt", history_clots.PREVIOUS_DVT, present=0.2)
     chart.find("alternative_diagnosis", events.ALTERNATIVE_TO_DVT, present=0.35)
     return chart
 
@@ -114,22 +114,22 @@ _CAPRINI_RECENT: Final = (
     ("myocardial_infarction", history.ACUTE_INFARCTION),
 )
 _CAPRINI_PAST: Final = (
-    ("previous_dvt", history.PREVIOUS_DVT),
-    ("previous_pe", history.PREVIOUS_PE),
-    ("family_history", history.FAMILY_CLOTS),
+    ("previous_dvt", history_clots.PREVIOUS_DVT),
+    ("previous_pe", history_clots.PREVIOUS_PE),
+    ("family_history", history_clots.FAMILY_CLOTS),
     ("bowel_disease", history.BOWEL_DISEASE),
     ("copd", history.COPD),
-    ("malignancy", history.MALIGNANCY),
-    ("varicose_veins", history.VARICOSE),
+    ("malignancy", history_clots.MALIGNANCY),
+    ("varicose_veins", history_clots.VARICOSE),
     ("swollen_legs", events.SWOLLEN_LEGS),
     ("central_venous_access", events.CENTRAL_LINE),
-    ("heparin_thrombocytopenia", history.HEPARIN_REACTION),
-    ("factor_v_leiden", history.FACTOR_V),
-    ("prothrombin_20210a", history.PROTHROMBIN),
-    ("homocysteine", history.HOMOCYSTEINE),
-    ("lupus_anticoagulant", history.LUPUS_ANTICOAGULANT),
-    ("anticardiolipin", history.ANTICARDIOLIPIN),
-    ("other_thrombophilia", history.OTHER_THROMBOPHILIA),
+    ("heparin_thrombocytopenia", history_clots.HEPARIN_REACTION),
+    ("factor_v_leiden", history_clots.FACTOR_V),
+    ("prothrombin_20210a", history_clots.PROTHROMBIN),
+    ("homocysteine", history_clots.HOMOCYSTEINE),
+    ("lupus_anticoagulant", history_clots.LUPUS_ANTICOAGULANT),
+    ("anticardiolipin", history_clots.ANTICARDIOLIPIN),
+    ("other_thrombophilia", history_clots.OTHER_THROMBOPHILIA),
 )
 _OPERATION_REASONS: Final = (
     "before an operation tomorrow//Advice on thrombosis prevention is asked for.",
@@ -148,7 +148,7 @@ def caprini(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart = Chart(
         calculator,
         draw,
-        draw_person(draw, 24, 89, near=(41, 61, 75)),
+        draw_person(draw, 32, 89, near=(41, 61, 75)),
         setting="ward",
         reason=_OPERATION_REASONS if surgical else _WARD_REASONS,
         blocks="operation trauma mobility brain clotting platelets body film heart ecg joints",

@@ -57,7 +57,7 @@ def cha2ds2_vasc(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart = Chart(
         calculator,
         draw,
-        draw_person(draw, 38, 93, near=(65, 75)),
+        draw_person(draw, 45, 93, near=(65, 75)),
         setting="clinic" if draw.chance(0.6) else "emergency",
         reason=_FIBRILLATION,
         blocks="rate ecg heart clotting pills legs",
@@ -104,7 +104,7 @@ def heart_score(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart = Chart(
         calculator,
         draw,
-        draw_person(draw, 29, 88, near=(45, 65)),
+        draw_person(draw, 34, 88, near=(45, 65)),
         setting="emergency",
         reason=_CHEST_PAIN,
         blocks="ecg coronary heart sugar body lipids stomach",
@@ -130,7 +130,7 @@ def revised_cardiac_risk(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart = Chart(
         calculator,
         draw,
-        draw_person(draw, 34, 88),
+        draw_person(draw, 46, 88),
         setting="clinic",
         reason=(f"for assessment {reason}//The anaesthetist asked for it.", f"for assessment {reason}"),
         blocks="ecg heart sugar operation abdomen cancer bowel urine brain legs",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from medical_tasks.calculators import AnyCalculator
-from medical_tasks.medcalc_bench.fresh import events, history
+from medical_tasks.medcalc_bench.fresh import events, history, history_clots
 from medical_tasks.medcalc_bench.fresh.chart import Chart
 from medical_tasks.medcalc_bench.fresh.draw import Draw
+from medical_tasks.medcalc_bench.fresh.findings import Finding
 from medical_tasks.medcalc_bench.fresh.person import draw_person
 from medical_tasks.medcalc_bench.fresh.quantities import (
     BUN,
@@ -84,7 +85,7 @@ def feverpain(calculator: AnyCalculator, draw: Draw) -> Chart:
     return chart
 
 
-def _without_cough(chart: Chart, parameter: str, symptom: events.Finding) -> None:
+def _without_cough(chart: Chart, parameter: str, symptom: Finding) -> None:
     """The entity says that the symptom is absent; the note speaks of the symptom itself."""
     if chart.draw.chance(0.8):
         there = chart.draw.chance(0.45)
@@ -118,7 +119,7 @@ def pneumonia_severity(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart = Chart(
         calculator,
         draw,
-        draw_person(draw, 32, 94),
+        draw_person(draw, 40, 94),
         setting="emergency",
         reason=_CHEST,
         blocks="film lungs cough saturation infection brain urine albumin legs abdomen heart home bowel red",
@@ -126,7 +127,7 @@ def pneumonia_severity(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart.age()
     chart.sex()
     chart.find("nursing_home", history.NURSING_HOME, present=0.2, known=0.6)
-    chart.find("neoplastic_disease", history.NEOPLASM, present=0.15, known=0.6)
+    chart.find("neoplastic_disease", history_clots.NEOPLASM, present=0.15, known=0.6)
     chart.find("liver_disease", history.LIVER_DISEASE, present=0.12, known=0.5)
     chart.find("heart_failure", history.HEART_FAILURE, present=0.25, known=0.6)
     chart.find("cerebrovascular_disease", history.CEREBROVASCULAR, present=0.2, known=0.5)

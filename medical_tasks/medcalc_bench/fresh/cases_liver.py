@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from medical_tasks.calculators import AnyCalculator
-from medical_tasks.medcalc_bench.fresh import events, grades, history
+from medical_tasks.medcalc_bench.fresh import events, grades, history, history_clots
 from medical_tasks.medcalc_bench.fresh.chart import Chart
 from medical_tasks.medcalc_bench.fresh.draw import Draw
 from medical_tasks.medcalc_bench.fresh.person import draw_person
@@ -144,8 +144,8 @@ _BURDEN: Final = (
     ("peptic_ulcer", history.ULCER),
     ("hemiplegia", history.HEMIPLEGIA),
     ("kidney_disease", history.CHRONIC_KIDNEY),
-    ("leukemia", history.LEUKEMIA),
-    ("lymphoma", history.LYMPHOMA),
+    ("leukemia", history_clots.LEUKEMIA),
+    ("lymphoma", history_clots.LYMPHOMA),
     ("aids", history.AIDS),
 )
 _REVIEWS: Final = (

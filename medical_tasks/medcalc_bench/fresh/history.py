@@ -5,14 +5,12 @@ from __future__ import annotations
 from medical_tasks.medcalc_bench.fresh.findings import finding
 
 __all__ = [
-    "ACUTE_INFARCTION", "AIDS", "ANTICARDIOLIPIN", "ATHEROSCLEROSIS", "BLEEDING", "BLEEDING_DRUGS", "BOWEL_DISEASE",
-    "BP_TREATED", "CANCER", "CEREBROVASCULAR", "CHRONIC_ILLNESS", "CHRONIC_KIDNEY", "CHRONIC_LUNG", "CONNECTIVE",
-    "COPD", "DEMENTIA", "DIABETES", "END_STAGE_RENAL", "FACTOR_V", "FAMILY_CLOTS", "FAMILY_HEART", "HEART_FAILURE",
-    "HEMIPLEGIA", "HEPARIN_REACTION", "HOMOCYSTEINE", "HORMONES", "HYPERCHOLESTEROLEMIA", "HYPERTENSION",
-    "INFARCTION", "INSULIN_TREATMENT", "ISCHEMIC_HEART", "LABILE_INR", "LEUKEMIA", "LIVER_DISEASE",
-    "LUPUS_ANTICOAGULANT", "LYMPHOMA", "MALIGNANCY", "NEOPLASM", "NURSING_HOME", "OBESITY", "OTHER_THROMBOPHILIA",
-    "PERIPHERAL_ARTERIES", "PREVIOUS_DVT", "PREVIOUS_PE", "PROTHROMBIN", "RENAL_DISEASE", "SMOKER", "STROKE",
-    "THROMBOEMBOLISM", "TIA", "ULCER", "UNCONTROLLED_HYPERTENSION", "VARICOSE", "VASCULAR_DISEASE",
+    "ACUTE_INFARCTION", "AIDS", "ATHEROSCLEROSIS", "BLEEDING", "BLEEDING_DRUGS", "BOWEL_DISEASE", "BP_TREATED",
+    "CEREBROVASCULAR", "CHRONIC_ILLNESS", "CHRONIC_KIDNEY", "CHRONIC_LUNG", "CONNECTIVE", "COPD", "DEMENTIA",
+    "DIABETES", "END_STAGE_RENAL", "FAMILY_HEART", "HEART_FAILURE", "HEMIPLEGIA", "HYPERCHOLESTEROLEMIA",
+    "HYPERTENSION", "INFARCTION", "INSULIN_TREATMENT", "ISCHEMIC_HEART", "LABILE_INR", "LIVER_DISEASE",
+    "NURSING_HOME", "OBESITY", "PERIPHERAL_ARTERIES", "RENAL_DISEASE", "SMOKER", "STROKE", "THROMBOEMBOLISM", "TIA",
+    "ULCER", "UNCONTROLLED_HYPERTENSION", "VASCULAR_DISEASE",
 ]  # fmt: skip
 
 HYPERTENSION = finding(
@@ -193,47 +191,11 @@ END_STAGE_RENAL = finding(
     told="{He} has been on dialysis for two years.",
     denied="{His} kidney function is normal.",
 )
-LEUKEMIA = finding(
-    "history",
-    "blood cancer",
-    "chronic lymphocytic leukaemia|leukaemia|chronic myeloid leukemia",
-    "leukaemia|leukemia",
-)
-LYMPHOMA = finding(
-    "history",
-    "blood cancer",
-    "lymphoma|Hodgkin lymphoma|follicular lymphoma",
-    "lymphoma",
-)
 AIDS = finding(
     "history",
     "infection",
     "AIDS|AIDS with previous Pneumocystis pneumonia",
     "AIDS|HIV infection or AIDS",
-)
-NEOPLASM = finding(
-    "history",
-    "cancer",
-    "active lung cancer|colon cancer diagnosed this year|f:metastatic breast cancer|m:metastatic prostate cancer",
-    "cancer|neoplastic disease",
-    denied="A basal cell carcinoma of the skin was removed years ago; {he} has had no other tumour.",
-)
-# Caprini: present or previous.
-MALIGNANCY = finding(
-    "history",
-    "cancer",
-    "colon cancer, operated on in 2015|f:breast cancer in 2012|m:prostate cancer in 2014|active lung cancer",
-    "cancer|malignancy",
-)
-# Wells: treated within six months, or palliative. A cancer cured long ago does not count.
-CANCER = finding(
-    "history",
-    "cancer",
-    "colon cancer, last chemotherapy six weeks ago|lung cancer under palliative care"
-    "|f:breast cancer, on chemotherapy since last month|m:prostate cancer, radiotherapy two months ago",
-    "cancer|malignancy",
-    told="{He} is receiving chemotherapy for colon cancer.|{He} is under palliative care for pancreatic cancer.",
-    denied="A thyroid cancer was cured by surgery twelve years ago, without treatment since.",
 )
 LIVER_DISEASE = finding(
     "history",
@@ -279,28 +241,6 @@ FAMILY_HEART = finding(
     told="{His} father had a heart attack at the age of 51.|{His} sister needed a coronary bypass at 58.",
     denied="No parent or sibling had cardiovascular disease before the age of 65.",
 )
-FAMILY_CLOTS = finding(
-    "family",
-    "kin clots",
-    "deep vein thrombosis in {his} mother|pulmonary embolism in a brother",
-    "thrombosis|venous thrombosis",
-)
-PREVIOUS_DVT = finding(
-    "history",
-    "clots",
-    "a deep vein thrombosis in 2014|a previous DVT|a deep vein thrombosis eight years ago",
-    "deep vein thrombosis|DVT",
-    told="{He} was anticoagulated for a deep vein thrombosis six years ago.",
-    denied="{He} has never had a deep vein thrombosis.",
-)
-PREVIOUS_PE = finding(
-    "history",
-    "clots",
-    "a pulmonary embolism in 2016|a previous pulmonary embolism",
-    "pulmonary embolism",
-    told="{He} had a pulmonary embolism four years ago.",
-    denied="{He} has never had a pulmonary embolism.",
-)
 BLEEDING = finding(
     "history",
     "bleeding",
@@ -325,14 +265,6 @@ BLEEDING_DRUGS = finding(
     told="{He} buys naproxen for {his} back and uses it almost daily.",
     denied="{He} uses neither antiplatelet drugs nor NSAIDs.",
 )
-HORMONES = finding(
-    "drug",
-    "hormones",
-    "a combined oral contraceptive with oestrogen|an oestrogen patch",
-    "hormones|oestrogen or other hormones",
-    told="{He} started a combined oral contraceptive last year.",
-    denied="{He} uses no hormonal treatment.",
-)
 NURSING_HOME = finding(
     "habit",
     "home",
@@ -341,17 +273,9 @@ NURSING_HOME = finding(
     told="{He} lives in a nursing home.",
     denied="{He} lives in {his} own home.",
 )
-VARICOSE = finding("sign", "legs", "varicose veins|varicose veins of both legs", "varicose veins")
 BOWEL_DISEASE = finding(
     "history",
     "bowel",
     "Crohn's disease|ulcerative colitis|inflammatory bowel disease",
     "inflammatory bowel disease",
 )
-FACTOR_V = finding("test", "clots", "heterozygous factor V Leiden|factor V Leiden", "factor V Leiden")
-PROTHROMBIN = finding("test", "clots", "the prothrombin 20210A mutation", "prothrombin 20210A mutation")
-HOMOCYSTEINE = finding("test", "clots", "an elevated serum homocysteine", "elevated homocysteine")
-LUPUS_ANTICOAGULANT = finding("test", "clots", "a positive lupus anticoagulant", "lupus anticoagulant")
-ANTICARDIOLIPIN = finding("test", "clots", "elevated anticardiolipin antibodies", "elevated anticardiolipin antibodies")
-HEPARIN_REACTION = finding("history", "clots", "heparin-induced thrombocytopenia", "heparin-induced thrombocytopenia")
-OTHER_THROMBOPHILIA = finding("test", "clots", "protein C deficiency|antithrombin deficiency", "other thrombophilia")

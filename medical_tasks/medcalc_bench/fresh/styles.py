@@ -71,7 +71,7 @@ def _headed(*parts: tuple[str, str], end: str = "\n") -> str:
 def _narrative(chart: Chart, texts: _Texts) -> str:
     person = chart.person
     opening = f"{person.article} {person.described} {chart.draw.pick(_OPENINGS[chart.setting])} {chart.reason}."
-    past = ("history", "medication", "social")
+    past: tuple[Place, ...] = ("history", "medication", "social")
     first = _both(opening, _some(texts, "story", *past))
     rest = _lines(_some(texts, "exam", "care"), _some(texts, "tests", "impression", "plan"))
     if chart.draw.chance(0.4):

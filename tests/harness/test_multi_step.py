@@ -1,0 +1,140 @@
+"""`medcalc_code` and `medcalc_open_book` through our runner, inspect and lighteval: programs really run, one score."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.cli import main
+from medical_tasks.commands.lighteval import translate
+from medical_tasks.errors import UsageError
+from medical_tasks.medcalc_bench.prompts import load_prompts
+from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC_CODE, MEDCALC_OPEN_BOOK
+from medical_tasks.sandbox.probe import probe
+from medical_tasks.spec import Item
+from medical_tasks.store import Store
+from medical_tasks.task_data import load_task_data
+from tests.fault_server import Call, FaultServer
+
+SAMPLES = 12
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
+    return home
+
+
+@pytest.fixture(scope="module")
+def items(home: Path) -> list[Item]:
+    return load_task_data(MEDCALC_CODE, DATASET, data=home, config="demo", max_samples=SAMPLES).items
+
+
+class Programmer:
+    """Writes a program that prints the gold, in different ways: at once, after an error, without a program, never."""
+
+    def __init__(self, items: list[Item]) -> None:
+        prompts = load_prompts(MEDCALC_CODE)
+        self.items = {prompts.render(item)[0]["content"]: (n, item) for n, item in enumerate(items)}
+
+    def __call__(self, call: Call) -> str:
+        messages = call.body["messages"]
+        number, item = self.items[messages[0]["content"]]
+        right = f"```python\nprint({item.fields['ground_truth_answer']!r})\n```"
+        kind = number % 4
+        if kind == 0 or (kind in (1, 2) and len(messages) > 1):
+            return right
+        if kind == 3:
+            return "```python\nimport socket\nsocket.create_connection(('127.0.0.1', 9))\nprint(1)\n```"
+        return "```python\nprint(weight)\n```" if kind == 1 else "I would rather not."
+
+
+def _environment(home: Path, server: FaultServer) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT")}
+    return kept | {
+        "MEDICAL_TASKS_DATA": str(home),
+        "HF_HUB_OFFLINE": "1",
+        "SCRIPT_BASE_URL": server.base_url,
+        "SCRIPT_API_KEY": "x",
+    }
+
+
+def _run(words: list[str], home: Path, server: FaultServer) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *words],
+        capture_output=True,
+        text=True,
+        env=_environment(home, server),
+        cwd=home,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.mark.slow
+def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(home: Path, items: list[Item]) -> None:
+    if (missing := probe()) is not None:
+        pytest.skip(f"no sandbox on this machine: {missing}")
+    with FaultServer(answer=Programmer(items)) as server:
+        run = ["medical_tasks", "run", "--tasks", "medcalc_code", "--config", "demo", "--model", "openai-api/script/m"]
+        run += ["--max-samples", str(SAMPLES), "--out", "ours"]
+        _run(run, home, server)
+        # Three of four kinds: one question, two, two; and the same question again is not asked twenty times but twice.
+        asked = len(server.calls)
+        assert asked == 3 * (1 + 2 + 2 + 2)
+        _run(run, home, server)
+        assert len(server.calls) == asked
+        results: dict[str, Any] = json.loads((home / "ours" / "results.json").read_text())["tasks"]["medcalc_code"]
+        assert results["coverage"]["scored"] == SAMPLES
+        assert results["metrics"]["accuracy"]["value"] == results["metrics"]["accuracy_official"]["value"] == 0.75
+        assert results["recipe"]["protocol"]["max_tries"] == 20
+        with Store(home / "ours" / "answers.sqlite") as store:
+            made, times = store.counts("execution")
+            assert made == times
+            assert 4 <= made <= SAMPLES + 3
+
+        logs = home / "logs"
+        words = ["inspect_ai", "eval", "medical_tasks/medcalc_code", "--model", "openai-api/script/m"]
+        words += ["-T", "config=demo", "--sample-id", ",".join(item.id for item in items)]
+        _run([*words, "--log-dir", str(logs), "--log-format", "json", "--display", "none"], home, server)
+    (file,) = logs.glob("*.json")
+    log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    scores = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
+    assert {"accuracy": 0.75, "accuracy_official": 0.75}.items() <= scores.items()
+
+
+@pytest.mark.slow
+def test_the_open_book_through_our_runner(home: Path) -> None:
+    items = load_task_data(MEDCALC_OPEN_BOOK, DATASET, data=home, config="demo", max_samples=SAMPLES).items
+    prompts = load_prompts(MEDCALC_OPEN_BOOK)
+    golds = {prompts.render(item)[0]["content"]: item.fields["ground_truth_answer"] for item in items}
+    with FaultServer(answer=lambda call: json.dumps({"answer": golds[call.prompt]})) as server:
+        run = ["medical_tasks", "run", "--tasks", "medcalc_open_book", "--config", "demo", "--out", "book"]
+        _run([*run, "--model", "openai-api/script/m", "--max-samples", str(SAMPLES)], home, server)
+        assert len(server.calls) == SAMPLES
+    metrics = json.loads((home / "book" / "results.json").read_text())["tasks"]["medcalc_open_book"]["metrics"]
+    assert metrics["accuracy"]["value"] == 1.0
+
+
+def test_the_baselines_need_no_sandbox(home: Path, tmp_path: Path) -> None:
+    run = ["run", "--tasks", "medcalc_code,medcalc_open_book", "--config", "demo", "--data", str(home)]
+    assert main([*run, "--model", "baseline/reference", "--out", str(tmp_path / "out")]) == 0
+    tasks = json.loads((tmp_path / "out" / "results.json").read_text())["tasks"]
+    assert [tasks[name]["metrics"]["accuracy"]["value"] for name in ("medcalc_code", "medcalc_open_book")] == [1.0, 1.0]
+
+
+def test_lighteval_is_not_offered_what_it_cannot_ask() -> None:
+    assert "medcalc_code" not in translate(["accelerate", "m", "medical"])[2]
+    assert "medical:medcalc_open_book|0" in translate(["accelerate", "m", "medical"])[2].split(",")
+    with pytest.raises(
+        UsageError, match=r"medcalc_code: lighteval asks one question an item.*medical-tasks run --tasks medc"
+    ):
+        translate(["accelerate", "m", "--tasks", "medcalc,medcalc_code"])
