@@ -21,7 +21,6 @@ from medical_tasks.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.medcalc_bench.demo import demo_rows
 from medical_tasks.medcalc_bench.entities import canonical_entities
-from medical_tasks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.spec import Item, TaskSpec
 
@@ -245,6 +244,8 @@ FRESH_OPTIONS = (
 
 
 def _fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+    from medical_tasks.medcalc_bench.fresh import fresh_rows  # late: reading released rows must not pay for it
+
     return fresh_rows(options["seed"], options["n"])
 
 

@@ -2,8 +2,8 @@
 
 Ours are written from the protocol's facts: the note and the question are given, the answer is asked for as a JSON object
 with the keys of the paper's output format. Everything is in one user message, so that lighteval (which has no system
-prompt of a task's own), inspect and our own runner send the same text. `official` takes the worked example of each
-calculator from the authors' file in a checkout the user has.
+prompt of a task's own), inspect and our own runner send the same text. Worked examples are our own, for all 55
+calculators; with `official` they come from the authors' file in a checkout the user has (`exemplars`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.medcalc_bench import code_prompts
+from medical_tasks.medcalc_bench.exemplars import Exemplar, official_exemplars, own_exemplars
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
 __all__ = ["PROMPT_SETS", "gold_response", "load_prompts"]
@@ -55,17 +55,6 @@ REFERENCE = (
 
 QUESTION = "Patient note:\n{note}\n\nQuestion:\n{question}"
 
-OFFICIAL_FILE = "one_shot_finalized_explanation.json"
-_OFFICIAL_PLACES = (OFFICIAL_FILE, f"evaluation/{OFFICIAL_FILE}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Exemplar:
-    """A worked example: a note, and the reply a model should give to it."""
-
-    note: str
-    reply: str
-
 
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
     """Makes the prompts of a task.
@@ -87,7 +76,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
     exemplars: Mapping[str, Exemplar] = {}
     if style == "one_shot":
-        exemplars = _official_exemplars(upstream) if name == "official" else {}
+        exemplars = official_exemplars(upstream) if name == "official" else own_exemplars()
     elif name == "official":
         raise UsageError(
             f"{task.name} has no official prompts: the authors' files hold worked examples only. Use --prompts own, or the "
@@ -95,7 +84,11 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
         )
     form = {"direct": DIRECT, "code": code_prompts.PROGRAM}.get(style, CHAIN_OF_THOUGHT)
     texts = [INTRODUCTION, ANSWER_FORM, form, EXAMPLE, QUESTION]
-    texts += [f"{key}\n{exemplar.note}\n{exemplar.reply}" for key, exemplar in sorted(exemplars.items())]
+    # A question of None is the item's own: the hash of the official set stays what it was.
+    texts += [
+        "\n".join(part for part in (key, exemplar.note, exemplar.question, exemplar.reply) if part is not None)
+        for key, exemplar in sorted(exemplars.items())
+    ]
     texts += _further_texts(style)
 
     def render(item: Item) -> tuple[Message, ...]:
@@ -132,42 +125,12 @@ def _example_text(item: Item, exemplars: Mapping[str, Exemplar]) -> str:
     key = str(item.fields["calculator_id"])
     if key not in exemplars:
         raise MissingError(
-            f"item {item.id}: no worked example for calculator {key} ({item.fields['calculator_name']}). Give the authors' "
-            "with --prompts official --upstream DIR (a checkout of ncbi-nlp/MedCalc-Bench)."
+            f"item {item.id}: no worked example for calculator {key} ({item.fields['calculator_name']}); there is one for "
+            f"each of {', '.join(sorted(exemplars, key=int))}. Leave such items out, or use the task medcalc."
         )
     exemplar = exemplars[key]
-    question = QUESTION.format(note=exemplar.note, question=item.fields["question"])
+    question = QUESTION.format(note=exemplar.note, question=exemplar.question or item.fields["question"])
     return f"{question}\n\nReply:\n{exemplar.reply}"
-
-
-def _official_exemplars(upstream: Path | None) -> dict[str, Exemplar]:
-    if upstream is None:
-        raise MissingError(
-            "--prompts official needs --upstream DIR: a checkout of the authors' repository (ncbi-nlp/MedCalc-Bench), or a "
-            f"folder with its {OFFICIAL_FILE}."
-        )
-    for place in _OFFICIAL_PLACES:
-        path = upstream / place
-        if path.is_file():
-            return _read_official(path)
-    raise MissingError(
-        f"{upstream}: no {OFFICIAL_FILE} there nor in its evaluation/ folder. Give --upstream a checkout of the authors' "
-        "repository (ncbi-nlp/MedCalc-Bench)."
-    )
-
-
-def _read_official(path: Path) -> dict[str, Exemplar]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return {
-            key: Exemplar(note=entry["Patient Note"], reply=json.dumps(entry["Response"], ensure_ascii=False))
-            for key, entry in content.items()
-        }
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"{path}: not the authors' file of worked examples (calculator id to 'Patient Note' and 'Response'): "
-            f"{type(error).__name__} {error}. Take it from a checkout of ncbi-nlp/MedCalc-Bench."
-        ) from error
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:

@@ -52,7 +52,10 @@ class SandboxError(MissingError):
     """
 
     def __init__(self, stage: str, reason: str, number: int | None = None) -> None:
-        super().__init__(f"sandbox: {stage}: {reason}")
+        super().__init__(
+            f"the sandbox could not be made ({stage}: {reason}), so a program was not run. What was finished before is kept: "
+            "give the same command again to go on."
+        )
         self.stage, self.reason, self.number = stage, reason, number
 
 
