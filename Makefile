@@ -6,6 +6,8 @@ STAMPS := $(VENV)/.stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
+# A model as small as the toy is many times slower on several threads, above all on a busy machine.
+demo tests: export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test check lint types contracts manifest manifest-check tests env env-dev env-vllm check-vllm clean
 
@@ -60,10 +62,15 @@ VLLM_VENV := .env-vllm
 
 env-vllm: $(VLLM_VENV)/.stamp  ## about 8 GB; needs no GPU to install, one to generate
 
-$(VLLM_VENV)/.stamp: constraints-vllm.txt setup.cfg
+$(VLLM_VENV)/.stamp: constraints-vllm.txt setup.cfg pyproject.toml
 	test -x $(VLLM_VENV)/bin/python || $(PYTHON) -m venv $(VLLM_VENV)
-	$(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[vllm]' -c constraints-vllm.txt
+	$(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VLLM_VENV)/bin/uv pip install --quiet --python $(VLLM_VENV)/bin/python -c constraints-vllm.txt \
+		-e '.[vllm]' hypothesis pytest pytest-timeout
 	touch $@
 
 check-vllm: env-vllm  ## what a machine without a GPU can check of it
 	$(VLLM_VENV)/bin/python scripts/check_vllm.py
+	$(VLLM_VENV)/bin/python -m pytest tests/models/test_toy.py tests/models/test_chat_template.py \
+		tests/models/test_lighteval_model.py tests/models/test_lighteval_setup.py tests/models/test_vllm_model.py \
+		tests/models/test_data_parallel.py

@@ -48,7 +48,7 @@ def make_recipe(
         "prompts": None if prompts is None else {"set": prompts.name, "sha256": prompts.sha256},
         "generation": None
         if max_new_tokens is None
-        else {"max_new_tokens": max_new_tokens, "stop": list(task.stop), "decoding": "greedy"},
+        else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
         "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
         "statistics": {"confidence": 0.95, "bootstrap_seed": BOOTSTRAP_SEED, "cluster": task.cluster},

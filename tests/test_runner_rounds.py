@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from medical_tasks.task_data import TaskData, load_task_data
 class Counting:
     """Asks until an answer says `enough`, at most four times; keeps a record of each answer it looked at."""
 
-    identity = {"name": "counting", "tries": 4}  # noqa: RUF012
+    identity: Mapping[str, Any] = {"name": "counting", "tries": 4}
 
     def __init__(self) -> None:
         self.looked_at: list[list[str]] = []
@@ -85,9 +85,9 @@ class Scripted:
     """Item n of the demo says `enough` at its n-th question (from 0: at once)."""
 
     name = "scripted/model"
-    endpoint = None
+    endpoint: str | None = None
     is_main = True
-    identity = {"backend": "scripted"}  # noqa: RUF012
+    identity: Mapping[str, str] = {"backend": "scripted"}
 
     def __init__(self, data: TaskData, *, dies_after: int | None = None, fails: tuple[int, int] | None = None) -> None:
         self.notes = {item.fields["question"]: number for number, item in enumerate(data.items)}

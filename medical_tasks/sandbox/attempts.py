@@ -26,8 +26,8 @@ ATTEMPTS: Final = (
     "become root",
     "change the system call filter",
     "write outside its folder",
-    "run a file it wrote",
     "find something in its folder",
+    "run a file it wrote",
     "find an environment variable",
     "use an inherited file descriptor",
     "import a package of this machine",
@@ -35,7 +35,7 @@ ATTEMPTS: Final = (
 )
 """Each has failed when the program does not print its name."""
 
-# Raw system calls go past whatever Python itself would refuse. Not on every machine: mount, ptrace, unshare, fork, clone.
+# Numbers of raw system calls, which go past whatever Python itself would refuse.
 _CALLS: Final = {
     "x86_64": {"mount": 165, "ptrace": 101, "unshare": 272, "clone": 56, "kill": 62, "setuid": 105, "prctl": 157},
     "aarch64": {"mount": 40, "ptrace": 117, "unshare": 97, "clone": 220, "kill": 129, "setuid": 146, "prctl": 167},

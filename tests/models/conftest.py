@@ -1,4 +1,4 @@
-"""A toy model for every test that runs one: made once a session."""
+"""A toy model for every test that runs one, and ways to open it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from medical_tasks.models.base import Model
+from tests.models.local_runs import Opener
 from tests.models.toy_texts import TEXTS
-
 
 # Answers are compared token by token with those of one prompt alone: on a GPU as well, they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -39,3 +41,29 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def opened() -> Iterator[Opener]:
+    """Opens `hf/` models and closes them at the end."""
+    from medical_tasks.models import lighteval_model
+
+    models: list[Model] = []
+
+    def open_it(folder: Path, **options: str) -> Model:
+        models.append(lighteval_model.open_hf(f"hf/{folder}", options=options))
+        return models[-1]
+
+    yield open_it
+    for model in models:
+        model.close()
+
+
+@pytest.fixture(scope="module")
+def default(toy_model: Path) -> Iterator[Any]:
+    """The toy with default options; tests must not change it."""
+    from medical_tasks.models import lighteval_model
+
+    model = lighteval_model.open_hf(f"hf/{toy_model}", options={})
+    yield model
+    model.close()

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # starts five processes that each import torch
 
 WORKER = Path(__file__).with_name("data_parallel_worker.py")
 COUNTS = "21,1,2"

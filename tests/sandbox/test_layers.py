@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import platform
+import re
 import signal
 import socket
 import struct
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +23,7 @@ from medical_tasks.sandbox import Limits, execution, run_code
 from medical_tasks.sandbox.attempts import ATTEMPTS, attempts_program
 from medical_tasks.sandbox.filter import ALLOW
 from medical_tasks.sandbox.probe import probe, require_sandbox
-from tests.sandbox.traces import descendants
+from tests.sandbox.traces import descendants, nothing_left
 
 pytestmark = pytest.mark.usefixtures("clean")
 
@@ -39,6 +45,8 @@ def tries() -> Iterator[str]:
 
 
 def test_all_attempts_fail(tries: str) -> None:
+    assert re.findall(r'^attempt\("([^"]+)"', tries, re.MULTILINE) == list(ATTEMPTS)
+    assert len(ATTEMPTS) == 20
     assert json.loads(run_code(tries).stdout) == []
 
 
@@ -128,3 +136,48 @@ def test_a_fork_bomb_meets_the_limit_of_processes() -> None:
     outcome = run_code("import os\nfor _ in range(1000): os.fork()", limits=SHORT)
     assert outcome.exit == "error"
     assert "Resource temporarily unavailable" in outcome.stderr_tail
+
+
+@pytest.mark.usefixtures("no_filter")
+def test_shared_memory_and_abstract_sockets_of_the_machine_are_not_there() -> None:
+    """These have names that no file system knows: the IPC and the network namespace keep them apart."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = 0x4D54_0000 | (os.getpid() & 0xFFFF)
+    segment = libc.shmget(key, 4096, 0o1666)
+    assert segment >= 0, os.strerror(ctypes.get_errno())
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"\0medical-tasks-{os.getpid()}")
+            listener.listen()
+            code = f"""
+import ctypes, socket
+print(ctypes.CDLL(None).shmget({key}, 4096, 0o666))
+try:
+    socket.socket(socket.AF_UNIX).connect("\\0medical-tasks-{os.getpid()}")
+except OSError as error:
+    print(error.strerror)
+"""
+            assert run_code(code).stdout == "-1\nConnection refused\n"
+            with socket.socket(socket.AF_UNIX) as other:  # it is there for everyone else
+                other.connect(f"\0medical-tasks-{os.getpid()}")
+    finally:
+        libc.shmctl(segment, 0, None)
+
+
+def test_the_host_name_is_another() -> None:
+    before = platform.node()
+    assert run_code("import os\nprint(os.uname().nodename)").stdout == "sandbox\n"
+    assert os.uname().nodename == before != "sandbox"
+
+
+def test_what_is_left_would_be_seen() -> None:
+    """The check around every test of this folder, checked."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as left:
+        assert left.pid in descendants()
+        left.communicate(b"\n")
+    with pytest.raises(AssertionError), nothing_left():
+        left = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    left.communicate(b"\n")
+    with pytest.raises(AssertionError), nothing_left():
+        (Path(tempfile.gettempdir()) / "left").touch()
+    (Path(tempfile.gettempdir()) / "left").unlink()

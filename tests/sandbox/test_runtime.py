@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,20 +38,17 @@ def test_only_the_standard_library_is_mounted() -> None:
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what the sandbox needs, readable by everyone."""
-    folder = Path(tmp_path_factory.mktemp("copy"))
-    for name in ("__init__.py", "_version.py", "hub_folders.py", "errors.py"):
-        (folder / "medical_tasks").mkdir(exist_ok=True)
-        shutil.copy(ROOT / "medical_tasks" / name, folder / "medical_tasks" / name)
-    shutil.copytree(ROOT / "medical_tasks" / "sandbox", folder / "medical_tasks" / "sandbox")
-    for path in (
-        folder,
-        *folder.rglob("*"),
-        *[parent for parent in folder.parents if parent.name.startswith("pytest-")],
-    ):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    return folder
+def copy() -> Iterator[Path]:
+    """A copy of what the sandbox needs, where everyone may read it; pytest's own folders are for their owner alone."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "medical_tasks").mkdir()
+        for file in ("__init__.py", "_version.py", "hub_folders.py", "errors.py"):
+            shutil.copy(ROOT / "medical_tasks" / file, folder / "medical_tasks" / file)
+        shutil.copytree(ROOT / "medical_tasks" / "sandbox", folder / "medical_tasks" / "sandbox")
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        yield folder
 
 
 def _others() -> list[str]:

@@ -21,7 +21,7 @@ class Traces:
     processes: frozenset[int]
     mounts: tuple[str, ...]
     descriptors: int
-    temporary: frozenset[str]
+    temporary: tuple[str, ...]
 
 
 def descendants() -> frozenset[int]:
@@ -47,7 +47,7 @@ def look() -> Traces:
         processes=descendants(),
         mounts=tuple(Path("/proc/self/mountinfo").read_text().splitlines()),
         descriptors=len(list(Path("/proc/self/fd").iterdir())),
-        temporary=frozenset(path.name for path in Path(tempfile.gettempdir()).glob("medical-tasks*")),
+        temporary=tuple(sorted(path.name for path in Path(tempfile.gettempdir()).iterdir())),
     )
 
 

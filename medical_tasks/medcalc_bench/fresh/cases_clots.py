@@ -154,7 +154,7 @@ def caprini(calculator: AnyCalculator, draw: Draw) -> Chart:
         blocks="operation trauma mobility brain clotting platelets body film heart ecg joints",
     )
     chart.age()
-    chart.leave_open(*(finding for _, finding in (*_GRAVE, *_CAPRINI_RECENT, *_CAPRINI_PAST)))
+    chart.leave_open(events.PLASTER, *(finding for _, finding in (*_GRAVE, *_CAPRINI_RECENT, *_CAPRINI_PAST)))
     grave = draw.pick(_GRAVE) if draw.chance(0.25) else None
     planned = grades.PLANNED_SURGERY[1:4] if grave else grades.PLANNED_SURGERY[1:]
     surgery = draw.pick(planned) if surgical else grades.PLANNED_SURGERY[0]
@@ -166,10 +166,13 @@ def caprini(calculator: AnyCalculator, draw: Draw) -> Chart:
         chart.choose("mobility", grades.MOBILITY[2])
     elif draw.chance(0.8):
         chart.choose("mobility", draw.pick(grades.MOBILITY))
+    if not grave and draw.chance(0.4):
+        # One of the others is denied by name; more would crowd the note.
+        chart.find(*draw.pick(_GRAVE), present=0.0, known=1.0)
+    if not grave and draw.chance(0.2):
+        chart.find("recent_plaster_cast", events.PLASTER, present=0.5, known=1.0)
     for parameter, finding in draw.some(_CAPRINI_RECENT, 3):
         chart.find(parameter, finding, present=0.2, known=0.6)
-    if grave and grave[0] == "recent_fracture" and draw.chance(0.4):
-        chart.find("recent_plaster_cast", events.PLASTER, present=0.0, known=1.0)
     for parameter, finding in draw.some(_CAPRINI_PAST, 9):
         chart.find(parameter, finding, present=0.25, known=0.7)
     chart.perhaps(0.8, "bmi_kg_m2", BMI, 19, 38, near=(25.0,))

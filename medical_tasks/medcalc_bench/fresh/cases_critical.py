@@ -53,7 +53,9 @@ _SEPSIS: Final = (
     "with septic shock from cholangitis//The bile duct was drained endoscopically.",
     "with sepsis of unknown source//Imaging has not shown the source so far.",
 )
-_ICU_BLOCKS: Final = "gas saturation mind brain lungs film breathing pressure kidney clots infection stomach warm"
+_ICU_BLOCKS: Final = (
+    "gas saturation mind brain lungs film breathing pressure kidney clots infection stomach warm albumin"
+)
 
 
 def coma_score(calculator: AnyCalculator, draw: Draw) -> Chart:

@@ -105,7 +105,8 @@ def curb_65(calculator: AnyCalculator, draw: Draw) -> Chart:
         voice="self",
     )
     chart.age()
-    chart.find("confusion", events.CONFUSION, present=0.3)
+    if chart.find("confusion", events.CONFUSION, present=0.3):
+        chart.voice = "none"
     # The publication prints urea over 7 mmol/L and BUN over 19 mg/dL, which are not quite the same.
     printed = {"mg/dL": (19.0,), "mmol/L": (7.0,)}
     chart.measure("urea", BUN, 8, 46, near=(19.0,), printed=printed)
@@ -132,7 +133,8 @@ def pneumonia_severity(calculator: AnyCalculator, draw: Draw) -> Chart:
     chart.find("heart_failure", history.HEART_FAILURE, present=0.25, known=0.6)
     chart.find("cerebrovascular_disease", history.CEREBROVASCULAR, present=0.2, known=0.5)
     chart.find("renal_disease", history.RENAL_DISEASE, present=0.2, known=0.5)
-    chart.find("altered_mental_status", events.ALTERED_MIND, present=0.25)
+    if chart.find("altered_mental_status", events.ALTERED_MIND, present=0.25):
+        chart.voice = "none"
     chart.find("pleural_effusion", events.PLEURAL_EFFUSION, present=0.3)
     chart.measure("respiratory_rate_per_min", RESPIRATORY_RATE, 18, 38, near=(30,))
     chart.pressure(82, 158, near=(90,))

@@ -262,7 +262,7 @@ class Chart:
         if sentences and not self.brief:
             self.say(place_of(grade.kind), self.draw.pick(sentences))
         else:
-            self.phrases[grade.kind, True].append(self.draw.pick(phrases))
+            self.phrases[grade.kind, not grade.absent].append(self.draw.pick(phrases))
 
     def _fitting(self, wordings: tuple[str, ...]) -> list[str]:
         """The wordings for this patient's sex, without their mark."""

@@ -44,7 +44,7 @@ IMMOBILIZATION = finding(
     "recent",
     "mobility",
     "five days of strict bed rest last week|four days in bed with back pain until yesterday",
-    "recent immobilization|a recent period in bed",
+    "recent immobilization|recent days in bed",
     told="Because of lumbago {he} stayed in bed for six days until this weekend.",
     denied="{He} has been on {his} feet as usual in recent weeks.|{He} spent one day in bed last week, otherwise {he} was up "
     "and about.",
@@ -53,7 +53,7 @@ SURGERY_4W = finding(
     "recent",
     "operation",
     "a total knee replacement 12 days ago|an open appendectomy 17 days ago|f:a hysterectomy three weeks ago",
-    "surgery in the past four weeks|an operation in the last month",
+    "surgery in the past four weeks|operation in the last month",
     told="{He} had a laparotomy for bowel obstruction 19 days ago.",
     denied="{His} last operation, a hernia repair, was five months ago.|A cholecystectomy was done three years ago, nothing "
     "since.",
@@ -62,7 +62,7 @@ SURGERY_OR_TRAUMA = finding(
     "recent",
     "operation trauma",
     "a knee operation under general anaesthesia two weeks ago|a hospital stay for rib fractures three weeks ago",
-    "surgery or trauma in the past four weeks|a recent operation or injury",
+    "surgery or trauma in the past four weeks|recent operation or injury",
     told="{His} gallbladder was removed under general anaesthesia 16 days ago.",
     denied="{He} has had neither an operation nor an injury in recent months.",
 )
@@ -165,15 +165,15 @@ PLASTER = finding(
     "recent",
     "trauma mobility",
     "an immobilizing plaster cast on the lower leg until last week",
-    "a plaster cast in the last month",
+    "plaster cast in the last month",
 )
 FRACTURE = finding(
     "recent",
     "trauma",
     "a hip fracture ten days ago|a pelvic fracture two weeks ago|a fracture of the tibia three weeks ago",
-    "a hip, pelvis or leg fracture in the last month",
+    "hip, pelvis or leg fracture in the last month",
 )
-RECENT_STROKE = finding("recent", "brain", "an ischaemic stroke 18 days ago", "a stroke in the last month")
+RECENT_STROKE = finding("recent", "brain", "an ischaemic stroke 18 days ago", "stroke in the last month")
 TRAUMA = finding("recent", "trauma", "multiple trauma in a car crash 12 days ago", "multiple trauma in the last month")
 SPINAL_INJURY = finding(
     "recent",

@@ -61,14 +61,16 @@ class Grade:
     Attributes:
         word: as the entities name it.
         kind: of its phrases.
-        phrases: for lists of what is there; whole statements as in `Finding.no`.
+        phrases: for lists of what is there; whole statements as in `Finding.no`. Of what is absent, what is denied.
         told: sentences.
+        absent: whether it is the class of those who do not have the finding.
     """
 
     word: str
     kind: Kind
     phrases: tuple[str, ...]
     told: tuple[str, ...] = ()
+    absent: bool = False
 
 
 def _wordings(text: str) -> tuple[str, ...]:
@@ -87,6 +89,6 @@ def finding(kind: Kind, concepts: str, yes: str, no: str, *, told: str = "", den
     )
 
 
-def grade(word: str, kind: Kind, phrases: str, *, told: str = "") -> Grade:
+def grade(word: str, kind: Kind, phrases: str, *, told: str = "", absent: bool = False) -> Grade:
     """A class from texts with `|` between wordings."""
-    return Grade(word=word, kind=kind, phrases=_wordings(phrases), told=_wordings(told))
+    return Grade(word=word, kind=kind, phrases=_wordings(phrases), told=_wordings(told), absent=absent)

@@ -13,7 +13,13 @@ __all__ = [
 ]  # fmt: skip
 
 ASCITES = (
-    grade("absent", "sign", "no ascites", told="Ultrasound shows no ascites.|There is no free fluid in the abdomen."),
+    grade(
+        "absent",
+        "sign",
+        "ascites",
+        absent=True,
+        told="Ultrasound shows no ascites.|There is no free fluid in the abdomen.",
+    ),
     grade("slight", "sign", "slight ascites", told="Ultrasound shows slight ascites.|There is mild ascites."),
     grade(
         "moderate",
@@ -26,7 +32,8 @@ ENCEPHALOPATHY = (
     grade(
         "No Encephalopathy",
         "sign",
-        "no encephalopathy",
+        "encephalopathy",
+        absent=True,
         told="There is no sign of hepatic encephalopathy.|{He} is oriented, without asterixis; encephalopathy is absent.",
     ),
     grade(
@@ -165,7 +172,7 @@ TROPONIN = (
     ),
 )
 CHARLSON_LIVER = (
-    grade("None", "history", "no liver disease", told="{He} has never had liver disease."),
+    grade("None", "history", "liver disease", absent=True, told="{He} has never had liver disease."),
     grade("Mild", "history", "mild liver disease (chronic hepatitis)|chronic hepatitis B without cirrhosis"),
     grade(
         "Moderate to Severe",
@@ -188,7 +195,7 @@ CHARLSON_DIABETES = (
     ),
 )
 TUMOR = (
-    grade("None", "history", "no solid tumor", told="{He} has never had a solid tumour."),
+    grade("None", "history", "solid tumor", absent=True, told="{He} has never had a solid tumour."),
     grade(
         "Localized",
         "history",

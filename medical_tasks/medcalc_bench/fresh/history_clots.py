@@ -44,7 +44,7 @@ CANCER = finding(
     "|f:breast cancer, on chemotherapy since last month|kidney cancer under immunotherapy",
     "cancer|malignancy",
     told="{He} is receiving chemotherapy for colon cancer.|{He} is under palliative care for pancreatic cancer.",
-    denied="A thyroid cancer was cured by surgery twelve years ago, without treatment since.",
+    denied="A thyroid cancer was cured twelve years ago, without treatment since.",
 )
 FAMILY_CLOTS = finding(
     "family",

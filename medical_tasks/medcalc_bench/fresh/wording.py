@@ -55,8 +55,8 @@ _PRESENT: Final[Mapping[Kind, _There]] = {
 _ABSENT: Final[Mapping[Kind, _There]] = {
     "history": ("There is no history of {list}.", "{He} has never had {list}.", "No history of {list}."),
     "problem": ("There is no {list}.", "{He} does not have {list}."),
-    "symptom": ("{He} denies {list}.", "{He} reports no {list}.", "Asked for, no {list}."),
-    "recent": ("{He} has not had {list}.", "{He} reports no {list}."),
+    "symptom": ("{He} denies {list}.", "{He} reports no {list}.", "When asked, {he} reports no {list}."),
+    "recent": ("{He} has not had any {list}.", "{He} reports no {list}."),
     "sign": ("Examination shows no {list}.", "On examination no {list}.", "{He} has no {list}."),
     "drug": ("{He} takes no {list}.", "{He} does not take {list}."),
     "family": ("There is no family history of {list}.", "The family history is negative for {list}."),

@@ -1,0 +1,86 @@
+"""Questions for local models, and what transformers alone answers to them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.models.base import Answer, Failure, Model, Request
+from tests.models.toy_texts import TEXTS, ask
+
+__all__ = ["QUESTIONS", "Opener", "alone", "answers", "collect", "count_calls", "decode"]
+
+Opener = Callable[..., Any]
+
+QUESTIONS = [ask(f"q{index}", text, system="Be brief." if index % 2 else "") for index, text in enumerate(TEXTS[::8])]
+
+
+def answers(model: Model, requests: Sequence[Request]) -> dict[str, Answer]:
+    found: dict[str, Answer] = {}
+    for result in collect(model, requests):
+        assert isinstance(result, Answer), result
+        found[result.key] = result
+    assert set(found) == {request.key for request in requests}
+    return found
+
+
+def collect(model: Model, requests: Sequence[Request]) -> list[Answer | Failure]:
+    results: list[Answer | Failure] = []
+    model.generate(requests, results.append)
+    assert len(results) == len(requests)
+    return results
+
+
+@functools.cache
+def reference(folder: Path) -> tuple[Any, Any]:
+    """Model and tokenizer of transformers, without lighteval and without the model's own decoding habits."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    model.generation_config = GenerationConfig(eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.eos_token_id)
+    return model, tokenizer
+
+
+def alone(folder: Path, request: Request, **settings: Any) -> list[int]:
+    """Answers one prompt by transformers alone; ids up to the end token."""
+    import torch
+
+    model, tokenizer = reference(folder)
+    batch = tokenizer.apply_chat_template(
+        [dict(message) for message in request.messages],
+        add_generation_prompt=True,
+        return_tensors="pt",
+        return_dict=True,
+    )
+    ids = batch["input_ids"]
+    with torch.no_grad():
+        rows = model.generate(
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=request.max_new_tokens,
+            do_sample=False,
+            **settings,
+        )
+    answer: list[int] = rows[0, ids.shape[1] :].tolist()
+    return answer[: answer.index(tokenizer.eos_token_id)] if tokenizer.eos_token_id in answer else answer
+
+
+def decode(folder: Path, ids: list[int]) -> str:
+    text: str = reference(folder)[1].decode(ids, skip_special_tokens=True)
+    return text
+
+
+def count_calls(model: Any) -> list[int]:
+    """Notes how many questions each call of lighteval gets."""
+    calls: list[int] = []
+    inner = model.inner.greedy_until
+
+    def noted(docs: list[Any]) -> Any:
+        calls.append(len(docs))
+        return inner(docs)
+
+    model.inner.greedy_until = noted
+    return calls

@@ -1,0 +1,203 @@
+"""Opening `hf/...`: options, identity, what is left on disk, and messages when something is wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.lighteval_model import generation_settings, lighteval_settings, open_hf
+from medical_tasks.models.local_options import HF_OPTIONS
+from medical_tasks.models.model_options import read_options
+from tests.models.local_runs import QUESTIONS, Opener, answers
+from tests.models.toy_texts import change_json
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+
+
+def test_nothing_is_written_and_nothing_is_said(
+    toy_copy: Path, opened: Opener, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = toy_copy.parent / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    before = sorted(toy_copy.rglob("*"))
+    answers(opened(toy_copy), QUESTIONS[:9])
+    assert sorted(toy_copy.rglob("*")) == before
+    assert list(home.rglob("*")) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_identity_names_what_counts_and_no_place(toy_model: Path, toy_copy: Path, opened: Opener) -> None:
+    import lighteval
+    import transformers
+
+    identity = dict(opened(toy_model).identity)
+    moved = dict(opened(toy_copy).identity)
+    assert moved.pop("model") == "changed-toy"
+    assert identity.pop("model") == "toy"
+    assert identity == moved
+    assert {name: identity[name] for name in identity if name != "weights"} == {
+        "backend": "hf",
+        "dtype": "float32",
+        "decoding": "greedy",
+        "layout": "chat template",
+        "engine": f"lighteval {'.'.join(lighteval.__version__.split('.')[:2])}, "
+        f"transformers {transformers.__version__.split('.')[0]}",
+        "device": "cpu",
+    }
+    assert str(toy_model.parent) not in json.dumps(identity)
+
+
+def test_identity_follows_what_changes_answers(toy_model: Path, opened: Opener) -> None:
+    seen = {
+        json.dumps(dict(opened(toy_model, **options).identity), sort_keys=True)
+        for options in (
+            {},
+            {"batch_size": "3", "chunk_size": "7", "max_length": "512", "log_level": "error"},  # nothing of this counts
+            {"dtype": "bfloat16"},
+            {"temperature": "0.7"},
+            {"temperature": "0.7", "seed": "3"},
+            {"enable_thinking": "false"},
+        )
+    }
+    assert len(seen) == 5
+
+
+def test_weights_run_in_the_type_they_were_saved_for(toy_model: Path, toy_copy: Path, opened: Opener) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    # lighteval hands `auto` on as nothing, which is float32 for transformers 4.
+    AutoModelForCausalLM.from_pretrained(toy_model).to(torch.bfloat16).save_pretrained(toy_copy)
+    model = opened(toy_copy)
+    assert (model.inner.model.dtype, model.identity["dtype"]) == (torch.bfloat16, "bfloat16")
+    given = opened(toy_copy, dtype="float32")
+    assert (given.inner.model.dtype, given.identity["dtype"]) == (torch.float32, "float32")
+
+
+@pytest.mark.parametrize(
+    ("options", "device", "expected"),
+    [
+        ({}, "cpu", {"batch_size": 8, "max_length": None, "model_parallel": None}),
+        ({}, "cuda", {"batch_size": None, "max_length": None, "model_parallel": None}),
+        ({"batch_size": "auto"}, "cpu", {"batch_size": None, "max_length": None, "model_parallel": None}),
+        ({"batch_size": "3"}, "cuda", {"batch_size": 3, "max_length": None, "model_parallel": None}),
+        ({"model_parallel": "true"}, "cuda", {"batch_size": None, "max_length": None, "model_parallel": True}),
+        (
+            {"model_parallel": "false", "max_length": "99"},
+            "cpu",
+            {"batch_size": 8, "max_length": 99, "model_parallel": False},
+        ),
+    ],
+)
+def test_options_reach_lightevals_configuration(
+    options: dict[str, str], device: str, expected: dict[str, object]
+) -> None:
+    from lighteval.models.transformers.transformers_model import TransformersModelConfig
+
+    settings = lighteval_settings(read_options(options, HF_OPTIONS, model="hf/x"), device=device)
+    config = TransformersModelConfig(model_name="x", **settings)
+    assert {name: getattr(config, name) for name in expected} == expected
+    assert config.override_chat_template is False
+
+
+def test_generation_settings_never_hold_the_answer_length() -> None:
+    from lighteval.models.model_input import GenerationParameters
+
+    options = {"temperature": "0.6", "top_p": "0.9", "top_k": "20", "repetition_penalty": "1.1", "seed": "4"}
+    settings = generation_settings(read_options(options, HF_OPTIONS, model="hf/x"))
+    parameters = GenerationParameters(**settings)
+    assert parameters.max_new_tokens is None
+    assert (parameters.temperature, parameters.top_p, parameters.top_k) == (0.6, 0.9, 20)
+    assert (parameters.repetition_penalty, parameters.seed) == (1.1, 4)
+    assert generation_settings({"batch_size": 4}) == {}
+
+
+def test_model_parallel_is_handed_to_lighteval(toy_model: Path, opened: Opener) -> None:
+    assert opened(toy_model, model_parallel="false").inner.config.model_parallel is False
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batchsize": "4"}, r"unknown model argument 'batchsize' for hf/.*Accepted: batch_size, .*top_p"),
+        ({"batch_size": "0"}, "batch_size must be a whole number from 1, or auto, got '0'"),
+        ({"batch_size": "many"}, "batch_size must be a whole number from 1, or auto, got 'many'"),
+        ({"dtype": "half"}, "dtype must be one of auto, float32, float16, bfloat16, 4bit, 8bit, got 'half'"),
+        ({"model_parallel": "yes"}, "model_parallel must be one of auto, true, false, got 'yes'"),
+        ({"temperature": "nan"}, r"temperature must be a number from 0 \(greedy\) to 2, got 'nan'"),
+        ({"top_p": "0"}, "top_p must be a number above 0, up to 1, got '0'"),
+        ({"revision": "main"}, "revision=main: .* is a folder"),
+        ({"max_new_tokens": "9"}, "unknown model argument 'max_new_tokens'"),
+    ],
+)
+def test_bad_options_are_told(toy_model: Path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_hf(f"hf/{toy_model}", options=options)
+
+
+def test_what_is_missing_is_told(tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MissingError, match="no such folder"):
+        open_hf(f"hf/{tmp_path / 'nowhere'}", options={})
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name))
+    with pytest.raises(MissingError, match="dtype=4bit needs bitsandbytes"):
+        open_hf(f"hf/{toy_model}", options={"dtype": "4bit"})
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        MissingError, match=r"needs lighteval, torch and transformers: pip install 'medical-tasks\[lighteval\]'"
+    ):
+        open_hf(f"hf/{toy_model}", options={})
+
+
+def test_a_broken_model_is_told(toy_copy: Path) -> None:
+    shutil.copy(toy_copy / "config.json", toy_copy / "kept.json")
+    change_json(toy_copy, "config.json", model_type="no-such-architecture")
+    with pytest.raises(UsageError, match=r"hf/.*changed-toy.*does not load"):
+        open_hf(f"hf/{toy_copy}", options={})
+    shutil.move(toy_copy / "kept.json", toy_copy / "config.json")
+    change_json(toy_copy, "tokenizer_config.json", tokenizer_class="NoSuchTokenizer")
+    (toy_copy / "tokenizer.json").unlink()
+    with pytest.raises(UsageError, match=r"its tokenizer does not load with transformers \d"):
+        open_hf(f"hf/{toy_copy}", options={})
+
+
+def test_processes_that_do_not_see_each_other_are_told(toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(
+        UsageError, match=r"2 processes were started .*accelerate sees one.*ACCELERATE_USE_CPU=true torchrun"
+    ):
+        open_hf(f"hf/{toy_model}", options={})
+
+
+def test_running_out_of_gpu_memory_says_what_to_do(toy_model: Path, opened: Opener) -> None:
+    import torch
+
+    def run_out(docs: list[Any]) -> list[Any]:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9.00 GiB.\nmore")
+
+    model = opened(toy_model, batch_size="6")
+    model.inner.greedy_until = run_out
+    with pytest.raises(UsageError, match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; what was"):
+        model.generate(QUESTIONS, lambda _: None)
+
+
+def test_a_model_too_large_for_the_gpu_says_what_to_do(toy_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from lighteval.models.transformers import transformers_model as backend
+
+    def run_out(config: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 90.00 GiB.\nmore")
+
+    monkeypatch.setattr(backend, "TransformersModel", run_out)
+    with pytest.raises(
+        UsageError, match=r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"
+    ):
+        open_hf(f"hf/{toy_model}", options={})
