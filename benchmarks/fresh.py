@@ -47,9 +47,9 @@ def told(row: Row) -> bool:
     if answer == line:
         return False
     if row["calculator_id"] == 69:
-        return re.findall(r"\d+", answer) == re.findall(r"\d+", gold)
+        return bool(re.findall(r"\d+", answer) == re.findall(r"\d+", gold))
     if row["output_type"] == "date":
-        return answer == f"{gold}."
+        return bool(answer == f"{gold}.")
     number = re.match(r"-?\d+(\.\d+)?(e[+-]?\d+)?", answer)
     return number is not None and math.isclose(float(number[0]), float(gold), rel_tol=1e-5)
 
@@ -64,7 +64,7 @@ def typed(row: Row) -> bool:
             text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
         arguments.append(f"{name}={text}")
     entities = from_arguments(row["calculator_id"], arguments)
-    return calculate(row["calculator_id"], entities).answer_text == row["ground_truth_answer"]
+    return bool(calculate(row["calculator_id"], entities).answer_text == row["ground_truth_answer"])
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """What is installed, what is missing and how to get it, and which versions are known to break.
 
-Reads package metadata only; imports nothing heavy, so that the answer comes at once on a broken environment too.
+Reads package metadata and tries the sandbox; imports nothing heavy, so that it answers on a broken environment too.
 """
 
 from __future__ import annotations
@@ -139,6 +139,13 @@ def _machine() -> Iterator[Finding]:
     gpu = shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists() or Path("/dev/kfd").exists()
     text = "GPU found" if gpu else "no GPU found: local models run on the CPU; vLLM does not run"
     yield Finding(level="ok" if gpu else "missing", subject="GPU", text=text)
+    from medical_tasks.sandbox.probe import probe
+
+    problem = probe()
+    if problem is None:
+        yield Finding(level="ok", subject="sandbox", text="programs of models can be run (medcalc_code)")
+    else:
+        yield Finding(level="missing", subject="sandbox", text=f"medcalc_code will refuse to run: {problem}")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not gpu and os.environ.get("ACCELERATE_USE_CPU") != "true":
         yield Finding(
             level="warning",

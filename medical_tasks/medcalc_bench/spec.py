@@ -36,7 +36,7 @@ MEDCALC_BENCH = DatasetSpec(
   year      = {2024},
   url       = {https://arxiv.org/abs/2406.12036}
 }""",
-    configs=("v1.0", "v1.2", "verified", "fresh", "demo"),
+    configs=("v1.0", "v1.2", "verified", "demo", "fresh"),
     default_config="v1.0",
     how_to_get=(
         "v1.0: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.0",

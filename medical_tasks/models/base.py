@@ -84,7 +84,7 @@ class Model(Protocol):
     is_main: bool
 
     def share(self, keys: list[str]) -> list[str]:
-        """Returns the main process's list in every process (identity when there is one process)."""
+        """Returns the main process's list of texts in every process (the list itself when there is one process)."""
         ...
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:

@@ -246,7 +246,7 @@ def test_items_refuse_a_number_twice() -> None:
 def test_source_covers_the_spec() -> None:
     (source,) = SOURCES
     assert source.spec is MEDCALC_BENCH
-    assert list(source.splits) == ["v1.0", "v1.2", "verified", "demo"]
+    assert list(source.splits) == ["v1.0", "v1.2", "verified", "demo", "fresh"]
     assert source.published_rows["v1.0"] == {"test": 1047}
     assert source.living == {"v1.2", "verified"}
 

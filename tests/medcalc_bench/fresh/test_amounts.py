@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from medical_tasks.calculators import labs, patient, substances
 from medical_tasks.calculators.units import convert
 from medical_tasks.medcalc_bench.fresh import quantities
-from medical_tasks.medcalc_bench.fresh.amounts import MARGIN, Amount
+from medical_tasks.medcalc_bench.fresh.amounts import MARGIN, Amount, System
 from medical_tasks.medcalc_bench.fresh.draw import Draw
 
 # The calculators' own measure of a quantity, which reads the notes' units back.
@@ -114,7 +114,7 @@ def test_printed_thresholds_of_a_unit_are_used_as_they_are() -> None:
     units: Counter[str] = Counter()
     on_limit: Counter[object] = Counter()
     for key in range(1500):
-        system = "si" if key % 2 else "us"
+        system: System = "si" if key % 2 else "us"
         reading = quantities.BUN.read(
             Draw(str(key)), system, 8, 46, near=(19.0,), printed={"mg/dL": (19.0,), "mmol/L": (7.0,)}
         )
