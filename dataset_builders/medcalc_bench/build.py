@@ -8,6 +8,7 @@ builds into the `datasets` cache, or streams from the official file:
     rows = builder.as_dataset(split="test")
 
     rows = MedCalcBench(config_name="demo").as_streaming_dataset(split="test")
+    rows = MedCalcBench(config_name="fresh", seed=7, n=1100).as_streaming_dataset(split="test")
 
 The file is called `build.py`, not `medcalc_bench.py`: `load_dataset` refuses a folder with a script of its own name.
 """

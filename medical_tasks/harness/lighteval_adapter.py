@@ -19,7 +19,7 @@ from lighteval.tasks.requests import Doc, SamplingMethod
 
 from medical_tasks.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.spec import DatasetSpec, Item, TaskSpec
+from medical_tasks.spec import DatasetSpec, Item, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module, choose_config
 
 __all__ = ["task_configs"]
@@ -55,6 +55,16 @@ def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
     return item  # type: ignore[no-any-return]
 
 
+_PROMPT_SETS: dict[str, PromptSet] = {}
+
+
+def _prompt_set(task: TaskSpec) -> PromptSet:
+    """The task's prompts, read once a process."""
+    if task.name not in _PROMPT_SETS:
+        _PROMPT_SETS[task.name] = benchmark_module(task, "prompts").load_prompts(task)
+    return _PROMPT_SETS[task.name]
+
+
 class _Prompt:
     """lighteval's prompt function of a task; the worked examples are read when the first question is asked."""
 
@@ -72,7 +82,7 @@ class _Prompt:
         line.pop("__index", None)
         prompts = benchmark_module(self.task, "prompts")
         item = _item(self.task, line)
-        (message,) = prompts.load_prompts(self.task).render(item)
+        (message,) = _prompt_set(self.task).render(item)
         return Doc(
             query=message["content"],
             choices=[prompts.gold_response(self.task, item)],
