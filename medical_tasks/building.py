@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +25,15 @@ from medical_tasks.croissant import croissant_text
 from medical_tasks.dataset_folder import flush_to_disk, put_in_place, stage_in
 from medical_tasks.dataset_source import DatasetSource, file_sha256, find_files, steps_to_get
 from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, datasets_home, marker_text
-from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, system_reason
 from medical_tasks.hub_builder import builder_class
 
 __all__ = ["BuiltDataset", "build_dataset", "build_source", "dataset_source"]
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# `datasets` looks for free space before it writes, and says so by an OSError without a number.
+_NO_SPACE_TEXT = "Not enough disk space"
+_WRITER_SETTINGS = threading.Lock()
 _HASH_DIGITS = 12
 
 
@@ -93,7 +98,8 @@ def build_dataset(
 
     Raises:
         UsageError: Wrong name or options, official files that are not as they should be, or a folder of something else.
-        MissingError: The official files, or the disk space, are not there.
+        MissingError: The official files are not there.
+        IncompleteError: The disk is full; what was built before is as it was.
     """
     folder = out or datasets_home() / name
     return build_source(dataset_source(name), place=source, config=config, folder=folder, options=options)
@@ -122,6 +128,7 @@ def build_source(
     Raises:
         UsageError: As `build_dataset`.
         MissingError: As `build_dataset`.
+        IncompleteError: As `build_dataset`.
     """
     spec = source.spec
     made_from = _file_hashes(source, config, place)
@@ -178,7 +185,7 @@ def _write_splits(
     from datasets.exceptions import DatasetGenerationError
 
     out = stage / "written"
-    with _progress_on_terminals_only():
+    with _progress_on_terminals_only(), _failing_writes_raise():
         builder = builder_class(source)(
             # A cache of its own: no trace of credentialed rows in the user's, and no earlier result taken for this one.
             cache_dir=str(stage / "cache"),
@@ -192,9 +199,10 @@ def _write_splits(
             )
         except DatasetGenerationError as error:
             # The library wraps whatever the reader or the disk said; both are told to the user as they are.
-            if isinstance(error.__cause__, MedicalTasksError | OSError):
-                raise error.__cause__ from None
-            raise
+            told = _told_by(error)
+            if told is None:
+                raise
+            raise told from None
     splits: dict[str, BuiltSplit] = {}
     (stage / config).mkdir()
     for split in source.splits[config]:
@@ -228,25 +236,56 @@ def _progress_on_terminals_only() -> Iterator[None]:
             datasets.enable_progress_bars()
 
 
+@contextlib.contextmanager
+def _failing_writes_raise() -> Iterator[None]:
+    """Switches content-defined chunking off, which `datasets` asks for in every parquet file it writes.
+
+    With it pyarrow treats a failed write as a broken invariant and aborts the process; without it a full disk is an OSError.
+    The writer takes this from a setting of the whole library alone, so one build at a time changes it.
+    """
+    import datasets
+
+    with _WRITER_SETTINGS:
+        before = getattr(datasets.config, "DEFAULT_CDC_OPTIONS", None)
+        if before is None:  # versions before 4.1 never chunk so
+            yield
+            return
+        datasets.config.DEFAULT_CDC_OPTIONS = False
+        try:
+            yield
+        finally:
+            datasets.config.DEFAULT_CDC_OPTIONS = before
+
+
+def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
+    """Finds what a wrapped error is about: closing a parquet file that failed to be written raises errors of its own."""
+    inner = error.__cause__
+    while inner is not None and not isinstance(inner, MedicalTasksError | OSError):
+        inner = inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__)
+    return inner
+
+
 def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit]) -> list[str]:
-    """Compares the numbers of rows with the published ones; a living release may differ, with a note."""
+    """Compares the numbers of rows with the published ones; a living release may have more, with a note."""
     notes: list[str] = []
     for split, published in source.published_rows.get(config, {}).items():
         rows = splits[split].rows
         if rows == published:
             continue
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
-        if config not in source.living:
+        if rows < published or config not in source.living:
             raise UsageError(f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}")
-        notes.append(f"{text}; right if the publisher has released another size since, else the file is cut off")
+        notes.append(f"{text}; right if the publisher has added rows since, else the file is of another release")
     return notes
 
 
 def _write_error(folder: Path, error: OSError) -> MedicalTasksError:
-    reason = error.strerror or str(error)
     kept = "Nothing of this build was kept; what was built there before is as it was."
-    if error.errno in _NO_SPACE:
-        return MissingError(
-            f"{folder}: no space to write ({reason}). {kept} Free some, or choose another place with --out."
+    said_by_datasets = error.errno is None and str(error).startswith(_NO_SPACE_TEXT)
+    reason = os.strerror(errno.ENOSPC) if said_by_datasets else system_reason(error)
+    if error.errno in _NO_SPACE or said_by_datasets:
+        return IncompleteError(
+            f"{folder}: no space to write ({reason}). {kept} Free some space, or choose another place with --out, and give "
+            "the same command again."
         )
     return UsageError(f"{folder}: cannot write there ({reason}). {kept} Choose another place with --out.")

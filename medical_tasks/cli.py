@@ -8,14 +8,16 @@ standard error, never a traceback. Verbs are imported when they are used, so tha
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
+import io
 import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
 
 from medical_tasks._version import __version__
-from medical_tasks.errors import MedicalTasksError
+from medical_tasks.errors import IncompleteError, MedicalTasksError, system_reason
 
 __all__ = ["VERBS", "main"]
 
@@ -25,6 +27,7 @@ VERBS: dict[str, str] = {
     "run": "evaluate a model on tasks; resumes when repeated",
     "score": "score answers you already have",
     "compare": "compare two runs, item by item",
+    "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
     "calc": "calculate a clinical score or value by its published rule, with every step",
     "audit": "check a dataset's labels against the published rules",
     "doctor": "what is installed, what is missing and how to get it",
@@ -69,21 +72,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal or pipe that cannot show a sign (µ, a file name's odd byte) gets it escaped, not a crash.
+            stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     # Only the verb's own module knows its options, and only that one is imported.
     head, tail = (words[:1], words[1:]) if words and words[0] in VERBS else (words, [])
     verb = parser.parse_args(head).verb
-    module = importlib.import_module(f"medical_tasks.commands.{verb}")
-    own = _Parser(
-        prog=f"medical-tasks {verb}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    module.add_arguments(own)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        if getattr(module, "PASSES_ARGUMENTS_ON", False):
-            return int(module.run_with(tail))
-        # Names, values and options in any order: `calc NAME --convention C key=value`.
-        return int(module.run(own.parse_intermixed_args(tail)))
+        code = _run_verb(verb, tail)
+        sys.stdout.flush()
+        return code
     except MedicalTasksError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -94,3 +95,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of a pipe went away (`| head`): not an error of ours.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        print(f"error: the output cannot be written ({system_reason(error)}).", file=sys.stderr)
+        return IncompleteError.exit_code
+
+
+def _run_verb(verb: str, tail: list[str]) -> int:
+    module = importlib.import_module(f"medical_tasks.commands.{verb}")
+    own = _Parser(
+        prog=f"medical-tasks {verb}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    module.add_arguments(own)
+    if getattr(module, "PASSES_ARGUMENTS_ON", False):
+        return int(module.run_with(tail))
+    # Names, values and options in any order: `calc NAME --convention C key=value`.
+    return int(module.run(own.parse_intermixed_args(tail)))

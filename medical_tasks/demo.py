@@ -7,6 +7,7 @@ score is what babbling is worth. `baseline/reference` answers with the gold and 
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -35,13 +36,18 @@ def main() -> int:
     spec = dataset_spec(task.dataset)
     data = FOLDER / "datasets" / spec.name
     build_dataset(spec.name, source=None, config="demo", out=data)
-    items = load_task_data(task, spec, data=data, config="demo").items
+    loaded = load_task_data(task, spec, data=data, config="demo")
+    items = loaded.items
     print(f"1. synthetic data: {len(items)} records in {data}", flush=True)
     toy = FOLDER / "toy-model"
-    if not (toy / "config.json").is_file():
-        make_toy_model(toy, [item.fields["patient_note"] + "\n" + item.fields["question"] for item in items])
+    if not toy.is_dir():
+        # Made beside its place: a demo that is stopped here begins anew.
+        shutil.rmtree(part := FOLDER / "toy-model.part", ignore_errors=True)
+        make_toy_model(part, [item.fields["patient_note"] + "\n" + item.fields["question"] for item in items])
+        part.rename(toy)
     print(f"2. toy model: {toy}", flush=True)
-    folders = [FOLDER / "runs" / model.replace("/", "_") for model in MODELS]
+    # A folder belongs to one command on one set of data; other demo records get other folders.
+    folders = [FOLDER / "runs" / f"{model.replace('/', '_')}-{loaded.revision['rows_sha256'][:8]}" for model in MODELS]
     runs = []
     for number, (model, folder) in enumerate(zip(MODELS, folders, strict=True), start=3):
         print(f"{number}. {TASK}: {model}", flush=True)

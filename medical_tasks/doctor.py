@@ -17,7 +17,9 @@ from typing import Literal
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import datasets
-from medical_tasks.dataset_store import built_configs, datasets_home
+from medical_tasks.dataset_store import BuiltConfig, built_configs, datasets_home
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import DatasetSpec
 
 __all__ = ["Finding", "examine"]
 
@@ -52,10 +54,18 @@ _PARTS = (
     ),
     _Part(extra="inspect", packages=("inspect-ai",), use="inspect eval medical_tasks/..."),
     _Part(extra="vllm", packages=("vllm",), use="models vllm/... in process (a second environment: make env-vllm)"),
+    _Part(
+        extra="local-judges",
+        packages=("accelerate", "torch", "transformers", "sentencepiece"),
+        use="judges that run on this machine",
+    ),
+    _Part(extra="space", packages=("gradio",), use="the demonstration of the Space"),
     _Part(extra="dev", packages=("mlcroissant", "pytest", "ruff", "mypy"), use="make test"),
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).
 _LIGHTEVAL = "0.13.0"
+# As huggingface_hub reads its own variables.
+_TRUE = frozenset({"1", "ON", "YES", "TRUE"})
 
 
 def _version(package: str) -> str | None:
@@ -74,9 +84,9 @@ def examine() -> list[Finding]:
     """Looks at everything.
 
     Returns:
-        Findings in a fixed order: suite, optional parts, versions, machine, data.
+        Findings in a fixed order: suite, optional parts, versions, machine, processes and Hub, data.
     """
-    return [*_suite(), *_parts(), *_versions(), *_machine(), *_data()]
+    return [*_suite(), *_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_hub(), *_data()]
 
 
 def _suite() -> Iterator[Finding]:
@@ -96,6 +106,18 @@ def _parts() -> Iterator[Finding]:
         else:
             versions = ", ".join(f"{package} {version}" for package, version in found.items())
             yield Finding(level="ok", subject=part.extra, text=f"{versions} ({part.use})")
+
+
+def _vllm_server() -> Finding:
+    from medical_tasks.models.server_programs import find_vllm, vllm_version
+
+    try:
+        program = find_vllm()
+    except MissingError as error:
+        return Finding(level="missing", subject="vllm-server", text=str(error))
+    return Finding(
+        level="ok", subject="vllm-server", text=f"vllm {vllm_version(program)} in {program} (models vllm-server/...)"
+    )
 
 
 def _versions() -> Iterator[Finding]:
@@ -135,8 +157,12 @@ def _versions() -> Iterator[Finding]:
             )
 
 
+def _has_gpu() -> bool:
+    return shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists() or Path("/dev/kfd").exists()
+
+
 def _machine() -> Iterator[Finding]:
-    gpu = shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists() or Path("/dev/kfd").exists()
+    gpu = _has_gpu()
     text = "GPU found" if gpu else "no GPU found: local models run on the CPU; vLLM does not run"
     yield Finding(level="ok" if gpu else "missing", subject="GPU", text=text)
     from medical_tasks.sandbox.probe import probe
@@ -146,26 +172,61 @@ def _machine() -> Iterator[Finding]:
         yield Finding(level="ok", subject="sandbox", text="programs of models can be run (medcalc_code)")
     else:
         yield Finding(level="missing", subject="sandbox", text=f"medcalc_code will refuse to run: {problem}")
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not gpu and os.environ.get("ACCELERATE_USE_CPU") != "true":
+
+
+def _processes() -> Iterator[Finding]:
+    given = os.environ.get("WORLD_SIZE", "1")
+    if not (given.isascii() and given.isdigit()):
+        yield Finding(
+            level="warning",
+            subject="processes",
+            text=f"WORLD_SIZE must be a whole number, got {given!r}: local models will not load. Unset it; "
+            "`accelerate launch` and `torchrun` set it by themselves",
+        )
+    elif int(given) > 1 and not _has_gpu() and os.environ.get("ACCELERATE_USE_CPU") != "true":
         yield Finding(
             level="warning",
             subject="processes",
             text="WORLD_SIZE is above 1 without a GPU: set ACCELERATE_USE_CPU=true, or every process believes to be alone",
         )
-    if os.environ.get("HF_HUB_OFFLINE") == "1":
+
+
+def _hub() -> Iterator[Finding]:
+    given = os.environ.get("HF_HUB_OFFLINE", "")
+    if given.upper() in _TRUE:
         yield Finding(
-            level="ok", subject="Hub", text="HF_HUB_OFFLINE=1: models and data are taken from this machine only"
+            level="ok",
+            subject="Hub",
+            text=f"HF_HUB_OFFLINE={given}: the Hub is not asked; models and data are taken from this machine only",
         )
 
 
 def _data() -> Iterator[Finding]:
     home = datasets_home()
     for name, spec in datasets().items():
-        built = built_configs(home / name)
-        if set(built) - {"demo"}:
-            yield Finding(level="ok", subject=f"dataset {name}", text=f"{', '.join(sorted(built))} in {home / name}")
-        else:
-            steps = "; ".join(spec.how_to_get)
+        try:
+            built = built_configs(home / name)
+        except UsageError as error:
+            yield Finding(level="warning", subject=f"dataset {name}", text=str(error))
+            continue
+        yield from _dataset(spec, home / name, built)
+
+
+def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> Iterator[Finding]:
+    """What is built of one dataset: outdated configurations are warned of one by one, as each is built by itself."""
+    subject = f"dataset {spec.name}"
+    for config, made in sorted(built.items()):
+        if made.version != spec.version:
+            source = "" if not made.source or "seed" in made.source else " --source FOLDER_OR_FILE"
             yield Finding(
-                level="missing", subject=f"dataset {name}", text=f"official data not built in {home / name}. {steps}"
+                level="warning",
+                subject=subject,
+                text=f"{config} in {folder} was built in version {made.version}, this suite reads {spec.version}. Build it "
+                f"again: medical-tasks build {spec.name} --config {config}{source}",
             )
+    current = [config for config, made in sorted(built.items()) if made.version == spec.version]
+    if set(current) - {"demo"}:
+        yield Finding(level="ok", subject=subject, text=f"{', '.join(current)} in {folder}")
+    elif not set(built) - {"demo"}:
+        steps = "; ".join(spec.how_to_get)
+        yield Finding(level="missing", subject=subject, text=f"official data not built in {folder}. {steps}")

@@ -46,9 +46,7 @@ def make_recipe(
         "task_version": task.version,
         "data": dict(data),
         "prompts": None if prompts is None else {"set": prompts.name, "sha256": prompts.sha256},
-        "generation": None
-        if max_new_tokens is None
-        else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
+        "generation": None if max_new_tokens is None else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
         "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
         "statistics": {"confidence": 0.95, "bootstrap_seed": BOOTSTRAP_SEED, "cluster": task.cluster},

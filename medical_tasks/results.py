@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
@@ -29,6 +30,7 @@ RESULTS_FILE = "results.json"
 ITEMS_FILE = "items.parquet"
 SCHEMA_VERSION = 1
 BOOTSTRAP_SEED = 0
+_TEXT_COLUMNS = frozenset({"task", "id", "cluster", "parsed", "why", "unscored"})
 
 
 def summarise(
@@ -138,13 +140,19 @@ def write_run(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    table = pa.Table.from_pylist([dict(row) for row in rows]) if rows else pa.table({"id": pa.array([], pa.string())})
-    items_part, results_part = folder / f".{ITEMS_FILE}.part", folder / f".{RESULTS_FILE}.part"
+    # Before anything is written: a value that JSON cannot hold is a fault of ours, and leaves what is there.
+    json.dumps(results, allow_nan=False)
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["id"]
+    schema = pa.schema([(name, pa.string() if _is_text(name) else pa.float64()) for name in columns])
+    table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+    items_part, results_part = (folder / f".{name}.{os.getpid()}.part" for name in (ITEMS_FILE, RESULTS_FILE))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(table, items_part, compression="zstd")
         _sync(items_part)
+        # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
+        whole = {**results, "items_sha256": file_sha256(items_part)}
+        text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         results_part.write_bytes(text.encode("utf-8", "surrogatepass"))
         _sync(results_part)
         items_part.replace(folder / ITEMS_FILE)
@@ -156,6 +164,11 @@ def write_run(
             f"{folder}: results could not be written ({system_reason(error)}). Finished answers are kept. Free some "
             "space, or choose another --out, and give the same command again."
         ) from error
+
+
+def _is_text(column: str) -> bool:
+    """Ids, groups and texts; every other column is a metric."""
+    return column in _TEXT_COLUMNS or column.startswith("group_")
 
 
 def _sync(path: Path) -> None:
@@ -212,10 +225,12 @@ def read_results(folder: Path) -> dict[str, Any]:
         )
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # of JSON or of UTF-8
         raise UsageError(f"{path}: not valid JSON ({error}). Give the same command again to write it anew.") from error
     version = results.get("schema_version") if isinstance(results, dict) else None
-    if version != SCHEMA_VERSION or not isinstance(results.get("tasks"), dict):
+    tasks = results.get("tasks") if isinstance(results, dict) else None
+    sound = isinstance(tasks, dict) and all(isinstance(task, dict) and "recipe" in task for task in tasks.values())
+    if version != SCHEMA_VERSION or not sound:
         raise UsageError(
             f"{path}: not results that this version reads (schema_version {version!r}, expected {SCHEMA_VERSION})."
         )
@@ -226,8 +241,8 @@ def read_items(folder: Path) -> list[dict[str, Any]]:
     """Reads a run's `items.parquet`, a dict a row.
 
     Raises:
-        MissingError: The file is not there.
-        UsageError: The file is not parquet.
+        MissingError: The file, or the results it belongs to, are not there.
+        UsageError: The file is not parquet, or not the one that `results.json` was made with.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -236,6 +251,11 @@ def read_items(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise MissingError(
             f"{folder}: no {ITEMS_FILE} there. Give the folder that `medical-tasks run` or `score` wrote."
+        )
+    if file_sha256(path) != read_results(folder).get("items_sha256"):
+        raise UsageError(
+            f"{path}: is not of the same run as {RESULTS_FILE} beside it (the command was stopped while writing). Give that "
+            "command again: finished answers are kept."
         )
     try:
         rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()

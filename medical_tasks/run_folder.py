@@ -6,19 +6,56 @@ or written over, a different one.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import IncompleteError, UsageError, system_reason
+from medical_tasks.whole_file import WholeFile
 
-__all__ = ["RunFolder", "default_folder", "open_run_folder"]
+__all__ = ["RunFolder", "default_folder", "is_main_process", "locked", "open_run_folder"]
 
 SETTINGS_FILE = "run.json"
 ANSWERS_FILE = "answers.sqlite"
+
+
+def is_main_process() -> bool:
+    """Says whether this is the process that writes: the only one, or the first that torchrun or accelerate started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+@contextlib.contextmanager
+def locked(folder: RunFolder) -> Iterator[None]:
+    """Keeps a run's folder to one command at a time. The processes of one distributed run count as one command.
+
+    Raises:
+        UsageError: Another command is using the folder.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: one command at a time is up to the user
+        yield
+        return
+    if not is_main_process():
+        yield
+        return
+    # The folder itself is locked: the system frees it when the process ends, however it ends, and no file stays behind.
+    handle = os.open(folder.path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(
+                f"{folder.path}: another command is using this folder. Wait until it has ended, or choose another --out."
+            ) from error
+        yield
+    finally:
+        os.close(handle)
 
 
 class RunFolder:
@@ -68,28 +105,34 @@ def open_run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
     path = path.expanduser()
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path}: is a file. Choose another --out.")
+    if not is_main_process():
+        return RunFolder(path)
     file = path / SETTINGS_FILE
     text = json.dumps(settings, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     try:
         path.mkdir(parents=True, exist_ok=True)
-        if file.exists():
-            _check_same(path, file, json.loads(text))
-        else:
-            part = path / f".{SETTINGS_FILE}.part"
-            part.write_text(text, encoding="utf-8")
-            part.replace(file)
+        there = file.read_text(encoding="utf-8") if file.exists() else None
     except OSError as error:
         raise IncompleteError(
-            f"{path}: cannot be written ({system_reason(error)}). Free some space, or choose another --out."
+            f"{path}: cannot be used ({system_reason(error)}). Make it readable and writable, or choose another --out."
         ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: not UTF-8 text. Choose another --out, or remove the folder.") from error
+    if there is None:
+        with WholeFile(file) as part:
+            part.write(text)
+    else:
+        _check_same(path, file, there, json.loads(text))
     return RunFolder(path)
 
 
-def _check_same(path: Path, file: Path, settings: Mapping[str, Any]) -> None:
+def _check_same(path: Path, file: Path, text: str, settings: Mapping[str, Any]) -> None:
     try:
-        there = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        there = json.loads(text)
+    except ValueError as error:
         raise UsageError(f"{file}: not valid JSON ({error}). Choose another --out, or remove the folder.") from error
+    if not isinstance(there, dict):
+        raise UsageError(f"{file}: not the settings of a run. Choose another --out, or remove the folder.")
     if there == settings:
         return
     differing = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))

@@ -11,6 +11,7 @@ the others each round's questions.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,12 +42,14 @@ class RunOptions:
         upstream: checkout of the authors' repository, for `official`.
         max_new_tokens: longest answer instead of the task's own.
         max_samples: how many items a task, None for all.
+        model_args: settings of the model's backend as the user gave them, for the recipe.
     """
 
     prompts: str = "own"
     upstream: Path | None = None
     max_new_tokens: int | None = None
     max_samples: int | None = None
+    model_args: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,7 @@ class AnsweredTask:
         responses: item id to the model's text, for each answered item.
         unanswered: item id to the reason, for the others.
         recipe: what the numbers depend on.
+        cut: ids of items whose last answer was cut at the length limit.
     """
 
     task: TaskSpec
@@ -66,6 +70,7 @@ class AnsweredTask:
     responses: Mapping[str, str]
     unanswered: Mapping[str, str]
     recipe: Mapping[str, Any]
+    cut: frozenset[str] = frozenset()
 
 
 @dataclass(kw_only=True)
@@ -79,6 +84,7 @@ class _Conversation:
     answers: list[str] = field(default_factory=list)
     response: str | None = None
     unanswered: str | None = None
+    cut: bool = False
 
 
 def open_protocols(tasks: Sequence[TaskSpec]) -> dict[str, MultiStep]:
@@ -175,6 +181,7 @@ def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, num
     for one in conversations:
         if one.request.key in finished:
             one.answers.append(finished[one.request.key]["text"])
+            one.cut = finished[one.request.key].get("finish") == "length"
         else:
             one.unanswered = failures.get(one.request.key, "not asked")
 
@@ -249,6 +256,10 @@ def _answered(
         max_new_tokens=options.max_new_tokens or task.generation_size,
         max_samples=options.max_samples,
     )
+    recipe["generation"] |= {
+        "model_args": dict(options.model_args),
+        "processes": int(os.environ.get("WORLD_SIZE", "1")),
+    }
     if protocol is not None:
         recipe["protocol"] = dict(protocol.identity)
     return AnsweredTask(
@@ -257,6 +268,7 @@ def _answered(
         responses={one.item.id: one.response for one in conversations if one.response is not None},
         unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
         recipe=recipe,
+        cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
     )
 
 
@@ -304,7 +316,9 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder) -> dict[str, Any
     rows: list[dict[str, Any]] = []
     for part in answered:
         scores = score_responses(part)
-        entries[part.task.name] = summarise(part.task, part.items, scores, part.unanswered, recipe=part.recipe)
+        entry = summarise(part.task, part.items, scores, part.unanswered, recipe=part.recipe)
+        entry["coverage"]["cut_at_length"] = len(part.cut)
+        entries[part.task.name] = entry
         rows.extend(item_rows(part.task, part.items, scores, part.unanswered))
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, rows)

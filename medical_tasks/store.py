@@ -84,9 +84,6 @@ class Store:
                 if version < SCHEMA_VERSION:
                     self._connection.execute(_SCHEMA)
                     self._connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-        except sqlite3.DatabaseError as error:
-            self._connection.close()
-            raise UsageError(f"{path}: not a store of medical-tasks ({error}). Choose another --out.") from error
         except BaseException:
             self._connection.close()
             raise
@@ -116,6 +113,10 @@ class Store:
                     "folder writable, and give the same command again: it goes on where it stopped."
                 ) from error
             raise
+        except sqlite3.DatabaseError as error:
+            raise UsageError(
+                f"{self.path}: not a store of medical-tasks, or a damaged one ({error}). Move it away, or choose another --out; its answers are asked anew."
+            ) from error
 
     def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
         """Commits one record; a second one under the same key replaces it and is counted.
@@ -152,10 +153,9 @@ class Store:
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
-            rows = self._connection.execute(
-                f"SELECT key, payload FROM records WHERE kind = ? AND key IN ({marks})",  # noqa: S608 - only marks
-                (kind, *chunk),
-            )
+            query = f"SELECT key, payload FROM records WHERE kind = ? AND key IN ({marks})"  # noqa: S608 - only marks
+            with self._disk():
+                rows = self._connection.execute(query, (kind, *chunk)).fetchall()
             found.update((key, json.loads(text)) for key, text in rows)
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,8 @@ def load_task_data(
     if max_samples is not None and max_samples < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
     folder = _folder(spec, data)
+    if data is not None and config is None:
+        config = _only_config(folder)
     chosen = choose_config(spec, folder, config)
     rows = read_rows(folder, chosen, task.split, spec=spec)
     items: list[Item] = benchmark_module(task, "data").load_items(task, rows)
@@ -125,6 +128,15 @@ def load_task_data(
         "rows_sha256": _rows_hash(rows),
     }
     return TaskData(items=subset(items, max_samples), config=chosen, folder=folder, revision=revision)
+
+
+def _only_config(folder: Path) -> str | None:
+    """The one configuration of a folder that the user named: it is what they mean, also when it is the demo."""
+    built = list(built_configs(folder))
+    if len(built) != 1:
+        return None
+    print(f"note: configuration {built[0]}, the only one in {folder}", file=sys.stderr)
+    return built[0]
 
 
 def _folder(spec: DatasetSpec, data: Path | None) -> Path:

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
+import random
 import signal
 import stat
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from medical_tasks.building import build_dataset, build_source, dataset_source
 from medical_tasks.dataset_store import MARKER, built_configs, read_rows
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import IncompleteError, UsageError
 from tests.support import ROOT
 from tests.tiny_dataset import CREDENTIALED, SOURCE, SPEC, SPLITS, make_rows, with_spec, write_official
 
@@ -176,16 +180,24 @@ DISK_FULL = """
     from pathlib import Path
     import datasets, pyarrow.parquet
     from medical_tasks.building import build_source
-    from medical_tasks.errors import MissingError
+    from medical_tasks.errors import IncompleteError
     from tests.tiny_dataset import SOURCE
 
     # No file may grow beyond this: the write fails as it does on a full disk.
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
     try:
         build_source(SOURCE, place=Path(sys.argv[2]), config="full", folder=Path(sys.argv[1]))
-    except MissingError as error:
+    except IncompleteError as error:
         print(error.exit_code, error)
 """
+
+
+def no_space_line(folder: Path, reason: str) -> str:
+    """What `DISK_FULL` prints: exit code 5 as for `run` and `score`, and the message."""
+    return (
+        f"5 {folder}: no space to write ({reason}). Nothing of this build was kept; what was built there before is as it "
+        "was. Free some space, or choose another place with --out, and give the same command again.\n"
+    )
 
 
 # Where the disk ends: in a parquet file's first bytes, in its footer, in the Croissant file (14 KB; parquet files 4 KB).
@@ -196,7 +208,8 @@ def test_full_disk(official: Path, folder: Path, limit: int) -> None:
     before = {name: (folder / name).read_bytes() for name in files_of(folder)}
     done = run_python(DISK_FULL, folder, write_official(folder.parent / "newer", word="second"), limit)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"3 {folder}: no space to write (File too large). Nothing of this build was kept")
+    assert done.stderr == ""
+    assert done.stdout == no_space_line(folder, "File too large")
     assert {name: (folder / name).read_bytes() for name in files_of(folder)} == before
     assert not list(folder.glob(".building-*"))
 
@@ -204,8 +217,82 @@ def test_full_disk(official: Path, folder: Path, limit: int) -> None:
 @pytest.mark.slow
 def test_full_disk_on_a_first_build(official: Path, folder: Path) -> None:
     done = run_python(DISK_FULL, folder, official, 4_000)
-    assert done.stdout.startswith("3 "), done.stderr
+    assert done.stdout == no_space_line(folder, "File too large"), done.stderr
     assert not folder.exists()
+
+
+# Rows larger than a parquet page are written while the table still grows, not only when the file is closed. The limits end
+# in the first page, between pages, and in the last of the pages (a file has 4 MB).
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [2_000, 1_500_000, 3_500_000])
+def test_full_disk_amid_large_rows(folder: Path, tmp_path: Path, limit: int) -> None:
+    # Random, since parquet would pack a repeated word into nothing.
+    official = write_official(tmp_path / "official", word=random.Random(7).randbytes(500_000).hex())
+    done = run_python(DISK_FULL, folder, official, limit)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout == no_space_line(folder, "File too large")
+    assert not folder.exists()
+    whole = build_source(SOURCE, place=official, config="full", folder=folder)
+    assert whole.rows == 9
+    assert {split.file_bytes > 3_500_000 for split in built_configs(folder)["full"].splits.values()} == {True}
+
+
+def test_a_disk_that_is_full_before_the_first_byte(
+    official: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets.builder, "has_sufficient_disk_space", lambda *_, **__: False)
+    with pytest.raises(IncompleteError, match=r"no space to write \(No space left on device\)\. Nothing of this build"):
+        build_source(SOURCE, place=official, config="full", folder=folder)
+    assert not folder.exists()
+
+
+def test_an_error_of_the_disk_is_found_below_those_it_causes(folder: Path) -> None:
+    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+        yield from make_rows(split)
+        try:
+            raise OSError(errno.EDQUOT, "text of some library")
+        except OSError:
+            raise RuntimeError("cannot close")  # noqa: B904  # as the writer does: the first error is its context alone
+
+    with pytest.raises(IncompleteError, match=r"no space to write \(Disk quota exceeded\)"):
+        build_source(dataclasses.replace(SOURCE, read=read), place=None, config="demo", folder=folder)
+
+
+def test_a_fault_of_a_reader_keeps_its_traceback(folder: Path) -> None:
+    from datasets.exceptions import DatasetGenerationError
+
+    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+        yield from make_rows(split)
+        try:
+            raise OSError(errno.ENOSPC, "dealt with")
+        except OSError:
+            raise RuntimeError("a fault") from None
+
+    with pytest.raises(DatasetGenerationError) as caught:
+        build_source(dataclasses.replace(SOURCE, read=read), place=None, config="demo", folder=folder)
+    assert str(caught.value.__cause__) == "a fault"
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_librarys_chunking_is_off_for_the_build_alone(official: Path, folder: Path, good: bool) -> None:
+    import datasets
+    import pyarrow.parquet as pq
+
+    before = datasets.config.DEFAULT_CDC_OPTIONS
+    assert before
+    if good:
+        build_source(SOURCE, place=official, config="full", folder=folder)
+        (path,) = folder.glob("full/dev-*.parquet")
+        assert b"content_defined_chunking" not in pq.read_metadata(path).metadata
+    else:
+        (official / "notes.jsonl").write_text('{"split": "train", "row": {"count": -1}}')
+        with pytest.raises(UsageError, match="negative count"):
+            build_source(SOURCE, place=official, config="full", folder=folder)
+    assert datasets.config.DEFAULT_CDC_OPTIONS is before
 
 
 @pytest.mark.slow
@@ -236,13 +323,21 @@ def test_published_number_of_rows(official: Path, folder: Path) -> None:
     ):
         build_source(closed, place=official, config="full", folder=folder)
     assert not folder.exists()
-    living = dataclasses.replace(closed, living=frozenset({"full"}))
+
+
+def test_a_living_release_may_have_more_rows_than_published_never_fewer(official: Path, folder: Path) -> None:
+    living = dataclasses.replace(SOURCE, published_rows={"full": {"train": 3, "dev": 2}}, living=frozenset({"full"}))
     built = build_source(living, place=official, config="full", folder=folder)
     assert built.rows == 9
     assert len(built.notes) == 1
-    assert (
-        "split dev has 3 rows, 1,200 were published; right if the publisher has released another size" in built.notes[0]
-    )
+    assert "split dev has 3 rows, 2 were published; right if the publisher has added rows since" in built.notes[0]
+    lines = (official / "notes.jsonl").read_text(encoding="utf-8").splitlines()
+    (official / "notes.jsonl").write_text("\n".join(lines[:4]), encoding="utf-8")  # cut at the end of a row
+    before = built_configs(folder)
+    with pytest.raises(UsageError, match=r"split dev has 1 rows, 2 were published. The file is cut off") as caught:
+        build_source(living, place=official, config="full", folder=folder)
+    assert caught.value.exit_code == 2
+    assert built_configs(folder) == before
 
 
 def test_file_of_another_config(official: Path, folder: Path) -> None:

@@ -106,6 +106,30 @@ def test_a_repeated_command_keeps_its_folder_and_another_is_refused(
     assert (tmp_path / "a" / "results.json").read_bytes() == before
 
 
+def test_a_corrected_file_is_scored_into_the_same_folder(home: Path, tmp_path: Path) -> None:
+    answers = golds(home)
+    words = [*SCORE, "--responses", "r.jsonl", "--out", "out"]
+    responses(tmp_path / "r.jsonl", dict(list(answers.items())[:5]))
+    assert main(words) == 5
+    responses(tmp_path / "r.jsonl", answers)
+    assert main(words) == 0
+    assert results(tmp_path / "out")["tasks"]["medcalc"]["coverage"]["scored"] == len(answers)
+
+
+def test_the_only_configuration_of_a_named_folder_is_taken(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = responses(tmp_path / "gold.jsonl", golds(home))
+    assert main(["score", "medcalc", "--data", str(home / "medcalc_bench"), "--responses", str(file)]) == 0
+    assert "note: configuration demo, the only one in" in capsys.readouterr().err
+
+
+def test_a_run_grows_in_its_folder(tmp_path: Path) -> None:
+    for number in (5, 9):
+        assert main([*RUN, "--model", "baseline/empty", "--max-samples", str(number), "--out", "a"]) == 0
+    assert results(tmp_path / "a")["tasks"]["medcalc"]["n_items"] == 9
+
+
 def test_max_samples_are_nested_and_the_same_each_time(tmp_path: Path) -> None:
     for number in (5, 9):
         assert main([*RUN, "--model", "baseline/empty", "--max-samples", str(number), "--out", str(number)]) == 0
@@ -140,6 +164,8 @@ def test_doctor_answers(capsys: pytest.CaptureFixture[str]) -> None:
         ([*RUN, "--model", "gpt-4"], 2, "unknown model 'gpt-4'. A model is named by its kind"),
         ([*RUN, "--model", "what/ever"], 2, "unknown model 'what/ever'"),
         ([*RUN, "--model", "baseline/best"], 2, "unknown baseline 'best'"),
+        ([*RUN, "--model", "baseline/empty", "--model-args", "a=1"], 2, "baseline/empty takes no --model-args, got a"),
+        ([*RUN, "--model", "baseline/empty", "--prompts", "official"], 2, "--prompts official has no meaning"),
         ([*RUN, "--model", "baseline/empty", "--max-samples", "0"], 2, "--max-samples must be 1 or more, got 0"),
         ([*RUN, "--model", "baseline/empty", "--max-new-tokens", "0"], 2, "--max-new-tokens must be 1 or more, got 0"),
         ([*RUN, "--model", "hf/x", "--model-args", "a"], 2, "'a' is not of the form name=value"),

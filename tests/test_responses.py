@@ -42,11 +42,23 @@ def test_null_is_no_answer(tmp_path: Path) -> None:
         ),
         ([{"id": n, "response": "a"} for n in range(10, 20)], "10 ids are not items .* and 5 more"),
         ([""], "no lines"),
+        (['{"id": 1, "response": "a", "response": "b"}'], "a name stands twice in one object"),
+        (['{"id": ' + "9" * 5000 + ', "response": "a"}'], "line 1: not JSON"),
     ],
 )
 def test_bad_files_by_message(tmp_path: Path, lines: list[object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_responses(write(tmp_path / "r.jsonl", *lines), IDS)
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_error(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_bytes(b'\xef\xbb\xbf{"id": 1, "response": "a"}\r\n{"id": 2, "response": "b"}\r\n')
+    assert read_responses(tmp_path / "r.jsonl", IDS) == {"1": "a", "2": "b"}
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
+        read_responses(tmp_path, IDS)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -124,7 +124,12 @@ def test_rows_carry_scores_and_reasons() -> None:
 
 
 def run_of(value: float) -> dict[str, Any]:
-    return {"schema_version": 1, "tasks": {"toy": {"metrics": {"right": {"value": value}}}}}
+    return {"schema_version": 1, "tasks": {"toy": {"recipe": {}, "metrics": {"right": {"value": value}}}}}
+
+
+def without_hash(results: dict[str, Any]) -> dict[str, Any]:
+    assert len(results.pop("items_sha256")) == 64
+    return results
 
 
 def test_written_files_come_back(tmp_path: Path) -> None:
@@ -133,7 +138,7 @@ def test_written_files_come_back(tmp_path: Path) -> None:
         {"task": "toy", "id": "1", "right": None, "parsed": ""},
     ]
     write_run(tmp_path / "run", run_of(0.5), rows)
-    assert read_results(tmp_path / "run") == run_of(0.5)
+    assert without_hash(read_results(tmp_path / "run")) == run_of(0.5)
     assert read_items(tmp_path / "run") == rows
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["items.parquet", "results.json"]
 
@@ -155,9 +160,31 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(json.dumps({"schema_version": 7, "tasks": {}}))
     with pytest.raises(UsageError, match="schema_version 7, expected 1"):
         read_results(tmp_path)
+    (tmp_path / "results.json").write_text(json.dumps({"schema_version": 1, "tasks": {"toy": {}}}))
+    with pytest.raises(UsageError, match="not results that this version reads"):
+        read_results(tmp_path)
+
+
+def test_items_of_another_run_are_not_taken_for_these(tmp_path: Path) -> None:
+    write_run(tmp_path, run_of(0.5), [{"id": "a"}])
     (tmp_path / "items.parquet").write_text("no parquet")
-    with pytest.raises(UsageError, match="not a parquet file"):
+    with pytest.raises(UsageError, match="is not of the same run as results.json"):
         read_items(tmp_path)
+
+
+def test_columns_keep_their_type_whatever_is_missing(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = [
+        {"task": "a", "id": "1", "one": None, "unscored": None},
+        {"task": "b", "id": "2", "two": 1.0},
+    ]
+    write_run(tmp_path, run_of(0.5), rows)
+    schema = pq.read_schema(tmp_path / "items.parquet")
+    assert {name: str(schema.field(name).type) for name in schema.names} == {
+        "task": "string", "id": "string", "one": "double", "unscored": "string", "two": "double",
+    }  # fmt: skip
+    assert read_items(tmp_path)[1]["two"] == 1.0
 
 
 def _write_with_little_space(folder: Path) -> None:
@@ -177,6 +204,6 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
     process.start()
     process.join(60)
     assert "results could not be written (File too large)" in (tmp_path / "message").read_text()
-    assert read_results(tmp_path) == run_of(0.1)
+    assert without_hash(read_results(tmp_path)) == run_of(0.1)
     assert read_items(tmp_path) == [{"id": "old"}]
     assert not list(tmp_path.glob(".*.part"))

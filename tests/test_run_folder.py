@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.run_folder import default_folder, open_run_folder
+from medical_tasks.run_folder import default_folder, locked, open_run_folder
 
 
 def test_the_same_settings_enter_again(tmp_path: Path) -> None:
@@ -40,6 +42,44 @@ def test_the_default_folder_is_the_same_for_the_same_command() -> None:
     assert one != default_folder("hf/models/my model", {"n": 2, "tasks": ["medcalc"]})
     assert one.parent == Path("runs")
     assert one.name.startswith("hf_models_my_model-")
+
+
+def test_settings_that_are_no_settings_are_said(tmp_path: Path) -> None:
+    open_run_folder(tmp_path / "run", {})
+    (tmp_path / "run" / "run.json").write_text("[]")
+    with pytest.raises(UsageError, match="not the settings of a run"):
+        open_run_folder(tmp_path / "run", {})
+
+
+def test_one_command_at_a_time(tmp_path: Path) -> None:
+    folder = open_run_folder(tmp_path / "run", {})
+    with locked(folder), pytest.raises(UsageError, match="another command is using this folder"), locked(folder):
+        pass
+    with locked(folder):
+        pass
+
+
+def test_only_the_first_of_several_processes_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    open_run_folder(tmp_path / "run", {})
+    assert not (tmp_path / "run").exists()
+
+
+def _enter(path: Path, barrier: Any) -> None:
+    for number in range(100):
+        barrier.wait(30)
+        open_run_folder(path / str(number), {"a": 1})
+
+
+def test_two_commands_that_begin_together(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(2)
+    both = [context.Process(target=_enter, args=(tmp_path, barrier)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(60)
+    assert [process.exitcode for process in both] == [0, 0]
 
 
 @pytest.mark.parametrize("name", ["..", "../../etc", "hf/../..", "///"])

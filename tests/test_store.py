@@ -75,8 +75,19 @@ def test_only_the_owner_reads_it(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     path.write_bytes(b"not a database " * 100)
-    with pytest.raises(UsageError, match=r"s\.sqlite: not a store of medical-tasks .* Choose another --out"):
+    with pytest.raises(UsageError, match=r"s\.sqlite: not a store of medical-tasks.* choose another --out"):
         Store(path)
+
+
+def test_damage_behind_the_header_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    with Store(path) as store:
+        for number in range(200):
+            store.put("answer", str(number), {"text": "x" * 500})
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with Store(path) as store, pytest.raises(UsageError, match="damaged one"):
+        store.get_many("answer", [str(number) for number in range(200)])
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:

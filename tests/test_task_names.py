@@ -46,6 +46,7 @@ def test_the_suite_alone_is_every_task() -> None:
         ("other|medcalc|0", "is not of the form|unknown task"),
         ("medical|medcalc|x", "is not of the form"),
         ("medical|medcalc|0|0", "is not of the form"),
+        ("medcalc_direct|1", r"1 worked examples are not offered; medcalc_direct has 0"),
         ("medcalc|5", r"5 worked examples are not offered; medcalc has 0, 1"),
         ("medcalc|²", "is not of the form"),
     ],

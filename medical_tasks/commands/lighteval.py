@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,6 +38,25 @@ _FLAGS = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    """What the arguments ask for.
+
+    Attributes:
+        arguments: lighteval's arguments.
+        positional: those of them that are neither options nor values of options, the command first.
+        tasks: this suite's tasks that are named.
+        ours: whether the tasks come from this suite's table, not from one that the user named.
+        asks_help: whether lighteval will only explain itself.
+    """
+
+    arguments: list[str]
+    positional: list[str]
+    tasks: list[TaskSpec]
+    ours: bool
+    asks_help: bool
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares nothing: all arguments are lighteval's."""
 
@@ -54,24 +74,22 @@ def translate(words: Sequence[str]) -> list[str]:
     Raises:
         UsageError: `--tasks` without a value, an unknown task, or one that lighteval cannot ask; `medical` leaves these out.
     """
+    return _read(words).arguments
+
+
+def _read(words: Sequence[str]) -> _Request:
     from medical_tasks.errors import UsageError
-    from medical_tasks.task_names import SUITE, parse_task_names
-
-    def spelled(text: str) -> str:
-        return ",".join(f"{task.harness_name}|0" for part in text.split(",") for task in offered(part))
-
-    def offered(name: str) -> list[TaskSpec]:
-        found = parse_task_names(name)
-        fitting = [task for task in found if not task.protocol]
-        if not fitting:
-            raise UsageError(
-                f"{name}: lighteval asks one question an item, and this task goes on after the first answer. Use "
-                f"`medical-tasks run --tasks {found[0].name}`, or `inspect eval medical_tasks/{found[0].name}`."
-            )
-        return fitting
 
     found: list[str] = []
+    positional: list[str] = []
     named: list[str] = []
+    tasks: list[TaskSpec] = []
+
+    def spelled(text: str) -> str:
+        offered = [task for part in text.split(",") for task in _offered(part)]
+        tasks.extend(offered)
+        return ",".join(f"{task.harness_name}|0" for task in offered)
+
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -81,15 +99,46 @@ def translate(words: Sequence[str]) -> list[str]:
             named.append(spelled(word.partition("=")[2] if "=" in word else rest.pop(0)))
         elif word.startswith("--") and "=" not in word and rest and not _is_flag(word):
             found += [word, rest.pop(0)]
-        elif word == SUITE or word.startswith((f"{SUITE}|", f"{SUITE}:")):
-            found.append(spelled(word))
         else:
+            if _names_tasks(word, behind=len(positional)):
+                word = spelled(word)
             found.append(word)
+            if not word.startswith("-"):
+                positional.append(word)
     # Options and positional arguments may mix; the tasks are the last positional one.
     found += named
-    if found and found[0] in _BACKENDS_WITH_TASKS and "--help" not in found and "--custom-tasks" not in found:
+    own_table = any(word.partition("=")[0] == "--custom-tasks" for word in found)
+    asks_help = "--help" in found
+    if found and found[0] in _BACKENDS_WITH_TASKS and not asks_help and not own_table:
         found += ["--custom-tasks", CUSTOM_TASKS]
-    return found
+    return _Request(
+        arguments=found, positional=positional + named, tasks=tasks, ours=not own_table, asks_help=asks_help
+    )
+
+
+def _names_tasks(word: str, *, behind: int) -> bool:
+    """Whether a word is for us to spell; bare names only behind the command and the model, which may be called the same."""
+    from medical_tasks.catalog import tasks
+    from medical_tasks.task_names import SUITE
+
+    if word == SUITE or word.startswith((f"{SUITE}|", f"{SUITE}:")):
+        return True
+    return behind >= 2 and all(part.partition("|")[0] in tasks() for part in word.split(","))
+
+
+def _offered(name: str) -> list[TaskSpec]:
+    """The tasks of a name that lighteval can ask."""
+    from medical_tasks.errors import UsageError
+    from medical_tasks.task_names import parse_task_names
+
+    found = parse_task_names(name)
+    fitting = [task for task in found if not task.protocol]
+    if not fitting:
+        raise UsageError(
+            f"{name}: lighteval asks one question an item, and this task goes on after the first answer. Use "
+            f"`medical-tasks run --tasks {found[0].name}`, or `inspect eval medical_tasks/{found[0].name}`."
+        )
+    return fitting
 
 
 def _is_flag(word: str) -> bool:
@@ -106,8 +155,16 @@ def run_with(words: Sequence[str]) -> int:
         lighteval's exit code.
 
     Raises:
-        MissingError: lighteval is not installed.
+        UsageError: The arguments are wrong, or name a model's folder that is not there.
+        MissingError: lighteval is not installed, or a named task's data is not built.
     """
+    from medical_tasks.catalog import dataset_spec
+    from medical_tasks.harness.lighteval_checks import check_data, check_model
     from medical_tasks.harness.lighteval_launcher import launch
 
-    return launch(translate(words), custom_tasks=CUSTOM_TASKS)
+    request = _read(words)
+    if not request.asks_help:
+        if request.ours:
+            check_data(dataset_spec(name) for name in dict.fromkeys(task.dataset for task in request.tasks))
+        check_model(request.positional)
+    return launch(request.arguments, custom_tasks=CUSTOM_TASKS)

@@ -78,8 +78,8 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
         What was written, and the run's folder; None in all but the main process of a distributed run.
     """
     from medical_tasks.catalog import dataset_spec
-    from medical_tasks.models.opener import parse_model_args
-    from medical_tasks.run_folder import default_folder, open_run_folder
+    from medical_tasks.models.opener import NEUTRAL_ARGS, parse_model_args
+    from medical_tasks.run_folder import default_folder, locked, open_run_folder
     from medical_tasks.runner import RunOptions, finish
     from medical_tasks.task_data import load_task_data
     from medical_tasks.task_names import parse_task_names
@@ -101,11 +101,11 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
     settings: dict[str, Any] = {
         "tasks": [task.name for task in tasks],
         "model": arguments.model,
-        "model_args": model_args,
+        # How much is asked at once, and for how long, changes no answer: such arguments may differ when a run goes on.
+        "model_args": {name: value for name, value in model_args.items() if name not in NEUTRAL_ARGS},
         "data": {name: part.revision for name, part in data.items()},
         "prompts": arguments.prompts,
         "max_new_tokens": arguments.max_new_tokens,
-        "max_samples": arguments.max_samples,
     }
     folder = open_run_folder(arguments.out or default_folder(arguments.model, settings), settings)
     options = RunOptions(
@@ -113,19 +113,31 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
         upstream=arguments.upstream,
         max_new_tokens=arguments.max_new_tokens,
         max_samples=arguments.max_samples,
+        model_args=model_args,
     )
-    answered = _answers(arguments.model, model_args, tasks, data, folder, options)
-    if answered is None:
-        return None
-    return finish(answered, folder), folder.path
+    with locked(folder):
+        answered = _answers(arguments.model, model_args, tasks, data, folder, options)
+        if answered is None:
+            return None
+        results = finish(answered, folder)
+    return results, folder.path
 
 
 def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any) -> Any:
     from medical_tasks.models.opener import open_model
+    from medical_tasks.run_folder import is_main_process
     from medical_tasks.runner import open_protocols, run_baseline, run_model
 
     kind, _, rest = name.partition("/")
     if kind == "baseline":
+        if model_args:
+            raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
+        if options.prompts != "own":
+            raise UsageError(
+                f"{name} is asked nothing, so that --prompts {options.prompts} has no meaning for it. Leave it out."
+            )
+        if not is_main_process():
+            return None
         return [run_baseline(rest, task, data[task.name], max_samples=options.max_samples) for task in tasks]
     open_protocols(tasks)  # says what is missing before a model is loaded
     model = open_model(name, model_args, log_dir=folder.logs)
@@ -135,8 +147,17 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
         model.close()
 
 
-def report_results(results: dict[str, Any], folder: Path) -> int:
+AGAIN = "Give the same command again to try the missing ones."
+TOO_LONG = "What is too long for the model stays unanswered: a longer context (max_length), or fewer --max-new-tokens, may help."
+
+
+def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AGAIN) -> int:
     """Prints the table, writes the report, and says whether anything is missing.
+
+    Args:
+        results: content of `results.json`.
+        folder: the run's folder.
+        next_step: what the user can do about items without an answer.
 
     Raises:
         IncompleteError: Some items have no answer or no score; everything is written all the same.
@@ -153,12 +174,13 @@ def report_results(results: dict[str, Any], folder: Path) -> int:
         if entry["coverage"]["scored"] < entry["coverage"]["asked"]
     }
     if missing:
+        only_too_long = {reason for reasons in missing.values() for reason in reasons} == {"no answer: prompt too long"}
         parts = [
             f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
             for name, reasons in missing.items()
         ]
         raise IncompleteError(
             f"not every item is scored ({'; '.join(parts)}). The numbers above are over the scored ones, with bounds for the "
-            "rest. Give the same command again to try the missing ones."
+            f"rest. {TOO_LONG if only_too_long else next_step}"
         )
     return 0

@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.commands.run import report_results
     from medical_tasks.errors import UsageError
     from medical_tasks.recipe import make_recipe
-    from medical_tasks.responses import read_responses
-    from medical_tasks.run_folder import default_folder, open_run_folder
+    from medical_tasks.responses import read_file, read_responses
+    from medical_tasks.run_folder import default_folder, locked, open_run_folder
     from medical_tasks.runner import AnsweredTask, finish
     from medical_tasks.task_data import load_task_data
     from medical_tasks.task_names import parse_task_names
@@ -44,12 +44,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)}).")
     task = tasks[0]
     data = load_task_data(task, dataset_spec(task.dataset), data=arguments.data, config=arguments.config)
-    responses = read_responses(arguments.responses, [item.id for item in data.items])
-    digest = hashlib.sha256(arguments.responses.read_bytes()).hexdigest()
-    source = {"name": f"responses/{arguments.responses.name}", "sha256": digest}
-    settings: dict[str, Any] = {"tasks": [task.name], "model": source, "data": {task.name: data.revision}}
+    content = read_file(arguments.responses)
+    responses = read_responses(arguments.responses, [item.id for item in data.items], content=content)
+    name = f"responses/{arguments.responses.name}"
+    # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
+    settings: dict[str, Any] = {"tasks": [task.name], "model": name, "data": {task.name: data.revision}}
     folder = open_run_folder(arguments.out or default_folder(arguments.responses.stem, settings), settings)
+    source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     recipe = make_recipe(task, data=data.revision, prompts=None, model=source, max_new_tokens=None, max_samples=None)
     unanswered = {item.id: "not in the responses" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
-    return report_results(finish([answered], folder), folder.path)
+    with locked(folder):
+        results = finish([answered], folder)
+        return report_results(results, folder.path, next_step="Add the missing lines and give the same command again.")

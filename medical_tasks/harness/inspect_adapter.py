@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task
+
+# The one error that inspect tells without a traceback; it has no public name.
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
+from rich.markup import escape
 
+from medical_tasks.errors import MedicalTasksError
 from medical_tasks.protocol import Ask, Dialogue, MultiStep
 from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module, load_task_data
@@ -129,9 +134,17 @@ def load(
         data: folder of the built dataset.
         prompts: `own` or `official`.
         upstream: the authors' checkout, for `official`.
+
+    Raises:
+        PrerequisiteError: A bad option, or data or prompts that are not here; the message holds the steps.
     """
-    part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
-    prompt_set = benchmark_module(task, "prompts").load_prompts(
-        task, prompts, None if upstream is None else Path(upstream)
-    )
+    try:
+        part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
+        prompt_set = benchmark_module(task, "prompts").load_prompts(
+            task, prompts, None if upstream is None else Path(upstream)
+        )
+    except MedicalTasksError as error:
+        message = f"{error}\nUnder inspect, options as --config demo are written -T config=demo."
+        # inspect prints with rich, which would take what stands in square brackets for a style.
+        raise PrerequisiteError(escape(message)) from error
     return inspect_task(task, part.items, prompt_set, part.revision)

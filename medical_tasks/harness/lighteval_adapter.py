@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,8 +18,9 @@ from lighteval.tasks.requests import Doc, SamplingMethod
 
 from medical_tasks.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
 from medical_tasks.spec import DatasetSpec, Item, PromptSet, TaskSpec
-from medical_tasks.task_data import benchmark_module, choose_config
+from medical_tasks.task_data import benchmark_module
 
 __all__ = ["task_configs"]
 
@@ -94,14 +94,13 @@ class _Prompt:
 
 def _source(spec: DatasetSpec) -> tuple[str, str]:
     """Where lighteval finds the rows: the built folder, and the configuration `medical-tasks run` would take."""
-    folder = datasets_home() / spec.name
-    wanted = os.environ.get("MEDICAL_TASKS_CONFIG") or None
     try:
-        return str(folder), choose_config(spec, folder, wanted)
+        folder, config = dataset_source(spec)
     except MissingError as error:
         # Another task of the table may be the one that is run; lighteval fails by itself if it is this one.
         logger.warning("%s", error)
-        return str(folder), wanted or spec.default_config
+        return str(datasets_home() / spec.name), wanted_config() or spec.default_config
+    return str(folder), config
 
 
 def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...]) -> list[LightevalTaskConfig]:
@@ -115,10 +114,11 @@ def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...])
         One configuration a task under its harness name, and a copy under its bare name (the stock command drops the first
         word of `medical|medcalc|0`).
     """
-    specs = {spec.name: spec for spec in datasets}
+    used = {task.dataset for task in tasks}
+    sources = {spec.name: _source(spec) for spec in datasets if spec.name in used}
     configs: list[LightevalTaskConfig] = []
     for task in tasks:
-        folder, config = _source(specs[task.dataset])
+        folder, config = sources[task.dataset]
         names = [metric.name for metric in task.metrics]
         for name in (task.harness_name, task.name):
             grouping = SampleLevelMetricGrouping(

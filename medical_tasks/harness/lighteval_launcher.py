@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from medical_tasks.errors import MedicalTasksError, MissingError
+from medical_tasks.errors import MissingError, UsageError
 
-__all__ = ["launch"]
+__all__ = ["launch", "run_app"]
+
+_PROGRAM = "medical-tasks lighteval"
 
 
 def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
@@ -22,6 +25,7 @@ def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
         Its exit code.
 
     Raises:
+        UsageError: lighteval does not know the arguments.
         MissingError: lighteval is not installed.
     """
     try:
@@ -34,17 +38,45 @@ def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
     _switch_cache_off()
     from lighteval.__main__ import app
 
+    return run_app(app, arguments)
+
+
+def run_app(app: Any, arguments: Sequence[str]) -> int:
+    """Runs a typer application as if it were called with the arguments.
+
+    Args:
+        app: the application.
+        arguments: its arguments.
+
+    Returns:
+        Its exit code.
+
+    Raises:
+        UsageError: It does not know the arguments.
+    """
+    wrong_arguments = _wrong_arguments()
     before = sys.argv
     sys.argv = ["lighteval", *arguments]
     try:
-        app(standalone_mode=False)
+        # Without standalone mode a command's own value is returned, and the exit code where it stopped early.
+        code = app(prog_name=_PROGRAM, standalone_mode=False)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    except MedicalTasksError:
-        raise
+    except wrong_arguments as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else _PROGRAM
+        message = error.format_message().strip().rstrip(".")
+        raise UsageError(f"lighteval: {message}. See: {command} --help") from error
     finally:
         sys.argv = before
-    return 0
+    return code if isinstance(code, int) else 0
+
+
+def _wrong_arguments() -> Any:
+    """The base of argument errors: click's own, or that of the copy of click which newer versions of typer carry."""
+    from typer import BadParameter
+
+    return importlib.import_module(BadParameter.__module__).ClickException
 
 
 def _register_only(registry: Any, custom_tasks: str) -> None:

@@ -270,14 +270,15 @@ SOURCES = (
         columns=COLUMNS,
         key="row_number",
         splits=dict.fromkeys(MEDCALC_BENCH.configs, ("test",)),
-        # Sizes of the releases: paper, abstract (v1.0); README of the Verified repository (v1.2, Verified).
+        # Sizes of the releases: paper, abstract (v1.0); README of ncbi-nlp/MedCalc-Bench (v1.2) and card of
+        # nsk7153/MedCalc-Bench-Verified on the Hub. Fewer rows are refused in all of them.
         published_rows={
             "v1.0": {"test": 1047},
             "v1.2": {"test": 1100},
             "verified": {"test": 1100},
             "demo": {"test": len(demo_rows())},
         },
-        # v1.0 is closed. The later two are still corrected by their authors.
+        # v1.0 is closed. The later two are still corrected by their authors, who may add rows.
         living=frozenset({"v1.2", "verified"}),
         files={
             "v1.0": _test_file("test_data_v1.csv", "test_data.csv", "dataset/test_data.csv"),

@@ -14,7 +14,7 @@ from typing import Any
 from medical_tasks.calculators.opioids import FACTORS
 from medical_tasks.calculators.steroids import EQUIVALENT_MG
 
-__all__ = ["Constant", "accepted_values", "constants_of", "words_of"]
+__all__ = ["Constant", "accepted_values", "constants_of", "shifted_values", "words_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ CONSTANTS: Mapping[int, tuple[Constant, ...]] = {
     9: (_c(175, 30849), _c(1.154), _c(0.203)),
     10: (_c(2.3, 0.91, 0.9055), _c(60, 152.4, 152, 5, words=r"five f(?:ee|oo)t")),
     13: (_c(280, 40, 7, words=r"naegele"),),
-    22: (_c(40, 4, 1000, 100),),
+    22: (_c(40, 4, 1000, 100, 60, 1500),),
     23: (_c(0.957, 9.57), _c(0.378, 3.78), _c(1.12, 11.2), _c(0.643, 6.43)),
     26: (_c(0.024, 2.4), _c(100, 5.6, 5.55)),
     30: (_c(2, 1.86, words=r"twice|double|two"), _c(2.8, 1, words=r"urea \+"), _c(18, 1, words=r"glucose \+")),
@@ -102,7 +102,7 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
         source, target = steroids[used["source_steroid"]], steroids[used["target_steroid"]]
         ratios = (target / source, source / target)
         # Every table of equivalents gives the same ratios, whichever drug it puts at 1 or at 5.
-        found = (Constant(f"{target:g} to {source:g}", (*ratios,)), *()) if source != target else ()
+        found = (Constant(f"{target:g} to {source:g}", ratios),) if source != target else ()
     return found
 
 
@@ -148,18 +148,39 @@ def words_of(parameter: str) -> str:
     return _WORDS.get(parameter, "")
 
 
-_CONVERSIONS = (2.2046, 2.54, 18.0, 88.42, 17.1, 2.8, 38.67, 88.57, 4.008, 30.48)
+_CONVERSIONS: Mapping[str, tuple[float, ...]] = {
+    "weight_kg": (2.2046,),
+    "height_cm": (2.54, 30.48),
+    "glucose_mg_dl": (18.0,),
+    "creatinine_mg_dl": (88.42,),
+    "urine_creatinine_mg_dl": (88.42,),
+    "bilirubin_mg_dl": (17.1,),
+    "bun_mg_dl": (2.8, 2.14),
+    "total_cholesterol_mg_dl": (38.67,),
+    "hdl_mg_dl": (38.67,),
+    "triglycerides_mg_dl": (88.57,),
+    "calcium_mg_dl": (4.008, 2.004),
+}
+"""Factors between the usual units of a value."""
 _POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
 
 
-def accepted_values(raw: float | None, used: float) -> tuple[float, ...]:
+def accepted_values(parameter: str, raw: float | None, used: float) -> tuple[float, ...]:
     """The forms in which a value may be stated: as the note has it, as the formula takes it, in the usual other units."""
     bases = {abs(used)} | ({abs(raw)} if raw is not None else set())
     found = {base * power for base in bases for power in _POWERS}
-    found |= {base * factor for base in bases for factor in _CONVERSIONS}
-    found |= {base / factor for base in bases for factor in _CONVERSIONS}
-    found |= {base * 1.8 + 32 for base in bases} | {abs(base - 32) / 1.8 for base in bases}
+    for factor in _CONVERSIONS.get(parameter, ()):
+        found |= {each for base in bases for each in (base * factor, base / factor)}
+        found |= {each / 100 for base in bases for each in (base * factor, base / factor)}
+    if parameter == "temperature_c":
+        found |= {base * 1.8 + 32 for base in bases} | {abs(base - 32) / 1.8 for base in bases}
     return tuple(sorted(found))
+
+
+def shifted_values(raw: float | None, used: float) -> tuple[float, ...]:
+    """The forms in which a calculation takes a value: as given or as converted, its decimal point anywhere."""
+    bases = {abs(used)} | ({abs(raw)} if raw is not None else set())
+    return tuple(sorted(base * power for base in bases for power in _POWERS))
 
 
 FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)?)?")

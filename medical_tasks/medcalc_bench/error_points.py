@@ -17,7 +17,10 @@ _POINTS = re.compile(
     r"(?<![\w.])(\+\d+(?:\.5)?)\b(?!\s*\d)|[:=→]\s*([+-]?\d(?:\.5)?)\s*\.?$",
     re.IGNORECASE,
 )
-_RUNNING = re.compile(r"-?\d+(?:\.5)?\s?[+-]\s?-?\d+(?:\.5)?\s?=\s?-?\d+(?:\.5)?|\btotal\W{0,3}-?\d+(?:\.5)?", re.IGNORECASE)
+_RUNNING = re.compile(
+    r"(?:\btotal\W{0,3})?-?\d+(?:\.5)?\s?[+-]\s?-?\d+(?:\.5)?\s?=\s?-?\d+(?:\.5)?|\btotal\W{0,3}-?\d+(?:\.5)?",
+    re.IGNORECASE,
+)
 _IN_WORDS = re.compile(rf"\b({'|'.join(NUMBER_WORDS[:11])}) (?:points?|pts?)\b", re.IGNORECASE)
 _NO_POINTS = re.compile(r"\b(?:no|zero) points?\b", re.IGNORECASE)
 _YES = re.compile(r"\b(?:yes|present|positive|true|met|confirmed)\b", re.IGNORECASE)
@@ -108,7 +111,9 @@ def read_steps(working: Working, steps: Sequence[Step]) -> list[StepReading]:
         numbers = tuple(float(match[0].replace(",", "")) for match in NUMBER.finditer(line))
         found.setdefault(place, []).append(StepReading(steps[place], line, points, _state(line, own), numbers))
     return [
-        readings[0] for _, readings in sorted(found.items()) if len({(each.points, each.present) for each in readings}) == 1
+        readings[0]
+        for _, readings in sorted(found.items())
+        if len({(each.points, each.present) for each in readings}) == 1
     ]
 
 
@@ -124,9 +129,7 @@ def _stems(text: str) -> frozenset[str]:
 
 def _points(line: str) -> float | None:
     line = _RUNNING.sub(" ", line)  # "a total of 4 + 1 = 5" gives 1 point, if it says so
-    given = {
-        float(next(group for group in match.groups() if group is not None)) for match in _POINTS.finditer(line)
-    }
+    given = {float(next(group for group in match.groups() if group is not None)) for match in _POINTS.finditer(line)}
     given |= {float(NUMBER_WORDS.index(match[1].lower())) for match in _IN_WORDS.finditer(line)}
     if _NO_POINTS.search(line):
         given.add(0.0)

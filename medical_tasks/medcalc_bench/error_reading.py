@@ -48,6 +48,8 @@ _OPEN = re.compile(
 _EQUALS = re.compile(r"\s*(?:≈|=|→)\s*")
 _SIGN = re.compile(r"[-+*/^×÷√]|sqrt|ln|exp")
 _RANGE = re.compile(r"\s*\d[\d.,]*-\d[\d.,]*\s*")
+_PRESSURE = re.compile(r"\d{2,3}/\d{2,3}")
+_CLAUSE = re.compile(r"(?<=\D)\.\s+|(?<=\d)\.\s+(?=[A-Za-z])|[;,]\s+")
 _DATE = re.compile(r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}")
 
 
@@ -102,7 +104,10 @@ def read_working(response: str) -> Working:
     lines = tuple(line.strip() for line in text.split("\n") if line.strip())[:MAX_LINES]
     numbers = tuple(_float(match[0]) for line in lines for match in NUMBER.finditer(line))
     return Working(
-        text=text, lines=lines, numbers=numbers, equations=tuple(found for line in lines for found in _equations(line))
+        text=text,
+        lines=lines,
+        numbers=numbers,
+        equations=tuple(found for line in lines for part in _CLAUSE.split(line) for found in _equations(part)),
     )
 
 
@@ -169,15 +174,20 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
         rest = side[match.end() :] if match else ""
         if rest[:1].isalpha() and match and not match[0].endswith(" "):
             return None
-    if match is None or _OPEN.search(before):
+    if match is None or _OPEN.search(before) or (before[-1:].isalnum() and not match[0][0].isspace()):
         return None
     text = match[0].strip(" ,.")
     if not text or len(text) > MAX_EXPRESSION or not _SIGN.search(text.lstrip("-+")):
         return None
-    # A part of something longer, a range, a date: nothing is computed.
+    # A part of something longer, a range, a date, a blood pressure: nothing is computed.
     if text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-" or text.count("(") != text.count(")"):
         return None
-    if (first and text[0] == "-" and before) or _RANGE.fullmatch(text) or _DATE.search(text):
+    if (
+        (first and text[0] == "-" and before)
+        or _RANGE.fullmatch(text)
+        or _DATE.search(text)
+        or _PRESSURE.fullmatch(text)
+    ):
         return None
     return text
 

@@ -92,7 +92,7 @@ def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, pro
         generation_size=tokens,
         groups=("category", "calculator"),
         cluster="note",
-        options={"style": style, "shots": str(shots), "family": "medcalc"},
+        options={"style": style, "shots": str(shots), "family": "medcalc" if style in ("cot", "one_shot") else name},
         protocol=protocol,
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Model
 
-__all__ = ["KINDS", "open_model", "parse_model_args"]
+__all__ = ["KINDS", "NEUTRAL_ARGS", "open_model", "parse_model_args"]
 
 KINDS: dict[str, str] = {
     "hf": "hf/PATH_OR_REPO: a local model through lighteval's transformers backend",
@@ -18,6 +18,15 @@ KINDS: dict[str, str] = {
     "openai-api": "openai-api/HOST_ALIAS/MODEL: any OpenAI-compatible server",
     "baseline": "baseline/NAME: no model (reference, empty, random)",
 }
+
+# How much is asked at once, for how long, on how many devices, how loudly: meant to change no answer, so that a run can go
+# on with others. What does change answers is part of the model's identity, and with it of every answer's key.
+NEUTRAL_ARGS = frozenset(
+    {
+        "api_key_env", "batch_size", "chunk_size", "concurrency", "gpu_memory_utilization", "log_level", "max_num_batched_tokens",
+        "max_num_seqs", "max_retries", "model_parallel", "start_timeout", "timeout", "total_time",
+    }
+)  # fmt: skip
 
 
 def parse_model_args(text: str) -> dict[str, str]:

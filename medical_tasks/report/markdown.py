@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,11 @@ def render_markdown(results: Mapping[str, Any]) -> str:
         if entry["coverage"]["unscored"]:
             parts += ["", "Not scored, and not counted as wrong:", ""]
             parts += [f"- {count} x {_cell(reason)}" for reason, count in entry["coverage"]["unscored"].items()]
+        if entry["coverage"].get("cut_at_length"):
+            parts += [
+                "",
+                f"{entry['coverage']['cut_at_length']} answers were cut at the length limit (--max-new-tokens).",
+            ]
         for by, groups in entry["breakdown"].items():
             parts += ["", f"### By {by}", ""]
             names = list(entry["metrics"])
@@ -76,7 +82,7 @@ def write_markdown(results: Mapping[str, Any], folder: Path) -> Path:
         IncompleteError: The folder cannot be written; the results are there all the same.
     """
     path = folder / REPORT_FILE
-    part = folder / f".{REPORT_FILE}.part"
+    part = folder / f".{REPORT_FILE}.{os.getpid()}.part"
     try:
         part.write_text(render_markdown(results), encoding="utf-8")
         part.replace(path)

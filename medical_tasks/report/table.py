@@ -9,7 +9,7 @@ from medical_tasks.report.numbers import coverage, interval, percent
 
 __all__ = ["align", "render_table"]
 
-_HEADER = ("model", "task", "metric", "value %", "95 % interval", "scored")
+_HEADER = ("model", "task", "metric", "value %", "95 % interval", "n", "scored")
 
 
 def render_table(*runs: Mapping[str, Any]) -> str:
@@ -27,9 +27,22 @@ def render_table(*runs: Mapping[str, Any]) -> str:
         for name, entry in results["tasks"].items():
             model = entry["recipe"]["model"]["name"]
             for metric_name, metric in entry["metrics"].items():
-                rows.append((model, name, metric_name, percent(metric["value"]), interval(metric), coverage(entry)))
+                rows.append(
+                    (
+                        model,
+                        name,
+                        metric_name,
+                        percent(metric["value"]),
+                        interval(metric),
+                        str(metric["n"]),
+                        coverage(entry),
+                    )
+                )
             if entry["coverage"]["unscored"]:
                 notes.append(f"{model}, {name}: {_unscored(entry)}")
+            if entry["coverage"].get("cut_at_length"):
+                cut = entry["coverage"]["cut_at_length"]
+                notes.append(f"{model}, {name}: {cut} answers were cut at the length limit (--max-new-tokens).")
     return "\n".join([*align(_HEADER, rows), *notes])
 
 

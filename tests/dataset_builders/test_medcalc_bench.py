@@ -86,17 +86,45 @@ def test_the_hub_folder_has_no_script_that_load_dataset_refuses() -> None:
     assert {path.name for path in HUB_FOLDER.iterdir() if path.suffix == ".py"} == {"build.py"}
 
 
+def later_release(rows: int) -> list[dict[str, str]]:
+    """A test set as the later releases write it, of any size."""
+    first = v12_rows()
+    return [
+        *first,
+        *(official_row(number, Category="lab test") for number in range(len(first) + 1, rows + 1)),
+    ]
+
+
 @pytest.mark.parametrize("config", ["v1.2", "verified"])
 def test_later_releases(tmp_path: Path, config: str) -> None:
-    write_csv(tmp_path / "official" / "test_data.csv", v12_rows())
+    write_csv(tmp_path / "official" / "test_data.csv", later_release(1100))
     built = build_dataset("medcalc_bench", source=tmp_path / "official", config=config, out=tmp_path / "out")
-    assert built.rows == 4
-    assert len(built.notes) == 1
-    assert f"config {config}: split test has 4 rows, 1,100 were published" in built.notes[0]
+    assert (built.rows, built.notes) == (1100, ())
     assert [row["source_category"] for row in read_rows(built.folder, config, "test")][:2] == [
         "lab test",
         "dosage conversion",
     ]
+
+
+@pytest.mark.parametrize("config", ["v1.2", "verified"])
+def test_a_later_release_that_grew_is_built_with_a_note(tmp_path: Path, config: str) -> None:
+    path = write_csv(tmp_path / "test_data.csv", later_release(1103))
+    built = build_dataset("medcalc_bench", source=path, config=config, out=tmp_path / "out")
+    assert built.rows == 1103
+    assert len(built.notes) == 1
+    assert f"config {config}: split test has 1,103 rows, 1,100 were published; right if" in built.notes[0]
+
+
+@pytest.mark.parametrize("config", ["v1.2", "verified"])
+@pytest.mark.parametrize("rows", [1, 499, 1099])
+def test_a_later_release_cut_at_the_end_of_a_row_is_refused(tmp_path: Path, config: str, rows: int) -> None:
+    path = write_csv(tmp_path / "test_data.csv", later_release(rows))
+    with pytest.raises(
+        UsageError, match=rf"config {config}: split test has {rows:,} rows, 1,100 were published. The file is cut off"
+    ) as caught:
+        build_dataset("medcalc_bench", source=path, config=config, out=tmp_path / "out")
+    assert caught.value.exit_code == 2
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,129 @@
+"""The answers of a finished run, item by item: what was scored, found again from the run's folder.
+
+A run's answers are in its store under a hash of the model and the whole question. The recipe in `results.json` holds what
+makes that hash, so the run is replayed with a model that has its identity and answers nothing: each answer comes out of the
+store, through the same runner and protocol, and none is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.base import Failure, OnResult, Request
+from medical_tasks.responses import read_responses
+from medical_tasks.run_folder import RunFolder
+from medical_tasks.runner import RunOptions, run_baseline, run_model
+from medical_tasks.spec import TaskSpec
+from medical_tasks.task_data import TaskData, benchmark_module
+
+__all__ = ["check_same_data", "run_responses"]
+
+_RESPONSES = "responses/"
+_BASELINE = "baseline/"
+
+
+class _Replay:
+    """Stands for the run's model and answers nothing. Implements `models.base.Model`."""
+
+    endpoint: str | None = None
+    is_main = True
+
+    def __init__(self, recorded: Mapping[str, Any]) -> None:
+        self.name = str(recorded["name"])
+        self.identity: Mapping[str, str] = {key: value for key, value in recorded.items() if key != "name"}
+
+    def share(self, keys: list[str]) -> list[str]:
+        return keys
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        for request in requests:
+            on_result(Failure(key=request.key, reason="not in the store", detail="the run did not answer it"))
+
+    def close(self) -> None:
+        pass
+
+
+def check_same_data(task: TaskSpec, data: TaskData, recipe: Mapping[str, Any]) -> None:
+    """Refuses data that is not what the run was on.
+
+    Raises:
+        UsageError: The rows differ.
+    """
+    ran, here = recipe["data"].get("rows_sha256"), data.revision["rows_sha256"]
+    if ran != here:
+        raise UsageError(
+            f"{data.folder}: {task.name} ran on other rows (rows_sha256 {str(ran)[:12]}, here {here[:12]}). Give --data the folder "
+            "the run was made with, or run again on this one."
+        )
+
+
+def run_responses(
+    task: TaskSpec,
+    data: TaskData,
+    recipe: Mapping[str, Any],
+    folder: Path,
+    *,
+    responses: Path | None = None,
+    upstream: Path | None = None,
+) -> dict[str, str]:
+    """Finds the answers a run scored.
+
+    Args:
+        task: the task.
+        data: its items, the same as the run's.
+        recipe: the task's recipe in `results.json`.
+        folder: the run's folder.
+        responses: for a run of `medical-tasks score`, the file that was scored.
+        upstream: for a run with the official prompts, the authors' checkout.
+
+    Returns:
+        Item id to the model's text, for each answered item.
+
+    Raises:
+        MissingError: The file or the store is not there.
+        UsageError: The file is another one than was scored, or the prompts are no longer the same.
+    """
+    check_same_data(task, data, recipe)
+    name = str(recipe["model"]["name"])
+    if name.startswith(_RESPONSES):
+        return _from_file(name, data, recipe, responses)
+    if responses is not None:
+        raise UsageError(
+            f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. Leave it out."
+        )
+    if name.startswith(_BASELINE):
+        return dict(run_baseline(name.removeprefix(_BASELINE), task, data, max_samples=None).responses)
+    run = RunFolder(folder)
+    if not run.answers.is_file():
+        raise MissingError(f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole.")
+    ran = recipe["prompts"]
+    prompts = benchmark_module(task, "prompts").load_prompts(task, ran["set"], upstream)
+    if prompts.sha256 != ran["sha256"]:
+        raise UsageError(
+            f"{folder}: the run asked with other prompts ({ran['set']}, sha256 {ran['sha256'][:12]}, now {prompts.sha256[:12]}), "
+            "so its answers cannot be found. Use the version that made it "
+            f"({recipe['suite']}), or run again."
+        )
+    options = RunOptions(
+        prompts=ran["set"], upstream=upstream, max_new_tokens=recipe["generation"]["max_new_tokens"], max_samples=None
+    )
+    answered = run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options)
+    return {} if answered is None else dict(answered[0].responses)
+
+
+def _from_file(name: str, data: TaskData, recipe: Mapping[str, Any], responses: Path | None) -> dict[str, str]:
+    if responses is None:
+        raise MissingError(
+            f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with --responses FILE."
+        )
+    found = read_responses(responses, [item.id for item in data.items])
+    digest = hashlib.sha256(responses.read_bytes()).hexdigest()
+    if digest != recipe["model"].get("sha256"):
+        raise UsageError(
+            f"{responses}: not the file that was scored (its sha256 differs). Give that one, or score this one."
+        )
+    return found
