@@ -317,7 +317,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder) -> dict[str, Any
     for part in answered:
         scores = score_responses(part)
         entry = summarise(part.task, part.items, scores, part.unanswered, recipe=part.recipe)
-        entry["coverage"]["cut_at_length"] = len(part.cut)
+        entry["cut_at_length"] = len(part.cut)
         entries[part.task.name] = entry
         rows.extend(item_rows(part.task, part.items, scores, part.unanswered))
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}

@@ -149,6 +149,12 @@ def test_the_empty_answer_of_a_model_is_an_answer(data: TaskData, folder: RunFol
     assert entry["metrics"]["accuracy"]["value"] == 0
 
 
+def test_answers_cut_at_the_length_limit_are_counted(data: TaskData, folder: RunFolder) -> None:
+    model = Scripted(lambda request: Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop"))
+    entry = finish([run(model, data, folder)], folder)["tasks"]["medcalc"]
+    assert entry["cut_at_length"] == sum(key < "4" for key in model.asked) > 0
+
+
 def test_two_tasks_of_one_run_have_their_own_questions(built: Path, data: TaskData, folder: RunFolder) -> None:
     direct = load_task_data(MEDCALC_DIRECT, DATASET, data=built, config="demo")
     model = Scripted(says("a"))

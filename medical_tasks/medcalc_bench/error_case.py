@@ -92,7 +92,7 @@ def _doses(result: Result) -> list[float]:
         return [float(result.used["source_dose_mg"])]
     if result.calculator_id == 49:
         numbers = [number for dose in result.used["doses"] for number in (dose.amount, dose.per_day)]
-        return [float(number) for number in numbers if number != 1]
+        return [float(number) for number in numbers if number not in (None, 1)]
     return []
 
 

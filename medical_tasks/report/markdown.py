@@ -38,10 +38,10 @@ def render_markdown(results: Mapping[str, Any]) -> str:
         if entry["coverage"]["unscored"]:
             parts += ["", "Not scored, and not counted as wrong:", ""]
             parts += [f"- {count} x {_cell(reason)}" for reason, count in entry["coverage"]["unscored"].items()]
-        if entry["coverage"].get("cut_at_length"):
+        if entry.get("cut_at_length"):
             parts += [
                 "",
-                f"{entry['coverage']['cut_at_length']} answers were cut at the length limit (--max-new-tokens).",
+                f"{entry['cut_at_length']} answers were cut at the length limit (--max-new-tokens).",
             ]
         for by, groups in entry["breakdown"].items():
             parts += ["", f"### By {by}", ""]

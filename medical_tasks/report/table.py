@@ -40,8 +40,8 @@ def render_table(*runs: Mapping[str, Any]) -> str:
                 )
             if entry["coverage"]["unscored"]:
                 notes.append(f"{model}, {name}: {_unscored(entry)}")
-            if entry["coverage"].get("cut_at_length"):
-                cut = entry["coverage"]["cut_at_length"]
+            if entry.get("cut_at_length"):
+                cut = entry["cut_at_length"]
                 notes.append(f"{model}, {name}: {cut} answers were cut at the length limit (--max-new-tokens).")
     return "\n".join([*align(_HEADER, rows), *notes])
 

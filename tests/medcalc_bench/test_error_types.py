@@ -173,6 +173,16 @@ def test_right_answers_have_no_type() -> None:
     assert sort_error(HAS_BLED, '{"answer": "3"}') is None
 
 
+def test_a_patch_has_no_times_a_day() -> None:
+    patch = row(
+        49,
+        {"FentANYL patch Dose": [25, "µg/h"], "OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]},
+    )
+    found = sort_error(patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155")
+    assert found is not None
+    assert found.error_type == "undetermined"
+
+
 def test_rows_with_a_label_of_their_own_are_refused() -> None:
     assert sort_error({**LDL, "ground_truth_answer": "90", "lower_limit": "85", "upper_limit": "95"}, "142") is None
     assert sort_error({**LDL, "relevant_entities": "{}"}, "142") is None
