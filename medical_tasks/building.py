@@ -266,16 +266,16 @@ def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
 
 
 def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit]) -> list[str]:
-    """Compares the numbers of rows with the published ones; a living release may have more, with a note."""
+    """Compares the numbers of rows with the published ones; a release still being corrected may differ, with a note."""
     notes: list[str] = []
     for split, published in source.published_rows.get(config, {}).items():
         rows = splits[split].rows
         if rows == published:
             continue
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
-        if rows < published or config not in source.living:
+        if config not in source.living:
             raise UsageError(f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}")
-        notes.append(f"{text}; right if the publisher has added rows since, else the file is of another release")
+        notes.append(f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one")
     return notes
 
 

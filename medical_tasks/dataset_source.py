@@ -49,8 +49,7 @@ class DatasetSource:
         key: column that no two rows of a split share.
         splits: configuration to its split names, in order.
         published_rows: configuration to split to the number of rows its publisher released.
-        living: configurations their publishers still change: more rows than published are noted, not refused. Fewer are
-            refused everywhere, since a file cut off at the end of a row shows nothing else.
+        living: configurations their publishers still correct: another number of rows than published is noted, not refused.
         files: configuration to the official files it is read from, by a short key; empty for those made here.
         read: called with configuration, split and the found files by key; yields the rows in order. Raises `UsageError`
             for files that are not of the official form.

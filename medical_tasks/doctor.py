@@ -64,6 +64,8 @@ _PARTS = (
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).
 _LIGHTEVAL = "0.13.0"
+# Of a SHA-256 in hexadecimal: tells official files from the options of a generated configuration.
+_HASH_LENGTH = 64
 # As huggingface_hub reads its own variables.
 _TRUE = frozenset({"1", "ON", "YES", "TRUE"})
 
@@ -215,18 +217,25 @@ def _data() -> Iterator[Finding]:
 def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> Iterator[Finding]:
     """What is built of one dataset: outdated configurations are warned of one by one, as each is built by itself."""
     subject = f"dataset {spec.name}"
-    for config, made in sorted(built.items()):
-        if made.version != spec.version:
-            source = "" if not made.source or "seed" in made.source else " --source FOLDER_OR_FILE"
-            yield Finding(
-                level="warning",
-                subject=subject,
-                text=f"{config} in {folder} was built in version {made.version}, this suite reads {spec.version}. Build it "
-                f"again: medical-tasks build {spec.name} --config {config}{source}",
-            )
-    current = [config for config, made in sorted(built.items()) if made.version == spec.version]
+    outdated = {config: made for config, made in built.items() if made.version != spec.version}
+    for config, made in sorted(outdated.items()):
+        command = " ".join(["medical-tasks build", spec.name, "--config", config, *_build_options(made)])
+        yield Finding(
+            level="warning",
+            subject=subject,
+            text=f"{config} in {folder} was built in version {made.version}, this suite reads {spec.version}. Build it "
+            f"again: {command}",
+        )
+    current = sorted(set(built) - set(outdated))
     if set(current) - {"demo"}:
         yield Finding(level="ok", subject=subject, text=f"{', '.join(current)} in {folder}")
     elif not set(built) - {"demo"}:
         steps = "; ".join(spec.how_to_get)
         yield Finding(level="missing", subject=subject, text=f"official data not built in {folder}. {steps}")
+
+
+def _build_options(made: BuiltConfig) -> list[str]:
+    """What a configuration's build command takes: the values it was generated from, or the official files."""
+    if any(len(value) == _HASH_LENGTH for value in made.source.values()):
+        return ["--source", "FOLDER_OR_FILE"]
+    return [word for name, value in made.source.items() for word in (f"--{name}", value)]

@@ -67,9 +67,18 @@ def test_a_list_of_tasks_and_a_subcommand() -> None:
     assert translate(words)[:4] == ["endpoint", "litellm", "model_name=m", "medical:medcalc|0,medical:medcalc_direct|0"]
 
 
-def test_own_custom_tasks_are_kept() -> None:
-    words = ["accelerate", "m", "medical:medcalc", "--custom-tasks", "mine.py"]
-    assert translate(words).count("--custom-tasks") == 1
+@pytest.mark.parametrize("given", [["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]])
+def test_own_custom_tasks_are_kept(given: list[str]) -> None:
+    words = ["accelerate", "m", "medical:medcalc", *given]
+    assert translate(words) == ["accelerate", "m", "medical:medcalc|0", *given]
+
+
+def test_bare_names_behind_the_model_are_tasks() -> None:
+    assert (
+        translate(["accelerate", "model_name=m", "medcalc,medcalc|1"])[2]
+        == "medical:medcalc|0,medical:medcalc_one_shot|0"
+    )
+    assert translate(["accelerate", "medcalc", "other|task"])[1:3] == ["medcalc", "other|task"]
 
 
 def test_no_arguments_and_help_pass_through() -> None:

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from medical_tasks.catalog import tasks
+from medical_tasks.cli import main
+from medical_tasks.dataset_store import MARKER, built_configs, marker_text
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.harness import lighteval_launcher
+from medical_tasks.harness.lighteval_checks import check_data, check_model
+from medical_tasks.harness.lighteval_launcher import run_app
+from medical_tasks.medcalc_bench.spec import BENCHMARK, DATASET
+
+ACCELERATE = ["lighteval", "accelerate", "model_name=m"]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The arguments lighteval would have been started with."""
+    calls: list[list[str]] = []
+
+    def launch(arguments: list[str], *, custom_tasks: str) -> int:
+        calls.append(arguments)
+        return 0
+
+    monkeypatch.setattr(lighteval_launcher, "launch", launch)
+    return calls
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty data home."""
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "home"))
+    monkeypatch.delenv("MEDICAL_TASKS_CONFIG", raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def demo(home: Path) -> Path:
+    """A data home with the demo; its folder."""
+    assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
+    return home / "medcalc_bench"
+
+
+@pytest.mark.parametrize(
+    "names", [["medical|medcalc"], ["--tasks", "medcalc"], ["medical"], ["medcalc,medcalc_direct"], ["medcalc|0"]]
+)
+def test_data_that_is_not_built_is_told_before_lighteval_starts(
+    names: list[str], home: Path, started: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*ACCELERATE, *names]) == 3
+    told = capsys.readouterr().err
+    assert f"configuration v1.0, is not in {home / 'medcalc_bench'}" in told
+    assert "medical-tasks build medcalc_bench --source" in told
+    assert "MEDICAL_TASKS_CONFIG=demo medical-tasks lighteval" in told
+    assert started == []
+
+
+def test_the_configuration_is_the_variables(
+    demo: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*ACCELERATE, "medical|medcalc"]
+    assert main(words) == 3
+    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "nope")
+    assert main(words) == 2
+    assert "has no configuration 'nope'" in capsys.readouterr().err
+    assert started == []
+    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
+    assert main(words) == 0
+    assert [call[2] for call in started] == ["medical:medcalc|0"]
+
+
+def test_data_of_an_older_version(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
+    check_data([DATASET])
+    made = dataclasses.replace(built_configs(demo)["demo"], version="0.0.1")
+    (demo / MARKER).write_text(marker_text(DATASET.name, {"demo": made}), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"built in version 0\.0\.1.*medical-tasks build medcalc_bench --config demo"):
+        check_data([DATASET])
+
+
+def test_no_dataset_is_no_demand(home: Path) -> None:
+    check_data([])
+    with pytest.raises(MissingError):
+        check_data([DATASET])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["accelerate", "--help", "medical|medcalc"],
+        ["tasks", "list"],
+        ["accelerate", "model_name=m", "medical|medcalc", "--custom-tasks=mine.py"],
+        ["accelerate", "model_name=m", "other|task"],
+        [],
+    ],
+)
+def test_what_needs_no_data_of_ours(words: list[str], home: Path, started: list[list[str]]) -> None:
+    assert main(["lighteval", *words]) == 0
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize("start", ["./", "../", "/nowhere/", "~/"])
+@pytest.mark.parametrize("backend", ["accelerate", "vllm", "sglang"])
+def test_a_model_folder_that_is_not_there(start: str, backend: str) -> None:
+    with pytest.raises(UsageError, match=f"model_name={start}no-such-model: there is no such folder"):
+        check_model([backend, f"dtype=float32,model_name={start}no-such-model,batch_size=1", "medical:medcalc|0"])
+
+
+def test_a_model_folder_that_is_not_there_ends_the_command(
+    demo: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
+    words = ["lighteval", "accelerate", "--max-samples", "1", "model_name=/nowhere/model", "--tasks", "medcalc"]
+    assert main(words) == 2
+    assert "error: model_name=/nowhere/model: there is no such folder" in capsys.readouterr().err
+    assert started == []
+
+
+def test_models_that_may_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model.yaml").write_text("model_parameters: {}", encoding="utf-8")
+    for model in (f"model_name={tmp_path / 'model'}", "model_name=./model,dtype=float32", "model_name=o/hub", "a=b"):
+        check_model(["accelerate", model])
+    check_model(["accelerate", "model.yaml"])
+    check_model(["endpoint", "litellm", "model_name=/served/name"])
+    check_model(["custom", "name", "./no-such-file.py"])
+    check_model(["accelerate"])
+    check_model([])
+
+
+def test_a_home_folder_is_not_replaced_by_lighteval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "model").mkdir()
+    with pytest.raises(UsageError, match=f"does not replace ~. Give model_name={tmp_path}/model"):
+        check_model(["accelerate", "model_name=~/model"])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("gpt2", r"not of the form NAME=VALUE.*model_name=gpt2"),
+        ("no-such.yaml", r"no-such\.yaml: there is no such file"),
+    ],
+)
+def test_model_arguments_of_a_wrong_form(given: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        check_model(["accelerate", given, "medical:medcalc|0"])
+
+
+def _app() -> typer.Typer:
+    app = typer.Typer()
+
+    @app.command()
+    def evaluate(model: str, number: int = 0) -> tuple[str, int]:
+        if number:
+            raise typer.Exit(number)
+        return model, number
+
+    @app.command()
+    def leave(code: str) -> None:
+        sys.exit(int(code) if code.isdigit() else code)
+
+    @app.command()
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    return app
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["evaluate", "m"], 0),
+        (["evaluate", "m", "--number", "7"], 7),
+        (["leave", "4"], 4),
+        (["leave", "words"], 1),
+        (["stop"], 130),
+        (["--help"], 0),
+    ],
+)
+def test_exit_codes(words: list[str], code: int) -> None:
+    before = list(sys.argv)
+    assert run_app(_app(), words) == code
+    assert sys.argv == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], r"Missing command\. See: medical-tasks lighteval --help"),
+        (["evaluate"], r"Missing argument 'model'\. See: medical-tasks lighteval evaluate --help"),
+        (["--nope"], r"No such option: --nope"),
+        (["nope"], r"No such command 'nope'"),
+        (["evaluate", "m", "--number", "x"], r"'x' is not a valid integer"),
+    ],
+    ids=["nothing", "no model", "option", "command", "value"],
+)
+def test_wrong_arguments_by_message(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run_app(_app(), words)
+
+
+_MISTAKES = """
+from medical_tasks.cli import main
+
+for words in ([], ["accelerate"], ["--nope"], ["nope"]):
+    print("code", main(["lighteval", *words]))
+"""
+
+
+@pytest.mark.slow
+def test_wrong_arguments_of_lighteval_itself(home: Path) -> None:
+    environment = os.environ | {"HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", _MISTAKES], capture_output=True, text=True, env=environment, timeout=240, check=True
+    )
+    assert done.stdout.split("\n") == ["code 2"] * 4 + [""]
+    assert "Traceback" not in done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(told) == 4
+    assert "Missing command" in told[0]
+    assert "model_args" in told[1]
+
+
+class _Log:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warning(self, text: str, *values: Any) -> None:
+        self.lines.append(text % values)
+
+
+def test_the_table_tells_once_that_a_dataset_is_missing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from medical_tasks.harness import lighteval_adapter
+
+    log = _Log()
+    monkeypatch.setattr(lighteval_adapter, "logger", log)
+    asked = tuple(task for task in tasks().values() if not task.protocol)
+    assert len(asked) > 1
+    configs = lighteval_adapter.task_configs(asked, BENCHMARK.datasets)
+    assert len(configs) == 2 * len(asked)
+    assert {(config.hf_repo, config.hf_subset) for config in configs} == {(str(home / "medcalc_bench"), "v1.0")}
+    assert len(log.lines) == 1
+    assert "is not in" in log.lines[0]
