@@ -201,7 +201,7 @@ def test_exit_codes(words: list[str], code: int) -> None:
         (["evaluate"], r"Missing argument 'model'\. See: medical-tasks lighteval evaluate --help"),
         (["--nope"], r"No such option: --nope"),
         (["nope"], r"No such command 'nope'"),
-        (["evaluate", "m", "--number", "x"], r"'x' is not a valid integer"),
+        (["evaluate", "m", "--number", "x"], r"Invalid value for '--number'"),
     ],
     ids=["nothing", "no model", "option", "command", "value"],
 )
