@@ -275,7 +275,9 @@ def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSp
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
         if config not in source.living:
             raise UsageError(f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}")
-        notes.append(f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one")
+        notes.append(
+            f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one"
+        )
     return notes
 
 

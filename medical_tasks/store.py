@@ -115,7 +115,8 @@ class Store:
             raise
         except sqlite3.DatabaseError as error:
             raise UsageError(
-                f"{self.path}: not a store of medical-tasks, or a damaged one ({error}). Move it away, or choose another --out; its answers are asked anew."
+                f"{self.path}: not a store of medical-tasks, or a damaged one ({error}). Move it away, or choose another "
+                "--out; its answers are asked anew."
             ) from error
 
     def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:

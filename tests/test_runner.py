@@ -150,7 +150,9 @@ def test_the_empty_answer_of_a_model_is_an_answer(data: TaskData, folder: RunFol
 
 
 def test_answers_cut_at_the_length_limit_are_counted(data: TaskData, folder: RunFolder) -> None:
-    model = Scripted(lambda request: Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop"))
+    model = Scripted(
+        lambda request: Answer(key=request.key, text="so", finish="length" if request.key < "4" else "stop")
+    )
     entry = finish([run(model, data, folder)], folder)["tasks"]["medcalc"]
     assert entry["cut_at_length"] == sum(key < "4" for key in model.asked) > 0
 
