@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 # A model as small as the toy is many times slower on several threads, above all on a busy machine.
@@ -46,12 +45,12 @@ $(STAMPS)/torch: constraints.txt scripts/install_torch.sh
 	sh scripts/install_torch.sh $(BIN)/python
 	touch $@
 
-$(STAMPS)/run: $(STAMPS)/torch setup.cfg pyproject.toml
-	$(PIP) -e '.[lighteval]' -c constraints.txt
+$(STAMPS)/run: $(STAMPS)/torch scripts/install.sh setup.cfg pyproject.toml
+	sh scripts/install.sh $(BIN)/python lighteval
 	touch $@
 
-$(STAMPS)/dev: $(STAMPS)/torch setup.cfg pyproject.toml
-	$(PIP) -e '.[dev]' -c constraints.txt
+$(STAMPS)/dev: $(STAMPS)/torch scripts/install.sh setup.cfg pyproject.toml
+	sh scripts/install.sh $(BIN)/python dev
 	touch $@ $(STAMPS)/run
 
 clean:
