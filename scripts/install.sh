@@ -6,7 +6,7 @@ python=$1
 extra=$2
 pip="$python -m pip install --quiet --disable-pip-version-check"
 
-if $pip uv 2>/dev/null && "$python" -m uv pip install --quiet --python "$python" -c constraints.txt -e ".[$extra]"; then
+if $pip uv -c constraints.txt 2>/dev/null && "$python" -m uv pip install --quiet --python "$python" -c constraints.txt -e ".[$extra]"; then
     exit 0
 fi
 echo "uv could not install; pip does" >&2
