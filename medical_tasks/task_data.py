@@ -34,6 +34,11 @@ class TaskData:
     folder: Path
     revision: dict[str, Any]
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The revision without the official files' names: the same rows are the same data, whatever the file was called."""
+        return {name: value for name, value in self.revision.items() if name != "source"}
+
 
 def benchmark_module(task: TaskSpec, name: str) -> Any:
     """Imports one of the benchmark's modules (`data`, `prompts`, `scoring`), when it is needed."""

@@ -81,6 +81,12 @@ def test_another_prompt_is_compared_and_said(tmp_path: Path) -> None:
     assert compare_runs(a, b, TASKS)["toy"]["warnings"] == ["prompts differs: None and {'set': 'official'}"]
 
 
+def test_the_same_rows_from_a_renamed_file_are_the_same_data(tmp_path: Path) -> None:
+    a = run(tmp_path / "a", many("10"), data={"rows_sha256": "a", "source": {"test_data.csv": "1"}})
+    b = run(tmp_path / "b", many("11"), data={"rows_sha256": "a", "source": {"test_data_v1.csv": "1"}})
+    assert compare_runs(a, b, TASKS)["toy"]["metrics"]["right"]["difference"] == 0.5
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -41,6 +41,15 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
+PLACE = re.compile(r"`((?:tests|docs|medical_tasks|benchmarks|scripts|metrics|dataset_builders)/[\w./-]+)`")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
+def test_named_files_exist(path: Path) -> None:
+    places = PLACE.findall(path.read_text(encoding="utf-8"))
+    assert [place for place in places if not (ROOT / place).exists()] == []
+
+
 def _options(verb: str) -> set[str]:
     parser = argparse.ArgumentParser()
     importlib.import_module(f"medical_tasks.commands.{verb}").add_arguments(parser)

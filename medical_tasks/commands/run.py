@@ -103,7 +103,7 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
         "model": arguments.model,
         # How much is asked at once, and for how long, changes no answer: such arguments may differ when a run goes on.
         "model_args": {name: value for name, value in model_args.items() if name not in NEUTRAL_ARGS},
-        "data": {name: part.revision for name, part in data.items()},
+        "data": {name: part.identity for name, part in data.items()},
         "prompts": arguments.prompts,
         "max_new_tokens": arguments.max_new_tokens,
     }

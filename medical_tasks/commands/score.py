@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     responses = read_responses(arguments.responses, [item.id for item in data.items], content=content)
     name = f"responses/{arguments.responses.name}"
     # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
-    settings: dict[str, Any] = {"tasks": [task.name], "model": name, "data": {task.name: data.revision}}
+    settings: dict[str, Any] = {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
     folder = open_run_folder(arguments.out or default_folder(arguments.responses.stem, settings), settings)
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     recipe = make_recipe(task, data=data.revision, prompts=None, model=source, max_new_tokens=None, max_samples=None)

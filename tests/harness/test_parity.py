@@ -19,7 +19,7 @@ from medical_tasks.medcalc_bench.prompts import gold_response, load_prompts
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.spec import Item
 from medical_tasks.task_data import load_task_data
-from tests.fault_server import FaultServer
+from tests.fault_server import Fault, FaultServer
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -164,3 +164,22 @@ def test_inspect_and_our_runner_on_one_endpoint(script: Script, expected: dict[s
         assert sorted(server.prompts[:asked]) == sorted(server.prompts[asked:])
     metrics = json.loads((script.home / "ours" / "results.json").read_text())["tasks"]["medcalc"]["metrics"]
     assert {name: metric["value"] for name, metric in metrics.items()} == expected
+
+
+def test_inspect_scores_no_reply_without_choices(script: Script) -> None:
+    """inspect's model reads such a reply as an empty output; its solver must go on failing the sample, not score it."""
+    usage = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
+    body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [], "usage": usage}
+    with FaultServer(lambda call: Fault.json_body(body)) as server:
+        logs = script.home / "logs-no-choices"
+        words = ["inspect_ai", "eval", "medical_tasks/medcalc", "--model", "openai-api/script/m", "-T", "config=demo"]
+        words += ["--limit", "2", "--log-dir", str(logs), "--log-format", "json", "--display", "none"]
+        environment = _environment(script, SCRIPT_BASE_URL=server.base_url, SCRIPT_API_KEY="x")
+        subprocess.run(
+            [sys.executable, "-m", *words], env=environment, cwd=script.home, timeout=240, capture_output=True
+        )
+    (file,) = logs.glob("*.json")
+    log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    assert log["status"] == "error"
+    assert log["samples"]
+    assert all(not sample.get("scores") for sample in log.get("samples", []))
