@@ -153,7 +153,8 @@ def write_run(
         # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
         whole = {**results, "items_sha256": file_sha256(items_part)}
         text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        results_part.write_bytes(text.encode("utf-8", "surrogatepass"))
+        # What UTF-8 cannot carry (a file name's odd byte) is escaped the way JSON escapes it.
+        results_part.write_bytes(text.encode("utf-8", "backslashreplace"))
         _sync(results_part)
         items_part.replace(folder / ITEMS_FILE)
         results_part.replace(folder / RESULTS_FILE)

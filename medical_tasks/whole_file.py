@@ -37,7 +37,7 @@ class WholeFile:
     def __enter__(self) -> Self:
         try:
             self._place.parent.mkdir(parents=True, exist_ok=True)
-            self._stream = self._part.open("w", encoding="utf-8", newline="")
+            self._stream = self._part.open("w", encoding="utf-8", errors="backslashreplace", newline="")
         except OSError as error:
             raise self._failed(error) from error
         return self

@@ -116,6 +116,16 @@ def test_a_corrected_file_is_scored_into_the_same_folder(home: Path, tmp_path: P
     assert results(tmp_path / "out")["tasks"]["medcalc"]["coverage"]["scored"] == len(answers)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
+def test_a_file_name_that_is_no_text_is_no_crash(home: Path, tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(b"resp_\xff.jsonl"))
+    responses(tmp_path / odd, golds(home))
+    for _ in range(2):  # the second time the folder's settings are read back
+        assert main([*SCORE, "--responses", str(odd), "--out", "out"]) == 0
+    recipe = results(tmp_path / "out")["tasks"]["medcalc"]["recipe"]
+    assert recipe["model"]["name"] == f"responses/{odd}"
+
+
 def test_the_only_configuration_of_a_named_folder_is_taken(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,7 +84,7 @@ def write_markdown(results: Mapping[str, Any], folder: Path) -> Path:
     path = folder / REPORT_FILE
     part = folder / f".{REPORT_FILE}.{os.getpid()}.part"
     try:
-        part.write_text(render_markdown(results), encoding="utf-8")
+        part.write_text(render_markdown(results), encoding="utf-8", errors="backslashreplace")
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
