@@ -9,6 +9,8 @@ A benchmark is one folder with the same file names in each. What the runner call
     <package>.prompts.load_prompts(task, name, upstream)      -> PromptSet
     <package>.prompts.gold_response(task, item)               -> str
     <package>.scoring.score_items(task, items, responses)     -> list[ItemScore]
+        with `judging=` (`judges.base.Judging`) for a task with `judge`
+    <package>.judge_prompts.load_judge_prompts(task, name, upstream) -> judges.base.JudgePrompts, for a task with `judge`
     <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`
 """
 
@@ -81,12 +83,14 @@ class MetricSpec:
         kind: `proportion` (item values are 0 or 1; Wilson interval) or `mean` (bootstrap interval).
         higher_is_better: direction, for leaderboards.
         description: one line, shown in cards and the manifest.
+        limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
     """
 
     name: str
     kind: MetricKind
     description: str
     higher_is_better: bool = True
+    limits: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +111,7 @@ class TaskSpec:
         stop: stop sequences.
         judge: whether scoring needs a judge model.
         options: settings of the benchmark's own functions (prompt style and the like).
+        arguments: what the user may set for this task (`--task-args`), name to one line of description.
         protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when its one question is all that is asked.
     """
 
@@ -123,6 +128,7 @@ class TaskSpec:
     stop: tuple[str, ...] = ()
     judge: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
     protocol: str = ""
 
     @property
@@ -175,11 +181,16 @@ class PromptSet:
         name: `own`, or `official` when the authors' files are used.
         sha256: hash of every text that goes into the questions beside the item's own; part of the recipe.
         render: makes the chat for one item.
+        settings: more of what decides the questions (retrieval, its documents' hashes); part of the recipe. JSON values.
+        sources: names what an item's question was given beside the item itself (retrieved chunks), for `items.parquet`;
+            None when nothing is.
     """
 
     name: str
     sha256: str
     render: Callable[[Item], tuple[Message, ...]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    sources: Callable[[Item], tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,10 +199,12 @@ class ItemScore:
 
     Attributes:
         id: the item's id.
-        values: metric name to value in 0-1; `nan` where the metric has no denominator on this item. Empty when unscored.
+        values: metric name to value; `nan` where the metric has no denominator on this item. A metric that could not be
+            decided is absent, and `unscored` says why.
         parsed: the final answer as it was read, for a person to check; "" when none was found.
         why: one line that says how the decision came about.
-        unscored: None, or the reason for which there is no decision (never a verdict on the model).
+        unscored: None, or the reason for which there is no decision on some metric (never a verdict on the model).
+        limits: for metrics that are absent, what is known all the same: smallest and largest value they can have.
     """
 
     id: str
@@ -199,3 +212,4 @@ class ItemScore:
     parsed: str = ""
     why: str = ""
     unscored: str | None = None
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)

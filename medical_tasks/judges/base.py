@@ -1,0 +1,293 @@
+"""What a benchmark asks of a judge, and what every kind of judge offers.
+
+A benchmark puts `Question`s to a `Judge` and gets, for each, a `Verdict` or `Unscored` with its reason; there is no third
+outcome, and neither of them is a score. Between the two stands `session.JudgeSession`, which knows about votes, re-asks,
+the store of finished replies and the budget. What it asks is a `Backend`: one call in, one reply out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from medical_tasks.spec import Message
+
+__all__ = [
+    "LABELS",
+    "Backend",
+    "Budget",
+    "Call",
+    "Judge",
+    "JudgeOptions",
+    "JudgePrompts",
+    "Judging",
+    "Label",
+    "NoReply",
+    "OnReply",
+    "Pair",
+    "Question",
+    "Reply",
+    "Unreadable",
+    "Unscored",
+    "Verdict",
+]
+
+Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
+LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "not_entailment")
+"""What an entailment model can say; `not_entailment` is all a two-way model knows of the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """The same question for a model of entailment, which reads no prompt.
+
+    Attributes:
+        premise: what is given.
+        hypothesis: what may or may not follow from it.
+        values: label to the verdict's value (JSON). A label that is not there means that such a judge cannot tell.
+    """
+
+    premise: str
+    hypothesis: str
+    values: Mapping[Label, Any]
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A reply that is no verdict.
+
+    Attributes:
+        problem: what is wrong with its form, for the re-ask and the coverage; never quotes the reply.
+    """
+
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One thing to decide.
+
+    Attributes:
+        id: name within its item and task (`<item id>/must/0`); unique in one `ask`.
+        messages: the chat that asks it, for judges that read prompts.
+        template: SHA-256 of the prompt texts it is made from; part of the key.
+        read: makes a value (JSON, hashable) of a reply's text, or says why it cannot. Pure, and never raises.
+        again: what is said when a reply cannot be read, with `{problem}` in it.
+        max_tokens: longest reply, in tokens.
+        pair: the question for judges of entailment; None when it cannot be put so.
+    """
+
+    id: str
+    messages: tuple[Message, ...]
+    template: str
+    read: Callable[[str], Any | Unreadable] = field(compare=False)
+    again: str
+    max_tokens: int = 512
+    pair: Pair | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What a judge decided.
+
+    Attributes:
+        id: the question's.
+        value: as `Question.read` or `Pair.values` gives it.
+        votes: the value of each vote that was read, in order; one when a single vote was asked for.
+        text: the first reply with that value; "" from judges that say nothing but a label.
+        sha256: hash of what was asked (messages or pair); results of credentialed tasks hold it instead of texts.
+    """
+
+    id: str
+    value: Any
+    votes: tuple[Any, ...]
+    text: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unscored:
+    """A question without a decision.
+
+    Attributes:
+        id: the question's.
+        reason: short class, counted in coverage (`judge: http 500`, `judge: unreadable reply`, ...); never a text.
+        sha256: as in `Verdict`.
+    """
+
+    id: str
+    reason: str
+    sha256: str = ""
+
+
+class Judge(Protocol):
+    """What benchmarks see.
+
+    Attributes:
+        name: the name the user gave (`lexical`, `openai-api/...`, `nli/...`).
+        comparable: False when numbers made with it cannot be set beside anybody else's.
+    """
+
+    name: str
+    comparable: bool
+
+    def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
+        """Decides all questions, in order. May be called several times, when what is asked depends on what was said."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgePrompts:
+    """The texts a benchmark asks its judge with.
+
+    Attributes:
+        name: `own`, or `official` when the authors' files are used.
+        sha256: hash of all of them; part of the recipe.
+        texts: the texts by the benchmark's names.
+    """
+
+    name: str
+    sha256: str
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judging:
+    """How a task's answers are judged; what a benchmark's `score_items` is given.
+
+    Attributes:
+        judge: whom to ask.
+        prompts: from the benchmark's `judge_prompts.load_judge_prompts`.
+        mode: `single` (one call a statement) or `batched` (all statements of an answer in one call).
+    """
+
+    judge: Judge
+    prompts: JudgePrompts
+    mode: Literal["single", "batched"] = "single"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One reply wanted from a backend.
+
+    Attributes:
+        key: content address of judge, prompt, vote and settings; unique in one `answer`.
+        question: what it belongs to.
+        messages: the question's chat, with what followed when it is asked again.
+        vote: number of the vote, from 0; a backend that samples derives its seed from it.
+    """
+
+    key: str
+    question: Question
+    messages: tuple[Message, ...]
+    vote: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What came back: a text, or a label.
+
+    Attributes:
+        key: the call's.
+        text: the reply; "" when `label` is given.
+        label: of an entailment model.
+        prompt_tokens: tokens read, None when unknown.
+        output_tokens: tokens written, None when unknown.
+        attempts: requests sent for it; 0 when nothing was sent anywhere.
+    """
+
+    key: str
+    text: str = ""
+    label: Label | None = None
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+    attempts: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoReply:
+    """A call that finally got no reply; it is not kept, so that the next run asks again.
+
+    Attributes:
+        key: the call's.
+        reason: short class of the failure (`http 500`, `timeout`, `budget spent`, `prompt too long`, ...).
+        detail: one line for a person, without text of the question.
+        attempts: requests sent for it.
+    """
+
+    key: str
+    reason: str
+    detail: str = ""
+    attempts: int = 0
+
+
+OnReply = Callable[[Reply | NoReply], None]
+
+
+class Budget(Protocol):
+    """What may still be spent; safe to ask from several threads."""
+
+    def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
+        """Asks for one request before it is sent, with an upper estimate of its tokens.
+
+        Returns:
+            Whether it may be sent; its tokens are reserved until `settle`.
+        """
+        ...
+
+    def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
+        """Gives back what `admit` reserved, and books what was used (the estimate where the server does not say)."""
+        ...
+
+
+class Backend(Protocol):
+    """A kind of judge.
+
+    Attributes:
+        name: the name the user gave.
+        identity: everything that makes its replies what they are; part of every key and of the recipe. Never a secret.
+        endpoint: base URL the text is sent to, None when it runs in this process.
+        comparable: False for `lexical`.
+        samples: whether another vote can bring another reply; votes above one are refused where it is False.
+    """
+
+    name: str
+    identity: Mapping[str, str]
+    endpoint: str | None
+    comparable: bool
+    samples: bool
+
+    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+        """Calls `on_reply` exactly once for each call, in the calling thread, as soon as its outcome is known.
+
+        Raises:
+            MissingError: No call can be answered (nothing listens, key refused); those that were answered were delivered.
+            UsageError: The judge can answer none of these calls (unknown model).
+        """
+        ...
+
+    def close(self) -> None:
+        """Frees what it holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """How a judge is asked, whatever its kind.
+
+    Attributes:
+        votes: votes a question; the mode decides.
+        reasks: how often an unreadable reply is asked for again, in the same conversation.
+        max_calls: most requests sent in this run, None for no limit.
+        max_tokens: most tokens, prompt and reply together, None for no limit.
+        forecast: only say what would be asked; nothing is sent.
+        upstream: checkout of the authors' repository, for official prompts.
+    """
+
+    votes: int = 1
+    reasks: int = 2
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    forecast: bool = False
+    upstream: Path | None = None
