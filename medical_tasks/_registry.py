@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medical_tasks.kqa.inspect_task import kqa, kqa_icl, kqa_icl_rag, kqa_rag
 from medical_tasks.medcalc_bench.inspect_task import (
     medcalc,
     medcalc_code,
@@ -10,4 +11,14 @@ from medical_tasks.medcalc_bench.inspect_task import (
     medcalc_open_book,
 )
 
-__all__ = ["medcalc", "medcalc_code", "medcalc_direct", "medcalc_one_shot", "medcalc_open_book"]
+__all__ = [
+    "kqa",
+    "kqa_icl",
+    "kqa_icl_rag",
+    "kqa_rag",
+    "medcalc",
+    "medcalc_code",
+    "medcalc_direct",
+    "medcalc_one_shot",
+    "medcalc_open_book",
+]

@@ -19,7 +19,7 @@ from types import FrameType
 from medical_tasks._version import __version__
 from medical_tasks.errors import IncompleteError, MedicalTasksError, system_reason
 
-__all__ = ["VERBS", "main"]
+__all__ = ["VERBS", "main", "module_name"]
 
 VERBS: dict[str, str] = {
     "list": "every task: is its dataset built, how to get it, is a judge needed",
@@ -27,9 +27,13 @@ VERBS: dict[str, str] = {
     "run": "evaluate a model on tasks; resumes when repeated",
     "score": "score answers you already have",
     "compare": "compare two runs, item by item",
+    "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
+    "decompose": "take free-form answers apart into statements, by a judge model",
     "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
     "calc": "calculate a clinical score or value by its published rule, with every step",
     "audit": "check a dataset's labels against the published rules",
+    "leakcheck": "prove that no 12 words in a row of a source's text stand in a run's folder",
+    "purge": "empty the private store, where answers to tasks on credentialed data lie",
     "doctor": "what is installed, what is missing and how to get it",
     "lighteval": "the stock lighteval command with only this suite's tasks registered",
     "manifest": "write or check tasks.json, cards and Croissant files (for developers)",
@@ -102,8 +106,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return IncompleteError.exit_code
 
 
+def module_name(verb: str) -> str:
+    """Names the module of a verb under `commands`; a verb can have a dash, a module cannot."""
+    return verb.replace("-", "_")
+
+
 def _run_verb(verb: str, tail: list[str]) -> int:
-    module = importlib.import_module(f"medical_tasks.commands.{verb}")
+    module = importlib.import_module(f"medical_tasks.commands.{module_name(verb)}")
     own = _Parser(
         prog=f"medical-tasks {verb}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.results import read_items, read_results
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = ["compare_runs"]
 
@@ -52,6 +52,9 @@ def compare_runs(first: Path, second: Path, tasks: Mapping[str, TaskSpec]) -> di
         recipes = (results[0]["tasks"][name]["recipe"], results[1]["tasks"][name]["recipe"])
         warnings = _check_recipes(name, *recipes)
         compared[name] = _compare_task(tasks[name], rows[0].get(name, {}), rows[1].get(name, {}), warnings)
+        if not _comparable(*recipes):
+            for entry in compared[name]["metrics"].values():
+                entry["comparable"] = False
     return compared
 
 
@@ -70,11 +73,22 @@ def _check_recipes(name: str, first: Mapping[str, Any], second: Mapping[str, Any
                 f"{name}: the runs cannot be compared, their {key.replace('_', ' ')} differs: {pair[0]!r} and "
                 f"{pair[1]!r}. Run both on the same data with the same version of the task."
             )
-    return [
+    warnings = [
         f"{key.replace('_', ' ')} differs: {first.get(key)!r} and {second.get(key)!r}"
         for key in _TOLD
         if first.get(key) != second.get(key)
     ]
+    judges = [recipe["judge"] for recipe in (first, second) if recipe.get("judge")]
+    if first.get("judge") != second.get("judge"):
+        warnings.append("what differs may be the judges and not the models: have both runs judged by one")
+    if not _comparable(first, second):
+        names = ", ".join(dict.fromkeys(judge["name"] for judge in judges if not judge["comparable"]))
+        warnings.append(f"not comparable with anybody else's numbers: the judge {names} compares words")
+    return warnings
+
+
+def _comparable(*recipes: Mapping[str, Any]) -> bool:
+    return all(recipe["judge"]["comparable"] for recipe in recipes if recipe.get("judge"))
 
 
 def _essence(key: str, recipe: Mapping[str, Any]) -> Any:
@@ -102,7 +116,9 @@ def _compare_task(
         ]
         if len(pairs) < len(ids) and metric is task.metrics[0]:
             warnings.append(f"{len(ids) - len(pairs)} items are not scored in both runs and are left out")
-        metrics[metric.name] = _compare_metric(metric.kind, pairs, clustered=task.cluster is not None)
+        metrics[metric.name] = _compare_metric(metric, pairs, clustered=task.cluster is not None)
+        if metric.unit:
+            metrics[metric.name]["unit"] = metric.unit
     return {"n_items": len(ids), "warnings": warnings, "metrics": metrics}
 
 
@@ -110,14 +126,17 @@ def _is_scored(value: float | None) -> bool:
     return value is not None and not math.isnan(value)
 
 
-def _compare_metric(kind: str, pairs: Sequence[tuple[float, float, str]], *, clustered: bool) -> dict[str, Any]:
+def _compare_metric(
+    metric: MetricSpec, pairs: Sequence[tuple[float, float, str]], *, clustered: bool
+) -> dict[str, Any]:
     from medical_tasks.scoring.statistics import as_json, mcnemar, minimum_detectable_difference, paired_bootstrap
 
     a, b = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     clusters = [pair[2] for pair in pairs] if clustered else None
-    entry: dict[str, Any] = dict(as_json(paired_bootstrap(a, b, clusters=clusters)))
-    detectable = minimum_detectable_difference(a, b, clusters=clusters)
+    limits = metric.limits if math.isfinite(metric.limits[1]) else None
+    entry: dict[str, Any] = dict(as_json(paired_bootstrap(a, b, clusters=clusters, limits=limits)))
+    detectable = minimum_detectable_difference(a, b, clusters=clusters, limits=limits)
     entry["minimum_detectable_difference"] = None if math.isnan(detectable) else detectable
-    if kind == "proportion":
+    if metric.kind == "proportion":
         entry["mcnemar"] = as_json(mcnemar(a, b, clusters=clusters))
     return entry

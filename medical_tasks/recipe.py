@@ -45,7 +45,7 @@ def make_recipe(
         "task": task.name,
         "task_version": task.version,
         "data": dict(data),
-        "prompts": None if prompts is None else {"set": prompts.name, "sha256": prompts.sha256},
+        "prompts": None if prompts is None else _prompts(prompts),
         "generation": None if max_new_tokens is None else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
         "max_samples": max_samples,
         "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
@@ -55,6 +55,11 @@ def make_recipe(
         "python": platform.python_version(),
         "packages": _versions(),
     }
+
+
+def _prompts(prompts: PromptSet) -> dict[str, Any]:
+    settings = {"settings": dict(prompts.settings)} if prompts.settings else {}
+    return {"set": prompts.name, "sha256": prompts.sha256, **settings}
 
 
 def _versions() -> dict[str, str]:

@@ -1,8 +1,8 @@
 """Results of a run: what is computed from scored items, and the two files it is written to.
 
 `results.json` holds, for each task, the metrics with their intervals, the coverage, the breakdowns and the recipe;
-`items.parquet` has a row an item. Both are written beside their place and renamed into it, so that a file that is there is
-whole. DESIGN of the numbers:
+`items.parquet` has a row an item, `verdicts.jsonl` a line a question to a judge. All are written beside their place and
+renamed into it, so that a file that is there is whole. DESIGN of the numbers:
 
 - a value is over the items that were scored; `coverage` says how many were asked, answered and scored, and why the others
   were not; `bound_low` and `bound_high` say what the value could be if the missing went either way;
@@ -16,7 +16,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,26 @@ from medical_tasks.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
-__all__ = ["ITEMS_FILE", "RESULTS_FILE", "SCHEMA_VERSION", "read_items", "read_results", "summarise", "write_run"]
+__all__ = [
+    "ITEMS_FILE",
+    "RESULTS_FILE",
+    "SCHEMA_VERSION",
+    "VERDICTS_FILE",
+    "Limits",
+    "item_rows",
+    "read_items",
+    "read_results",
+    "summarise",
+    "write_run",
+]
 
 RESULTS_FILE = "results.json"
 ITEMS_FILE = "items.parquet"
+VERDICTS_FILE = "verdicts.jsonl"
 SCHEMA_VERSION = 1
 BOOTSTRAP_SEED = 0
-_TEXT_COLUMNS = frozenset({"task", "id", "cluster", "parsed", "why", "unscored"})
+Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
+_TEXT_COLUMNS = frozenset({"task", "id", "cluster", "parsed", "why", "unscored", "sources", "response_sha256"})
 
 
 def summarise(
@@ -40,6 +53,7 @@ def summarise(
     unanswered: Mapping[str, str],
     *,
     recipe: Mapping[str, Any],
+    unanswered_limits: Limits | None = None,
 ) -> dict[str, Any]:
     """Computes one task's entry of `results.json`.
 
@@ -49,6 +63,8 @@ def summarise(
         scores: item id to its score, for each answered item.
         unanswered: item id to the reason, for each item without an answer.
         recipe: what the number depends on.
+        unanswered_limits: what each metric could have been on an item without an answer, where that is not the metric's own
+            limits.
 
     Returns:
         The entry: `n_items`, `metrics`, `coverage`, `breakdown`, `recipe`.
@@ -56,15 +72,19 @@ def summarise(
     unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
     n_scored = sum(score.unscored is None for score in scores.values())
+
+    def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
+        return {metric.name: _estimate(metric, task, some, scores, unanswered_limits) for metric in task.metrics}
+
     breakdown: dict[str, dict[str, Any]] = {}
     for by in task.groups:
         members: dict[str, list[Item]] = {}
         for item in items:
             members.setdefault(item.groups[by], []).append(item)
-        breakdown[by] = {group: _metrics(task, members[group], scores) for group in sorted(members)}
+        breakdown[by] = {group: metrics_of(members[group]) for group in sorted(members)}
     return {
         "n_items": len(items),
-        "metrics": _metrics(task, items, scores),
+        "metrics": metrics_of(items),
         "coverage": {
             "asked": len(items),
             "answered": len(scores),
@@ -76,63 +96,86 @@ def summarise(
     }
 
 
-def _metrics(task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore]) -> dict[str, Any]:
-    return {metric.name: _estimate(metric, task, items, scores) for metric in task.metrics}
-
-
 def _estimate(
-    metric: MetricSpec, task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore]
+    metric: MetricSpec,
+    task: TaskSpec,
+    items: Sequence[Item],
+    scores: Mapping[str, ItemScore],
+    unanswered_limits: Limits | None,
 ) -> dict[str, Any]:
-    from medical_tasks.scoring.statistics import bootstrap_interval, bounds, proportion_interval
+    from medical_tasks.scoring.statistics import bootstrap_interval, proportion_interval
 
     values: list[float] = []
     clusters: list[str] = []
-    not_applicable = 0
+    lows: list[float] = []
+    highs: list[float] = []
     for item in items:
         score = scores.get(item.id)
-        if score is None or score.unscored is not None:
+        if score is not None and metric.name in score.values:
+            value = score.values[metric.name]
+            if not math.isnan(value):
+                values.append(value)
+                clusters.append(item.cluster)
             continue
-        value = score.values[metric.name]
-        if math.isnan(value):
-            not_applicable += 1
-            continue
-        values.append(value)
-        clusters.append(item.cluster)
+        known = score.limits if score is not None else unanswered_limits(item) if unanswered_limits else {}
+        low, high = known.get(metric.name, metric.limits)
+        lows.append(low)
+        highs.append(high)
     groups = clusters if task.cluster else None
     if metric.kind == "proportion":
         estimate = proportion_interval(values, clusters=groups)
     else:
-        estimate = bootstrap_interval(values, clusters=groups, seed=BOOTSTRAP_SEED)
+        ends = _limits(metric, items, unanswered_limits)
+        estimate = bootstrap_interval(values, clusters=groups, seed=BOOTSTRAP_SEED, limits=ends)
     entry: dict[str, Any] = {
         "value": _number(estimate.value),
         "ci_low": _number(estimate.ci_low),
         "ci_high": _number(estimate.ci_high),
         "n": len(values),
     }
+    if metric.unit:
+        entry["unit"] = metric.unit
     if metric.kind == "proportion" and values:
         # The papers' plus-minus: standard error of a proportion, items taken as independent.
         entry["std"] = math.sqrt(estimate.value * (1 - estimate.value) / len(values))
-    low, high = bounds(values, len(items) - not_applicable)
-    entry["bound_low"], entry["bound_high"] = _number(low), _number(high)
+    entry["bound_low"] = _bound(values, lows)
+    entry["bound_high"] = _bound(values, highs)
     return entry
 
 
+def _limits(metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits | None) -> tuple[float, float] | None:
+    """The range of a metric's values: its own, or the widest of these items'; None where there is no end."""
+    low, high = metric.limits
+    if math.isinf(high) and unanswered_limits is not None and items:
+        high = max(unanswered_limits(item).get(metric.name, metric.limits)[1] for item in items)
+    return None if math.isinf(high) else (low, high)
+
+
+def _bound(values: Sequence[float], missing: Sequence[float]) -> float | None:
+    """The mean if everything missing had the given values; null when there is no end to it, or nothing at all."""
+    together = [*values, *missing]
+    return _number(math.fsum(together) / len(together)) if together else None
+
+
 def _number(value: float) -> float | None:
-    """JSON has no nan; a value that cannot be computed is null."""
-    return None if math.isnan(value) else float(value)
+    """JSON has neither nan nor inf; a value that cannot be computed, or has no end, is null."""
+    return float(value) if math.isfinite(value) else None
 
 
 def write_run(
     folder: Path,
     results: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
+    *,
+    verdicts: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Writes `items.parquet`, then `results.json`; the second one being there says that both are whole.
+    """Writes `verdicts.jsonl` and `items.parquet`, then `results.json`; the last one being there says that all are whole.
 
     Args:
         folder: the run's folder; made if need be.
         results: the whole content of `results.json`.
         rows: a row an item; from `item_rows`.
+        verdicts: a row a question to the judge; no file without any.
 
     Raises:
         IncompleteError: The disk is full or cannot be written; older results, if any, are as they were.
@@ -145,9 +188,13 @@ def write_run(
     columns = list(dict.fromkeys(name for row in rows for name in row)) or ["id"]
     schema = pa.schema([(name, pa.string() if _is_text(name) else pa.float64()) for name in columns])
     table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
-    items_part, results_part = (folder / f".{name}.{os.getpid()}.part" for name in (ITEMS_FILE, RESULTS_FILE))
+    parts = tuple(folder / f".{name}.{os.getpid()}.part" for name in (VERDICTS_FILE, ITEMS_FILE, RESULTS_FILE))
+    verdicts_part, items_part, results_part = parts
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # ASCII JSON carries what UTF-8 cannot.
+        verdicts_part.write_text("".join(json.dumps(row) + "\n" for row in verdicts), encoding="ascii")
+        _sync(verdicts_part)
         pq.write_table(table, items_part, compression="zstd")
         _sync(items_part)
         # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
@@ -156,11 +203,15 @@ def write_run(
         # What UTF-8 cannot carry (a file name's odd byte) is escaped the way JSON escapes it.
         results_part.write_bytes(text.encode("utf-8", "backslashreplace"))
         _sync(results_part)
+        if verdicts:
+            verdicts_part.replace(folder / VERDICTS_FILE)
+        else:
+            verdicts_part.unlink()
         items_part.replace(folder / ITEMS_FILE)
         results_part.replace(folder / RESULTS_FILE)
     except OSError as error:
-        items_part.unlink(missing_ok=True)
-        results_part.unlink(missing_ok=True)
+        for part in parts:
+            part.unlink(missing_ok=True)
         raise IncompleteError(
             f"{folder}: results could not be written ({system_reason(error)}). Finished answers are kept. Free some "
             "space, or choose another --out, and give the same command again."
@@ -178,7 +229,12 @@ def _sync(path: Path) -> None:
 
 
 def item_rows(
-    task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore], unanswered: Mapping[str, str]
+    task: TaskSpec,
+    items: Sequence[Item],
+    scores: Mapping[str, ItemScore],
+    unanswered: Mapping[str, str],
+    *,
+    sources: Mapping[str, Sequence[str]] | None = None,
 ) -> list[dict[str, Any]]:
     """Makes the rows of `items.parquet`: task, id, groups, cluster, metrics, the answer as read and why.
 
@@ -187,21 +243,23 @@ def item_rows(
         items: all items asked.
         scores: item id to its score.
         unanswered: item id to the reason.
+        sources: item id to what its question was given beside it.
 
     Returns:
-        A row an item, in the dataset's order. Metrics of an unscored item are null.
+        A row an item, in the dataset's order. A metric without a decision is null.
     """
     rows: list[dict[str, Any]] = []
     for item in items:
         score = scores.get(item.id)
-        scored = score is not None and score.unscored is None
         row: dict[str, Any] = {"task": task.name, "id": item.id, "cluster": item.cluster}
         row.update({f"group_{name}": item.groups[name] for name in task.groups})
         for metric in task.metrics:
-            row[metric.name] = score.values[metric.name] if score is not None and scored else None
+            row[metric.name] = score.values.get(metric.name) if score is not None else None
         row["parsed"] = _storable(score.parsed) if score is not None else ""
         row["why"] = _storable(score.why) if score is not None else ""
         row["unscored"] = f"no answer: {unanswered[item.id]}" if score is None else score.unscored
+        if sources:
+            row["sources"] = _storable("\n".join(sources.get(item.id, ())))
         rows.append(row)
     return rows
 

@@ -15,13 +15,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import IncompleteError, UsageError, system_reason
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.private_store import in_use, new_private_id, private_folder
 from medical_tasks.whole_file import WholeFile
 
-__all__ = ["RunFolder", "default_folder", "is_main_process", "locked", "open_run_folder"]
+__all__ = ["RunFolder", "default_folder", "existing_run_folder", "is_main_process", "locked", "open_run_folder"]
 
 SETTINGS_FILE = "run.json"
 ANSWERS_FILE = "answers.sqlite"
+PRIVATE = "private"
 
 
 def is_main_process() -> bool:
@@ -53,7 +55,8 @@ def locked(folder: RunFolder) -> Iterator[None]:
             raise UsageError(
                 f"{folder.path}: another command is using this folder. Wait until it has ended, or choose another --out."
             ) from error
-        yield
+        with in_use(folder.answers.parent) if folder.private else contextlib.nullcontext():
+            yield
     finally:
         os.close(handle)
 
@@ -63,20 +66,23 @@ class RunFolder:
 
     Args:
         path: the folder.
+        home: where answers, verdicts and logs lie; the folder itself, or one of the private store for credentialed tasks.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, home: Path | None = None) -> None:
         self.path = path
+        self.private = home is not None
+        self._home = home or path
 
     @property
     def answers(self) -> Path:
-        """The store of finished answers."""
-        return self.path / ANSWERS_FILE
+        """The store of finished answers and verdicts."""
+        return self._home / ANSWERS_FILE
 
     @property
     def logs(self) -> Path:
         """Logs of servers the run starts."""
-        return self.path / "logs"
+        return self._home / "logs"
 
 
 def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
@@ -91,12 +97,13 @@ def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
     return Path("runs") / f"{slug[-80:]}-{digest}"
 
 
-def open_run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
+def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = False) -> RunFolder:
     """Makes a run's folder, or enters it again with the same settings.
 
     Args:
         path: the folder.
         settings: JSON values that tell this run from others.
+        private: whether answers are kept in the private store, under an id that the folder holds.
 
     Raises:
         UsageError: The folder is a file, or belongs to a run with other settings.
@@ -108,7 +115,6 @@ def open_run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
     if not is_main_process():
         return RunFolder(path)
     file = path / SETTINGS_FILE
-    text = json.dumps(settings, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     try:
         path.mkdir(parents=True, exist_ok=True)
         there = file.read_text(encoding="utf-8") if file.exists() else None
@@ -119,20 +125,51 @@ def open_run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
     except UnicodeDecodeError as error:
         raise UsageError(f"{file}: not UTF-8 text. Choose another --out, or remove the folder.") from error
     if there is None:
+        made = {**settings, PRIVATE: new_private_id()} if private else dict(settings)
         with WholeFile(file) as part:
-            part.write(text)
+            part.write(json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     else:
-        _check_same(path, file, there, json.loads(text))
-    return RunFolder(path)
+        made = _settings(file, there)
+        known = {key: value for key, value in made.items() if key != PRIVATE}
+        # Through JSON, which has no tuples.
+        _check_same(path, known, json.loads(json.dumps(settings)))
+        if private != (PRIVATE in made):
+            raise UsageError(f"{path}: was made when the dataset's access class was another one. Choose another --out.")
+    return _run_folder(path, made)
 
 
-def _check_same(path: Path, file: Path, text: str, settings: Mapping[str, Any]) -> None:
+def existing_run_folder(path: Path) -> RunFolder:
+    """Opens the folder of a run that was made before, wherever its answers lie.
+
+    Raises:
+        MissingError: It holds no run.
+        UsageError: Its settings cannot be read.
+    """
+    file = path / SETTINGS_FILE
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise MissingError(f"{file}: cannot be read ({system_reason(error)}). Give the folder of a run.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: not UTF-8 text. Give the folder of a run, whole.") from error
+    return _run_folder(path, _settings(file, text))
+
+
+def _run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
+    return RunFolder(path, home=private_folder(settings[PRIVATE], run=path) if PRIVATE in settings else None)
+
+
+def _settings(file: Path, text: str) -> dict[str, Any]:
     try:
         there = json.loads(text)
     except ValueError as error:
         raise UsageError(f"{file}: not valid JSON ({error}). Choose another --out, or remove the folder.") from error
     if not isinstance(there, dict):
         raise UsageError(f"{file}: not the settings of a run. Choose another --out, or remove the folder.")
+    return there
+
+
+def _check_same(path: Path, there: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     if there == settings:
         return
     differing = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))

@@ -15,10 +15,10 @@ from typing import Any
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Failure, OnResult, Request
 from medical_tasks.responses import read_responses
-from medical_tasks.run_folder import RunFolder
-from medical_tasks.runner import RunOptions, run_baseline, run_model
+from medical_tasks.run_folder import existing_run_folder
+from medical_tasks.runner import RunOptions, load_task_prompts, run_baseline, run_model
 from medical_tasks.spec import TaskSpec
-from medical_tasks.task_data import TaskData, benchmark_module
+from medical_tasks.task_data import TaskData
 
 __all__ = ["check_same_data", "run_responses"]
 
@@ -97,11 +97,13 @@ def run_responses(
         )
     if name.startswith(_BASELINE):
         return dict(run_baseline(name.removeprefix(_BASELINE), task, data, max_samples=None).responses)
-    run = RunFolder(folder)
+    run = existing_run_folder(folder)
     if not run.answers.is_file():
         raise MissingError(f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole.")
     ran = recipe["prompts"]
-    prompts = benchmark_module(task, "prompts").load_prompts(task, ran["set"], upstream)
+    prompts = load_task_prompts(
+        task, RunOptions(prompts=ran["set"], upstream=upstream, task_args=recipe.get("task_args", {}))
+    )
     if prompts.sha256 != ran["sha256"]:
         raise UsageError(
             f"{folder}: the run asked with other prompts ({ran['set']}, sha256 {ran['sha256'][:12]}, now {prompts.sha256[:12]}), "
@@ -109,7 +111,11 @@ def run_responses(
             f"({recipe['suite']}), or run again."
         )
     options = RunOptions(
-        prompts=ran["set"], upstream=upstream, max_new_tokens=recipe["generation"]["max_new_tokens"], max_samples=None
+        prompts=ran["set"],
+        upstream=upstream,
+        max_new_tokens=recipe["generation"]["max_new_tokens"],
+        max_samples=None,
+        task_args=recipe.get("task_args", {}),
     )
     answered = run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options)
     return {} if answered is None else dict(answered[0].responses)

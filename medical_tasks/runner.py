@@ -22,13 +22,19 @@ from medical_tasks.models.baselines import baseline_responses
 from medical_tasks.progress import Progress
 from medical_tasks.protocol import Ask, Dialogue, Done, MultiStep, Turn
 from medical_tasks.recipe import make_recipe
-from medical_tasks.results import SCHEMA_VERSION, item_rows, summarise, write_run
 from medical_tasks.run_folder import RunFolder
-from medical_tasks.spec import Item, ItemScore, Message, PromptSet, TaskSpec
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 from medical_tasks.store import Store, content_key
 from medical_tasks.task_data import TaskData, benchmark_module
 
-__all__ = ["AnsweredTask", "RunOptions", "finish", "open_protocols", "run_baseline", "run_model", "score_responses"]
+__all__ = [
+    "AnsweredTask",
+    "RunOptions",
+    "load_task_prompts",
+    "open_protocols",
+    "run_baseline",
+    "run_model",
+]
 
 ANSWER = "answer"
 
@@ -43,6 +49,7 @@ class RunOptions:
         max_new_tokens: longest answer instead of the task's own.
         max_samples: how many items a task, None for all.
         model_args: settings of the model's backend as the user gave them, for the recipe.
+        task_args: settings of the tasks themselves (`TaskSpec.arguments`).
     """
 
     prompts: str = "own"
@@ -50,6 +57,7 @@ class RunOptions:
     max_new_tokens: int | None = None
     max_samples: int | None = None
     model_args: Mapping[str, str] = field(default_factory=dict)
+    task_args: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +71,7 @@ class AnsweredTask:
         unanswered: item id to the reason, for the others.
         recipe: what the numbers depend on.
         cut: ids of items whose last answer was cut at the length limit.
+        sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
     """
 
     task: TaskSpec
@@ -71,6 +80,7 @@ class AnsweredTask:
     unanswered: Mapping[str, str]
     recipe: Mapping[str, Any]
     cut: frozenset[str] = frozenset()
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -85,6 +95,23 @@ class _Conversation:
     response: str | None = None
     unanswered: str | None = None
     cut: bool = False
+
+
+def load_task_prompts(task: TaskSpec, options: RunOptions) -> PromptSet:
+    """Loads a task's prompts with the settings that are its own.
+
+    Raises:
+        UsageError: A setting's value is not allowed.
+        MissingError: Something the prompts need (a checkout, documents) is not there.
+    """
+    load = benchmark_module(task, "prompts").load_prompts
+    own = {name: value for name, value in options.task_args.items() if name in task.arguments}
+    prompts: PromptSet = (
+        load(task, options.prompts, options.upstream, arguments=own)
+        if task.arguments
+        else load(task, options.prompts, options.upstream)
+    )
+    return prompts
 
 
 def open_protocols(tasks: Sequence[TaskSpec]) -> dict[str, MultiStep]:
@@ -117,10 +144,7 @@ def run_model(
     Raises:
         MissingError: Something a task's protocol needs is not on this machine.
     """
-    prompts = {
-        task.name: benchmark_module(task, "prompts").load_prompts(task, options.prompts, options.upstream)
-        for task in tasks
-    }
+    prompts = {task.name: load_task_prompts(task, options) for task in tasks}
     # In every process, so that a question that cannot be rendered, or a missing protocol, ends all of them.
     conversations = {
         task.name: [_opened(task, prompts[task.name], item, model, options) for item in data[task.name].items]
@@ -262,6 +286,9 @@ def _answered(
     }
     if protocol is not None:
         recipe["protocol"] = dict(protocol.identity)
+    own = {name: value for name, value in options.task_args.items() if name in task.arguments}
+    if own:
+        recipe["task_args"] = own
     return AnsweredTask(
         task=task,
         items=data.items,
@@ -269,6 +296,7 @@ def _answered(
         unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
         recipe=recipe,
         cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
+        sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
     )
 
 
@@ -295,31 +323,3 @@ def run_baseline(name: str, task: TaskSpec, data: TaskData, *, max_samples: int 
     return AnsweredTask(
         task=task, items=data.items, responses={item.id: text for item, text in pairs}, unanswered={}, recipe=recipe
     )
-
-
-def score_responses(answered: AnsweredTask) -> dict[str, ItemScore]:
-    """Scores the answered items of a task with the benchmark's own scorer."""
-    asked = [item for item in answered.items if item.id in answered.responses]
-    scores: list[ItemScore] = benchmark_module(answered.task, "scoring").score_items(
-        answered.task, asked, [answered.responses[item.id] for item in asked]
-    )
-    return {score.id: score for score in scores}
-
-
-def finish(answered: Sequence[AnsweredTask], folder: RunFolder) -> dict[str, Any]:
-    """Scores answered tasks and writes the run's results.
-
-    Returns:
-        What was written to `results.json`.
-    """
-    entries: dict[str, Any] = {}
-    rows: list[dict[str, Any]] = []
-    for part in answered:
-        scores = score_responses(part)
-        entry = summarise(part.task, part.items, scores, part.unanswered, recipe=part.recipe)
-        entry["cut_at_length"] = len(part.cut)
-        entries[part.task.name] = entry
-        rows.extend(item_rows(part.task, part.items, scores, part.unanswered))
-    results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
-    write_run(folder.path, results, rows)
-    return results

@@ -6,10 +6,11 @@ from them. Nothing here imports anything heavy: the command line reads every spe
 A benchmark is one folder with the same file names in each. What the runner calls, always late:
 
     <package>.data.load_items(task, rows)                     -> list[Item]
-    <package>.prompts.load_prompts(task, name, upstream)      -> PromptSet
+    <package>.prompts.load_prompts(task, name, upstream)      -> PromptSet; with `arguments=` for a task that has some
     <package>.prompts.gold_response(task, item)               -> str
     <package>.scoring.score_items(task, items, responses)     -> list[ItemScore]
         with `judging=` (`judges.base.Judging`) for a task with `judge`
+    <package>.scoring.unanswered_limits(task, item)           -> {metric: (low, high)}, where a metric has no largest value
     <package>.judge_prompts.load_judge_prompts(task, name, upstream) -> judges.base.JudgePrompts, for a task with `judge`
     <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`
 """
@@ -84,6 +85,7 @@ class MetricSpec:
         higher_is_better: direction, for leaderboards.
         description: one line, shown in cards and the manifest.
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
+        unit: `number` for a count, which tables show as it is; "" for a share or a rate, shown in percent.
     """
 
     name: str
@@ -91,6 +93,7 @@ class MetricSpec:
     description: str
     higher_is_better: bool = True
     limits: tuple[float, float] = (0.0, 1.0)
+    unit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

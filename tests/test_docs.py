@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.catalog import tasks
-from medical_tasks.cli import VERBS
+from medical_tasks.cli import VERBS, module_name
 from tests.support import ROOT
 
 DOCUMENTS = sorted(
@@ -23,7 +23,7 @@ DOCUMENTS = sorted(
     ]
 )
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
-COMMAND = re.compile(r"(?:^|\s)medical-tasks ([a-z]+)((?: [^\n`]*)?)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^|\s)medical-tasks ([a-z]+(?:-[a-z]+)*)((?: [^\n`]*)?)", re.MULTILINE)
 
 
 def _name(path: Path) -> str:
@@ -52,7 +52,7 @@ def test_named_files_exist(path: Path) -> None:
 
 def _options(verb: str) -> set[str]:
     parser = argparse.ArgumentParser()
-    importlib.import_module(f"medical_tasks.commands.{verb}").add_arguments(parser)
+    importlib.import_module(f"medical_tasks.commands.{module_name(verb)}").add_arguments(parser)
     return {option for action in parser._actions for option in action.option_strings}
 
 

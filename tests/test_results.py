@@ -207,3 +207,59 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
     assert without_hash(read_results(tmp_path)) == run_of(0.1)
     assert read_items(tmp_path) == [{"id": "old"}]
     assert not list(tmp_path.glob(".*.part"))
+
+
+JUDGED = TaskSpec(
+    name="judged",
+    title="Judged",
+    benchmark="none",
+    dataset="none",
+    split="test",
+    metrics=(
+        MetricSpec(name="share", kind="mean", description="share"),
+        MetricSpec(name="faults", kind="mean", description="faults", limits=(0.0, math.inf), higher_is_better=False),
+        MetricSpec(name="words", kind="mean", description="words", limits=(0.0, math.inf), unit="number"),
+    ),
+    version="1-A",
+    generation_size=8,
+    judge=True,
+)
+
+
+def test_a_metric_without_a_decision_leaves_the_others_of_its_item() -> None:
+    partly = ItemScore(
+        id="1", values={"share": 0.5, "words": 9.0}, unscored="judge: http 500", limits={"faults": (1.0, 3.0)}
+    )
+    scores = {"0": ItemScore(id="0", values={"share": 1.0, "faults": 0.0, "words": 3.0}), "1": partly}
+    entry = summarise(JUDGED, [item("0"), item("1")], scores, {}, recipe={})
+    assert entry["metrics"]["share"]["value"] == 0.75
+    assert (entry["metrics"]["faults"]["value"], entry["metrics"]["faults"]["n"]) == (0.0, 1)
+    assert (entry["metrics"]["faults"]["bound_low"], entry["metrics"]["faults"]["bound_high"]) == (0.5, 1.5)
+    assert entry["metrics"]["words"] | {"unit": "number"} == entry["metrics"]["words"]
+    assert "unit" not in entry["metrics"]["share"]
+    assert entry["coverage"]["scored"] == 1
+    rows = item_rows(JUDGED, [item("0"), item("1")], scores, {}, sources={"1": ("a.txt#2", "b.txt#1")})
+    assert [row["faults"] for row in rows] == [0.0, None]
+    assert [row["sources"] for row in rows] == ["", "a.txt#2\nb.txt#1"]
+
+
+def test_what_has_no_largest_value_has_no_upper_bound_unless_the_benchmark_knows_one() -> None:
+    items = [item("0"), item("1")]
+    scores = {"0": ItemScore(id="0", values={"share": 1.0, "faults": 2.0, "words": 3.0})}
+    blind = summarise(JUDGED, items, scores, {"1": "timeout"}, recipe={})["metrics"]["faults"]
+    assert (blind["bound_low"], blind["bound_high"]) == (1.0, None)
+    knowing = summarise(
+        JUDGED, items, scores, {"1": "timeout"}, recipe={}, unanswered_limits=lambda one: {"faults": (0.0, 4.0)}
+    )["metrics"]
+    assert (knowing["faults"]["bound_low"], knowing["faults"]["bound_high"]) == (1.0, 3.0)
+    assert (knowing["share"]["bound_low"], knowing["share"]["bound_high"]) == (0.5, 1.0)
+
+
+def test_verdicts_are_written_beside_the_items(tmp_path: Path) -> None:
+    rows = item_rows(JUDGED, [item("0")], {}, {"0": "timeout"})
+    write_run(
+        tmp_path, {"tasks": {}}, rows, verdicts=[{"id": "0/must/0", "value": "neutral"}, {"id": "x", "text": "\ud800"}]
+    )
+    lines = (tmp_path / "verdicts.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["0/must/0", "x"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["items.parquet", "results.json", "verdicts.jsonl"]

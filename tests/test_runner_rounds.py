@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from medical_tasks.building import build_dataset
+from medical_tasks.finishing import finish
 from medical_tasks.medcalc_bench import protocol as code_protocol
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.protocol import Ask, Dialogue, Done, MultiStep, Records, Turn
 from medical_tasks.run_folder import RunFolder, open_run_folder
-from medical_tasks.runner import AnsweredTask, RunOptions, finish, run_model
+from medical_tasks.runner import AnsweredTask, RunOptions, run_model
 from medical_tasks.spec import TaskSpec
 from medical_tasks.store import Store
 from medical_tasks.task_data import TaskData, load_task_data

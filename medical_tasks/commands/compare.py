@@ -46,18 +46,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _row(name: str, metric: str, entry: dict[str, Any]) -> tuple[str, ...]:
-    from medical_tasks.report.numbers import NOT_COMPUTABLE, interval, percent
+    from medical_tasks.report.numbers import NOT_COMPUTABLE, interval, metric_label, number
 
     test = entry.get("mcnemar")
+    unit = entry.get("unit", "")
     p_value = entry["p_value"] if test is None else test["p_exact"]
     return (
         name,
-        metric,
+        metric_label(metric, entry),
         "bootstrap" if test is None else "McNemar",
-        percent(entry["value_a"]),
-        percent(entry["value_b"]),
-        percent(entry["difference"]),
+        number(entry["value_a"], unit),
+        number(entry["value_b"], unit),
+        number(entry["difference"], unit),
         interval(entry),
         NOT_COMPUTABLE if p_value is None else ("<1e-6" if p_value < 1e-6 else f"{p_value:.3g}"),
-        percent(entry["minimum_detectable_difference"]),
+        number(entry["minimum_detectable_difference"], unit),
     )

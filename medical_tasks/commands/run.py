@@ -3,6 +3,7 @@
     medical-tasks run --tasks medcalc --model hf/path/to/model
     medical-tasks run --tasks "medical|medcalc" --model openai-api/local/my-model
     medical-tasks run --tasks medcalc --model baseline/reference --config demo
+    medical-tasks run --tasks kqa --model hf/path/to/model --judge openai-api/my-host/judge-model
 
 The same command goes on with a run that was stopped. Over several GPUs, one model copy each:
     torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc --model hf/path/to/model
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.guard import add_guard_arguments
+from medical_tasks.judge_arguments import add_judge_arguments
 
 __all__ = ["add_arguments", "evaluate", "parse", "report_results", "run"]
 
@@ -52,7 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
     )
+    parser.add_argument(
+        "--task-args",
+        default="",
+        metavar="K=V,...",
+        help="settings of the task itself, e.g. documents=FOLDER for kqa_rag",
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="the run's folder (default: runs/MODEL-HASH)")
+    add_judge_arguments(parser)
+    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,10 +88,12 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
     Returns:
         What was written, and the run's folder; None in all but the main process of a distributed run.
     """
+    from medical_tasks import guard
     from medical_tasks.catalog import dataset_spec
+    from medical_tasks.judge_arguments import judge_request
     from medical_tasks.models.opener import NEUTRAL_ARGS, parse_model_args
     from medical_tasks.run_folder import default_folder, locked, open_run_folder
-    from medical_tasks.runner import RunOptions, finish
+    from medical_tasks.runner import RunOptions
     from medical_tasks.task_data import load_task_data
     from medical_tasks.task_names import parse_task_names
 
@@ -88,10 +101,13 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
         raise UsageError(f"--max-new-tokens must be 1 or more, got {arguments.max_new_tokens}.")
     tasks = parse_task_names(arguments.tasks)
     model_args = parse_model_args(arguments.model_args)
+    task_args = _task_args(arguments.task_args, tasks)
+    judge = judge_request(arguments, tasks, prompts=arguments.prompts)
+    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     data = {
         task.name: load_task_data(
             task,
-            dataset_spec(task.dataset),
+            specs[task.name],
             data=arguments.data,
             config=arguments.config,
             max_samples=arguments.max_samples,
@@ -107,32 +123,94 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
         "prompts": arguments.prompts,
         "max_new_tokens": arguments.max_new_tokens,
     }
-    folder = open_run_folder(arguments.out or default_folder(arguments.model, settings), settings)
+    # Only where there are some, so that folders of tasks without them stay what they were.
+    settings |= {"task_args": task_args} if task_args else {}
+    settings |= {"judge": judge.identity} if judge is not None else {}
     options = RunOptions(
         prompts=arguments.prompts,
         upstream=arguments.upstream,
         max_new_tokens=arguments.max_new_tokens,
         max_samples=arguments.max_samples,
         model_args=model_args,
+        task_args=task_args,
     )
-    with locked(folder):
-        answered = _answers(arguments.model, model_args, tasks, data, folder, options)
-        if answered is None:
+    subjects = [guard.Subject.of(specs[task.name], task=task.name) for task in tasks]
+    with guard.protect(subjects, guard.attestation_from(arguments)):
+        if judge is not None and judge.options.forecast:
+            _forecast(tasks, data, judge, options)
             return None
-        results = finish(answered, folder)
-    return results, folder.path
+        private = any(not guard.text_allowed(spec) for spec in specs.values())
+        folder = open_run_folder(arguments.out or default_folder(arguments.model, settings), settings, private=private)
+        with locked(folder):
+            return _finished(arguments.model, model_args, tasks, data, folder, options, judge)
+
+
+def _task_args(text: str, tasks: Sequence[Any]) -> dict[str, str]:
+    from medical_tasks.models.opener import parse_model_args
+
+    given = parse_model_args(text, option="--task-args")
+    known = {name for task in tasks for name in task.arguments}
+    for name in given:
+        if name not in known:
+            said = f"They take: {', '.join(sorted(known))}." if known else "They take none."
+            raise UsageError(
+                f"--task-args: {name!r} is not a setting of {', '.join(task.name for task in tasks)}. {said}"
+            )
+    return given
+
+
+def _finished(
+    name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any, request: Any
+) -> tuple[dict[str, Any], Path] | None:
+    """Answers, then scores; a judge that needs no weights is opened first, so that what it lacks is told at once."""
+    from medical_tasks.finishing import finish
+    from medical_tasks.run_folder import is_main_process
+    from medical_tasks.run_judge import RunJudge, opens_early
+
+    def opened() -> RunJudge:
+        return RunJudge(request, store=folder.answers, log_dir=folder.logs)
+
+    early = opened() if request is not None and is_main_process() and opens_early(request.name) else None
+    answered = _answers(name, model_args, tasks, data, folder, options)
+    if answered is None:
+        return None
+    if request is None:
+        return finish(answered, folder), folder.path
+    with early or opened() as judge:
+        return finish(answered, folder, judge), folder.path
+
+
+def _forecast(tasks: Any, data: Any, request: Any, options: Any) -> None:
+    """Says what judging would cost, with the reference answers in place of the model's."""
+    import tempfile
+
+    from medical_tasks.finishing import score_responses
+    from medical_tasks.run_judge import RunJudge
+    from medical_tasks.runner import run_baseline
+
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        RunJudge(request, store=Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
+    ):
+        for task in tasks:
+            if task.judge:
+                answered = run_baseline("reference", task, data[task.name], max_samples=options.max_samples)
+                score_responses(answered, judge.task_judge(task).judging)
+    print(
+        "The forecast takes the reference answers in place of the model's. No judge was asked and nothing is written."
+    )
 
 
 def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any) -> Any:
     from medical_tasks.models.opener import open_model
     from medical_tasks.run_folder import is_main_process
-    from medical_tasks.runner import open_protocols, run_baseline, run_model
+    from medical_tasks.runner import load_task_prompts, open_protocols, run_baseline, run_model
 
     kind, _, rest = name.partition("/")
     if kind == "baseline":
         if model_args:
             raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
-        if options.prompts != "own":
+        if options.prompts != "own" and not any(task.judge for task in tasks):
             raise UsageError(
                 f"{name} is asked nothing, so that --prompts {options.prompts} has no meaning for it. Leave it out."
             )
@@ -140,6 +218,9 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
             return None
         return [run_baseline(rest, task, data[task.name], max_samples=options.max_samples) for task in tasks]
     open_protocols(tasks)  # says what is missing before a model is loaded
+    for task in tasks:
+        if task.arguments:
+            load_task_prompts(task, options)  # likewise
     model = open_model(name, model_args, log_dir=folder.logs)
     try:
         return run_model(tasks, data, model, folder, options)
@@ -163,9 +244,9 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
         IncompleteError: Some items have no answer or no score; everything is written all the same.
     """
     from medical_tasks.report.markdown import write_markdown
-    from medical_tasks.report.table import render_table
+    from medical_tasks.report.table import on_terminal, render_table
 
-    print(render_table(results))
+    print(render_table(results, bold=on_terminal()))
     path = write_markdown(results, folder)
     print(f"\nresults: {folder / 'results.json'}\nreport:  {path}")
     missing = {
@@ -179,6 +260,9 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
             f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
             for name, reasons in missing.items()
         ]
+        troubles = {entry["judge"]["trouble"] for entry in results["tasks"].values() if "judge" in entry} - {None}
+        if troubles:
+            next_step = f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
         raise IncompleteError(
             f"not every item is scored ({'; '.join(parts)}). The numbers above are over the scored ones, with bounds for the "
             f"rest. {TOO_LONG if only_too_long else next_step}"

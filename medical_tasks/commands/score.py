@@ -1,17 +1,29 @@
 """Score answers you already have; no model is run.
 
     medical-tasks score medcalc --responses answers.jsonl
+    medical-tasks score kqa --responses answers.jsonl --judge openai-api/my-host/judge-model
+    medical-tasks score kqa --responses runs/my-run --judge nli/path/to/model
 
 The file has one line an item, {"id": "17", "response": "the model's raw text"}. Ids are the dataset's own (for MedCalc-Bench
-the `Row Number`). Items without a line are reported as unanswered, never counted as wrong.
+the `Row Number`). Items without a line are reported as unanswered, never counted as wrong. Instead of a file, the folder of a
+run can be given: its answers are scored anew, by another judge for example.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from medical_tasks.errors import UsageError
+from medical_tasks.guard import add_guard_arguments
+from medical_tasks.judge_arguments import add_judge_arguments
+
+if TYPE_CHECKING:
+    from medical_tasks.runner import AnsweredTask
+    from medical_tasks.spec import DatasetSpec, TaskSpec
 
 __all__ = ["add_arguments", "run"]
 
@@ -19,41 +31,106 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     parser.add_argument("task", metavar="TASK", help="medcalc, medical:medcalc or medical|medcalc")
-    parser.add_argument("--responses", required=True, type=Path, metavar="FILE", help="JSON Lines: id and response")
+    parser.add_argument(
+        "--responses", required=True, type=Path, metavar="FILE", help="JSON Lines (id and response), or a run's folder"
+    )
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
     )
     parser.add_argument("--config", metavar="NAME", help="dataset configuration")
+    parser.add_argument(
+        "--prompts", default="own", metavar="SET", help="the judge's prompts: own (default) or official"
+    )
+    parser.add_argument(
+        "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: runs/RESPONSES-HASH)")
+    add_judge_arguments(parser)
+    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Scores the file; exit code 5 when items are unanswered or unscored."""
+    """Scores the answers; exit code 5 when items are unanswered or unscored."""
+    from medical_tasks import guard
     from medical_tasks.catalog import dataset_spec
-    from medical_tasks.commands.run import report_results
-    from medical_tasks.errors import UsageError
-    from medical_tasks.recipe import make_recipe
-    from medical_tasks.responses import read_file, read_responses
+    from medical_tasks.commands.run import AGAIN, report_results
+    from medical_tasks.finishing import finish, score_responses
+    from medical_tasks.judge_arguments import judge_request
     from medical_tasks.run_folder import default_folder, locked, open_run_folder
-    from medical_tasks.runner import AnsweredTask, finish
-    from medical_tasks.task_data import load_task_data
+    from medical_tasks.run_judge import RunJudge
     from medical_tasks.task_names import parse_task_names
 
     tasks = parse_task_names(arguments.task)
     if len(tasks) != 1:
         raise UsageError(f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)}).")
     task = tasks[0]
-    data = load_task_data(task, dataset_spec(task.dataset), data=arguments.data, config=arguments.config)
+    spec = dataset_spec(task.dataset)
+    request = judge_request(arguments, tasks, prompts=arguments.prompts)
+    if request is None and arguments.prompts != "own":
+        raise UsageError(
+            f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. Leave it out."
+        )
+    answered, settings = _answered(task, spec, arguments)
+    settings |= {"judge": request.identity} if request is not None else {}
+    with guard.protect([guard.Subject.of(spec, task=task.name)], guard.attestation_from(arguments)):
+        if request is not None and request.options.forecast:
+            with (
+                tempfile.TemporaryDirectory() as scratch,
+                RunJudge(request, store=Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
+            ):
+                score_responses(answered, judge.task_judge(task).judging)
+            print("No judge was asked and nothing is written.")
+            return 0
+        path = arguments.out or default_folder(arguments.responses.stem, settings)
+        folder = open_run_folder(path, settings, private=not guard.text_allowed(spec))
+        with locked(folder):
+            if request is None:
+                results = finish([answered], folder)
+            else:
+                with RunJudge(request, store=folder.answers, log_dir=folder.logs) as judge:
+                    results = finish([answered], folder, judge)
+            step = "Add the missing lines and give the same command again." if answered.unanswered else AGAIN
+            return report_results(results, folder.path, next_step=step)
+
+
+def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
+    """Reads the answers; returns them, and what tells this scoring from others."""
+    from medical_tasks.recipe import make_recipe
+    from medical_tasks.responses import read_file, read_responses
+    from medical_tasks.runner import AnsweredTask
+    from medical_tasks.task_data import load_task_data
+
+    if arguments.responses.is_dir():
+        return _from_run(task, spec, arguments)
+    data = load_task_data(task, spec, data=arguments.data, config=arguments.config)
     content = read_file(arguments.responses)
     responses = read_responses(arguments.responses, [item.id for item in data.items], content=content)
     name = f"responses/{arguments.responses.name}"
-    # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
-    settings: dict[str, Any] = {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
-    folder = open_run_folder(arguments.out or default_folder(arguments.responses.stem, settings), settings)
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     recipe = make_recipe(task, data=data.revision, prompts=None, model=source, max_new_tokens=None, max_samples=None)
     unanswered = {item.id: "not in the responses" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
-    with locked(folder):
-        results = finish([answered], folder)
-        return report_results(results, folder.path, next_step="Add the missing lines and give the same command again.")
+    # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
+    return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
+
+
+def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
+    from medical_tasks.results import read_results
+    from medical_tasks.run_responses import run_responses
+    from medical_tasks.runner import AnsweredTask
+    from medical_tasks.task_data import load_task_data
+
+    folder: Path = arguments.responses
+    entries = read_results(folder)["tasks"]
+    if task.name not in entries:
+        raise UsageError(f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}.")
+    recipe = entries[task.name]["recipe"]
+    config = recipe["data"]["config"]
+    if arguments.config not in (None, config):
+        raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
+    data = load_task_data(task, spec, data=arguments.data, config=config, max_samples=recipe["max_samples"])
+    responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
+    unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
+    answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
+    settings = {"tasks": [task.name], "model": recipe["model"], "data": {task.name: data.identity}}
+    return answered, settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
 from medical_tasks.errors import MedicalTasksError
+from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.protocol import Ask, Dialogue, MultiStep
 from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module, load_task_data
@@ -108,14 +110,23 @@ def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: Promp
 
 
 def _scorer(task: TaskSpec, items: dict[str, Item]) -> Scorer:
-    metrics = {metric.name: [mean(), stderr()] for metric in task.metrics}
+    judge = HarnessJudge(harness_request()) if task.judge else None
+    # Names are all that inspect's tables show of a metric.
+    suffix = "" if judge is None or judge.comparable else "_not_comparable"
+    names = {metric.name: f"{metric.name}{suffix}" for metric in task.metrics}
 
-    @scorer(metrics=metrics, name=f"medical_{task.name}")
+    @scorer(metrics={name: [mean(), stderr()] for name in names.values()}, name=f"medical_{task.name}")
     def benchmark_scorer() -> Scorer:
         async def score(state: TaskState, target: Target) -> Score:
-            scoring = benchmark_module(task, "scoring")
-            (made,) = scoring.score_items(task, [items[str(state.sample_id)]], [state.output.completion])
-            return Score(value=dict(made.values), answer=made.parsed, explanation=made.why)
+            item, text = items[str(state.sample_id)], state.output.completion
+            if judge is not None:
+                (made,) = await asyncio.to_thread(judge.score, task, [item], [text])
+            else:
+                (made,) = benchmark_module(task, "scoring").score_items(task, [item], [text])
+            # What has no verdict is nan, which inspect counts as unscored.
+            value = {shown: made.values.get(name, math.nan) for name, shown in names.items()}
+            why = made.why if made.unscored is None else f"{made.why}; unscored: {made.unscored}"
+            return Score(value=value, answer=made.parsed, explanation=why)
 
         return score
 

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from lighteval.metrics.metrics_sample import SampleLevelComputation
-from lighteval.metrics.utils.metric_utils import SampleLevelMetricGrouping
+from lighteval.metrics.utils.metric_utils import SampleLevelMetric, SampleLevelMetricGrouping
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
 from medical_tasks.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
-from medical_tasks.spec import DatasetSpec, Item, PromptSet, TaskSpec
+from medical_tasks.spec import DatasetSpec, Item, ItemScore, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module
 
 __all__ = ["task_configs"]
 
 logger = logging.getLogger(__name__)
+
+JUDGED = "judged"
+"""Name of the metric that says which share of the answers has all its verdicts."""
 
 
 def _mean(values: list[float]) -> float:
@@ -47,6 +52,84 @@ class _Score(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no 
         scoring = benchmark_module(self.task, "scoring")
         (score,) = scoring.score_items(self.task, [_item(self.task, doc.specific)], [model_response.final_text[0]])
         return dict(score.values)
+
+
+class _Judged(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no types
+    """One metric of a judged task. All metrics share one judging of all documents, so that a judge is asked concurrently."""
+
+    def __init__(self, task: TaskSpec, metric: str, answers: _JudgedAnswers) -> None:
+        self.task, self.metric, self.answers = task, metric, answers
+
+    def __str__(self) -> str:
+        return f"medical_tasks:{self.task.name}:{self.task.version}:{self.metric}"
+
+    def compute(self, responses: list[Any], docs: list[Doc], **_: Any) -> list[float]:
+        """Returns the metric of each document; nan where there is no verdict, never a number that stands for a failure."""
+        scores = self.answers.scores(docs, [response.final_text[0] for response in responses])
+        if self.metric == JUDGED:
+            return [float(score.unscored is None) for score in scores]
+        return [score.values.get(self.metric, math.nan) for score in scores]
+
+
+class _JudgedAnswers:
+    """The scores of the documents last asked for; lighteval asks once for each metric, with the same ones."""
+
+    def __init__(self, task: TaskSpec, judge: HarnessJudge) -> None:
+        self.task, self.judge = task, judge
+        self._texts: list[str] | None = None
+        self._scores: list[ItemScore] = []
+
+    def scores(self, docs: list[Doc], texts: list[str]) -> list[ItemScore]:
+        asked = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
+        if asked != self._texts:
+            items = [_item(self.task, doc.specific) for doc in docs]
+            self._scores = self.judge.score(self.task, items, texts)
+            self._texts = asked
+            missing = Counter(score.unscored for score in self._scores if score.unscored is not None)
+            if missing:
+                said = ", ".join(f"{count} x {reason}" for reason, count in missing.items())
+                logger.warning(
+                    "%s: %s of %s answers lack a verdict (%s); the means are over the others, and `%s` says how many. Judge "
+                    "them again with: medical-tasks score",
+                    self.task.name,
+                    sum(missing.values()),
+                    len(docs),
+                    said,
+                    JUDGED,
+                )
+        return self._scores
+
+
+def _judged_metrics(task: TaskSpec) -> list[SampleLevelMetric]:
+    judge = HarnessJudge(harness_request())
+    answers = _JudgedAnswers(task, judge)
+    # Names are all that lighteval's tables show of a metric.
+    suffix = "" if judge.comparable else "_not_comparable"
+    better = {metric.name: metric.higher_is_better for metric in task.metrics} | {JUDGED: True}
+    return [
+        SampleLevelMetric(
+            metric_name=name if name == JUDGED else f"{name}{suffix}",
+            higher_is_better=higher,
+            category=SamplingMethod.GENERATIVE,
+            sample_level_fn=_Judged(task, name, answers),
+            corpus_level_fn=_mean,
+            batched_compute=True,
+        )
+        for name, higher in better.items()
+    ]
+
+
+def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
+    names = [metric.name for metric in task.metrics]
+    return [
+        SampleLevelMetricGrouping(
+            metric_name=list(names),
+            higher_is_better={metric.name: metric.higher_is_better for metric in task.metrics},
+            category=SamplingMethod.GENERATIVE,
+            sample_level_fn=_Score(task),
+            corpus_level_fn=dict.fromkeys(names, _mean),
+        )
+    ]
 
 
 def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
@@ -119,22 +202,14 @@ def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...])
     configs: list[LightevalTaskConfig] = []
     for task in tasks:
         folder, config = sources[task.dataset]
-        names = [metric.name for metric in task.metrics]
         for name in (task.harness_name, task.name):
-            grouping = SampleLevelMetricGrouping(
-                metric_name=list(names),
-                higher_is_better={metric.name: metric.higher_is_better for metric in task.metrics},
-                category=SamplingMethod.GENERATIVE,
-                sample_level_fn=_Score(task),
-                corpus_level_fn=dict.fromkeys(names, _mean),
-            )
             configs.append(
                 LightevalTaskConfig(
                     name=name,
                     prompt_function=_Prompt(task),
                     hf_repo=folder,
                     hf_subset=config,
-                    metrics=[grouping],
+                    metrics=_judged_metrics(task) if task.judge else _plain_metrics(task),
                     hf_avail_splits=[task.split],
                     evaluation_splits=[task.split],
                     generation_size=task.generation_size,

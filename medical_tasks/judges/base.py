@@ -251,6 +251,7 @@ class Backend(Protocol):
         endpoint: base URL the text is sent to, None when it runs in this process.
         comparable: False for `lexical`.
         samples: whether another vote can bring another reply; votes above one are refused where it is False.
+        reads: `prompt` when it is asked with `Call.messages`, `pair` when with `Question.pair`.
     """
 
     name: str
@@ -258,6 +259,7 @@ class Backend(Protocol):
     endpoint: str | None
     comparable: bool
     samples: bool
+    reads: Literal["prompt", "pair"]
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
         """Calls `on_reply` exactly once for each call, in the calling thread, as soon as its outcome is known.

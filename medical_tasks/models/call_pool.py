@@ -1,12 +1,14 @@
 """Thousands of calls to one endpoint from ordinary, synchronous code.
 
 The calls run in an event loop on a thread of their own, so this works the same in a script, in a notebook whose loop is
-already running, and under Ctrl-C. Results come back to the calling thread as they finish.
+already running, and under Ctrl-C. Results come back to the calling thread as they finish. A slot is free again when its
+result was taken, not when it came: whatever ends the process, no more than `concurrency` results are lost.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -51,11 +53,12 @@ def run_calls(
     pool = _Pool(settings, jobs, call)
     pool.start()
     try:
-        for job, outcome in iter(pool.finished.get, None):
+        for job, outcome, taken in iter(pool.finished.get, None):
             deliver(job, outcome)
+            pool.tell(taken.set)
     except KeyboardInterrupt:
         pool.cancel()
-        for job, outcome in iter(pool.finished.get, None):
+        for job, outcome, _ in iter(pool.finished.get, None):
             deliver(job, outcome)
         raise
     finally:
@@ -71,7 +74,7 @@ class _Pool(Generic[Job, Result]):
     def __init__(
         self, settings: ChatSettings, jobs: Sequence[Job], call: Callable[[ChatClient, Job], Awaitable[Result]]
     ) -> None:
-        self.finished: queue.SimpleQueue[tuple[Job, Result | CallFailed] | None] = queue.SimpleQueue()
+        self.finished: queue.SimpleQueue[tuple[Job, Result | CallFailed, asyncio.Event] | None] = queue.SimpleQueue()
         self.error: BaseException | None = None
         self._settings = settings
         self._jobs = jobs
@@ -92,11 +95,15 @@ class _Pool(Generic[Job, Result]):
     def cancel(self) -> None:
         """Ends all calls; harmless when they have ended."""
         self._running.wait()
-        if self._loop is not None and self._task is not None and not self._loop.is_closed():
-            try:
-                self._loop.call_soon_threadsafe(self._task.cancel)
-            except RuntimeError:
-                return  # the loop closed in this very moment: there is nothing left to cancel
+        if self._task is not None:
+            self.tell(self._task.cancel)
+
+    def tell(self, what: Callable[[], object]) -> None:
+        """Has the loop's thread do something; harmless when the loop has ended."""
+        if self._loop is None or self._loop.is_closed():
+            return
+        with contextlib.suppress(RuntimeError):  # the loop closed in this very moment: nobody is left to tell
+            self._loop.call_soon_threadsafe(what)
 
     def _main(self) -> None:
         try:
@@ -125,14 +132,16 @@ class _Pool(Generic[Job, Result]):
 
     async def _worker(self, client: ChatClient, waiting: Iterator[Job]) -> None:
         for job in waiting:
+            taken = asyncio.Event()
             try:
                 result = await self._call(client, job)
             except CallFailed as failed:
                 self._gate.failed(failed)
-                self.finished.put((job, failed))
+                self.finished.put((job, failed, taken))
             else:
                 self._gate.answered()
-                self.finished.put((job, result))
+                self.finished.put((job, result, taken))
+            await taken.wait()
 
 
 class _Gate:

@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from medical_tasks import guard
+from medical_tasks.errors import MedicalTasksError
 from medical_tasks.models.chat_reply import AttemptError, Choice, Reply, read_error, read_reply
-from medical_tasks.models.chat_settings import ChatSettings, is_loopback_host
+from medical_tasks.models.chat_settings import ChatSettings
 from medical_tasks.models.retry import Backoff
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["CallFailed", "ChatClient", "Completion"]
+__all__ = ["CallFailed", "ChatClient", "Completion", "Spending"]
 
+_OWN_WORDS = ("connection", "not json", "timeout")  # failures whose detail says nothing of the server's
 _CONNECT_S = 15.0  # a host that does not even accept a connection is not "slow"
 
 
@@ -50,12 +52,25 @@ class Completion:
         return self.choices[0].text
 
 
+class Spending(Protocol):
+    """What a call may cost; asked for every request, retries included."""
+
+    async def admit(self) -> bool:
+        """Says whether the request may be sent; may wait for others to end."""
+        ...
+
+    def settle(self, used: int | None) -> None:
+        """Told once for each request admitted, when it has ended: its tokens, None when nobody knows."""
+        ...
+
+
 class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not a fault of the program
     """A call ended without an answer.
 
     Attributes:
         reason: short class: `http 500`, `rate limited`, `timeout`, `connection`, `not json`, `empty choices`,
-            `empty content`, `tool call`, `prompt too long`, `refused by filter`, `quota exhausted`, `http <status>`.
+            `empty content`, `tool call`, `prompt too long`, `refused by filter`, `quota exhausted`, `http <status>`,
+            `budget spent`.
         detail: one line for a person; never holds text of the question or the key.
         attempts: requests sent.
         every_call: whether any other call to this endpoint must fail in the same way (wrong key, wrong model).
@@ -85,27 +100,23 @@ class ChatClient:
         self._api: AsyncOpenAI | None = None
 
     async def __aenter__(self) -> ChatClient:
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Omit, Timeout
+        from openai import AsyncOpenAI, Omit, Timeout
+
+        from medical_tasks.models.http_transport import http_base_url, open_http
 
         # Some versions of the library write whole request bodies to its logger at DEBUG.
         library = logging.getLogger("openai")
         if library.getEffectiveLevel() < logging.INFO:
             library.setLevel(logging.INFO)
-        plain = self.settings.base_url.startswith("http://") and is_loopback_host(self.settings.base_url)
+        guard.require_endpoint(self.settings.base_url, self.settings.purpose)
         self._api = AsyncOpenAI(
             api_key=self.settings.api_key,
-            base_url=self.settings.base_url,
+            base_url=http_base_url(self.settings.base_url),
             max_retries=0,
             timeout=Timeout(self.settings.timeout, connect=min(_CONNECT_S, self.settings.timeout)),
             # What the environment says about an OpenAI account is no business of another endpoint.
             default_headers=cast("Mapping[str, str]", {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}),
-            # A proxy or a redirect would carry text meant for this machine, or for one allowed host, somewhere else.
-            http_client=DefaultAsyncHttpxClient(
-                trust_env=not is_loopback_host(self.settings.base_url),
-                follow_redirects=False,
-                # Plain http needs no certificates, and reading them takes longer than many a call.
-                verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
-            ),
+            http_client=open_http(self.settings.base_url, self.settings.purpose),
         )
         return self
 
@@ -126,6 +137,7 @@ class ChatClient:
         n: int = 1,
         logprobs: int | None = None,
         extra: Mapping[str, Any] | None = None,
+        spending: Spending | None = None,
     ) -> Completion:
         """Asks once, and again while that can help and time is left.
 
@@ -137,6 +149,7 @@ class ChatClient:
             n: answers wanted; not sent when 1.
             logprobs: alternatives a token whose log-probabilities are wanted, None for none.
             extra: further fields of the request body.
+            spending: asked before each request; None when nothing limits them.
 
         Returns:
             The completion.
@@ -157,19 +170,29 @@ class ChatClient:
         body.update(extra or {})
         chat = [Message(role=message["role"], content=_encodable(message["content"])) for message in messages]
         async with self._slots:
-            return await self._with_retries(chat, body)
+            return await self._with_retries(chat, body, spending)
 
-    async def _with_retries(self, chat: Sequence[Message], body: Mapping[str, Any]) -> Completion:
+    async def _with_retries(
+        self, chat: Sequence[Message], body: Mapping[str, Any], spending: Spending | None
+    ) -> Completion:
         clock = asyncio.get_running_loop().time
         began = clock()
         end = began + self.settings.total_time
         attempt = 0
         while True:
             attempt += 1
+            if spending is not None:
+                asked = clock()
+                if not await spending.admit():
+                    raise CallFailed("budget spent", f"refused before request {attempt}", attempts=attempt - 1)
+                end += clock() - asked  # waiting for leave is not the server's time
+            used: int | None = None
             try:
                 reply = await self._attempt(chat, body, min(self.settings.timeout, end - clock()))
+                used = _total(reply)
             except AttemptError as error:
                 failure = error
+                used = 0 if _costs_nothing(error.reason) else None
             else:
                 return Completion(
                     choices=reply.choices,
@@ -177,6 +200,9 @@ class ChatClient:
                     output_tokens=reply.output_tokens,
                     attempts=attempt,
                 )
+            finally:
+                if spending is not None:
+                    spending.settle(used)
             pause = max(failure.wait or 0.0, self._backoff.wait(attempt - 1))
             if not failure.retry:
                 ending = ""
@@ -191,7 +217,7 @@ class ChatClient:
                 await asyncio.sleep(pause)
                 continue
             raise CallFailed(
-                failure.reason, failure.detail + ending, attempts=attempt, every_call=failure.every_call
+                failure.reason, _told(failure) + ending, attempts=attempt, every_call=failure.every_call
             ) from failure
 
     async def _attempt(self, chat: Sequence[Message], body: Mapping[str, Any], limit: float) -> Reply:
@@ -221,6 +247,8 @@ class ChatClient:
             raise AttemptError("timeout", f"no answer within {self.settings.timeout:.3g} s", retry=True) from None
         except APIConnectionError as error:
             cause = error.__cause__
+            if isinstance(cause, MedicalTasksError):
+                raise cause from None  # the guard said no as the request was about to leave
             told = f"{type(cause).__name__}: {cause}" if cause is not None else str(error)
             raise AttemptError("connection", " ".join(told.split()), retry=True) from None
         except APIStatusError as error:
@@ -228,6 +256,24 @@ class ChatClient:
                 error.status_code, error.response.headers, error.response.text, sent=sent, secret=self.settings.api_key
             ) from None
         return read_reply(response.text, sent=sent, secret=self.settings.api_key)
+
+
+def _told(failure: AttemptError) -> str:
+    """The failure's detail; without the server's words, however they may quote the question, when credentialed text is held."""
+    if guard.protecting() and failure.reason not in _OWN_WORDS:
+        return f"{failure.reason} (the server's words are left out: it was sent text of credentialed data)"
+    return failure.detail
+
+
+def _costs_nothing(reason: str) -> bool:
+    """Whether the server refused a request; in any other failure it may have worked all the same."""
+    return reason.startswith("http ") or reason in ("rate limited", "quota exhausted", "prompt too long")
+
+
+def _total(reply: Reply) -> int | None:
+    if reply.prompt_tokens is None or reply.output_tokens is None:
+        return None
+    return reply.prompt_tokens + reply.output_tokens
 
 
 def _encodable(text: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from medical_tasks.addresses import UNIX_SCHEME, is_loopback_host, read_address
 from medical_tasks.errors import UsageError
 
 __all__ = ["ChatSettings", "check_base_url", "is_loopback_host"]
@@ -18,7 +18,8 @@ class ChatSettings:
     """An OpenAI-compatible endpoint and the limits of asking it.
 
     Attributes:
-        base_url: address up to and including the version, as `http://127.0.0.1:8000/v1`.
+        base_url: address up to and including the version, as `http://127.0.0.1:8000/v1`, or `http+unix://%2Frun%2Fvllm.sock/v1`
+            for a server on a unix socket.
         model: name under which the server knows the model.
         api_key: bearer token; servers that ask for none ignore it. Never printed, never part of an identity.
         key_name: environment variable the key was read from, for error messages; "" when there was none.
@@ -30,6 +31,7 @@ class ChatSettings:
         longest_wait: seconds above which waits do not grow.
         token_field: body field that holds the longest answer (newer OpenAI models want `max_completion_tokens`).
         seed: seed of the waits' jitter.
+        purpose: what the endpoint is for, told to the data guard: `model` or `judge`.
 
     Raises:
         UsageError: A limit is out of range, or the address is not one that text may be sent to.
@@ -47,6 +49,7 @@ class ChatSettings:
     longest_wait: float = 60.0
     token_field: str = "max_tokens"  # noqa: S105 - a field name
     seed: int = 0
+    purpose: str = "model"
 
     def __post_init__(self) -> None:
         check_base_url(self.base_url)
@@ -65,7 +68,8 @@ def check_base_url(url: str) -> None:
         url: base URL of an endpoint.
 
     Raises:
-        UsageError: It is not http(s), has no host, carries a user, password, query or fragment, or names an operation.
+        UsageError: It is not http(s) or a unix socket, has no host, carries a user, password, query or fragment, or names an
+            operation.
     """
     try:
         parts = urlsplit(url)
@@ -79,22 +83,13 @@ def check_base_url(url: str) -> None:
             f"the base URL for host {host!r} carries a user, password, query or fragment. Give the plain address, and "
             "the key through the endpoint's environment variable."
         )
-    if parts.scheme not in ("http", "https") or not host:
+    if parts.scheme == UNIX_SCHEME:
+        if read_address(url) is None:
+            raise UsageError(
+                f"a unix socket is named by its absolute path with %2F for each /, as in http+unix://%2Frun%2Fvllm.sock/v1, "
+                f"got {url!r}."
+            )
+    elif parts.scheme not in ("http", "https") or not host:
         raise UsageError(f"a base URL starts with http:// or https:// and a host, got {url!r}.")
     if parts.path.rstrip("/").endswith(_OPERATION):
         raise UsageError(f"the base URL ends before {_OPERATION}, got {url!r}. Give {url[: url.rindex(_OPERATION)]!r}.")
-
-
-def is_loopback_host(url: str) -> bool:
-    """Says whether a URL names this machine by a loopback address; such requests must never take a proxy.
-
-    `0.0.0.0` and `::`, which servers print as their own address, lead back to this machine as well.
-    """
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError
@@ -55,8 +56,8 @@ class EndpointModel:
             **({"base_url": settings.base_url} if identity is None else identity),
             **{field: str(value) for field, value in sorted(sampling.items())},
         }
+        self.sampling: Mapping[str, Any] = dict(sampling)
         self._settings = settings
-        self._sampling = dict(sampling)
 
     def share(self, keys: list[str]) -> list[str]:
         """Returns the keys: there is one process."""
@@ -77,11 +78,17 @@ class EndpointModel:
         def deliver(request: Request, outcome: Completion | CallFailed) -> None:
             on_result(_result(request.key, outcome))
 
-        run_calls(self._settings, requests, self._ask, deliver)
+        with self.asking() as settings:
+            run_calls(settings, requests, self._ask, deliver)
+
+    @contextmanager
+    def asking(self) -> Iterator[ChatSettings]:
+        """Gives the endpoint's settings, for callers that ask it in their own way."""
+        yield self._settings
 
     async def _ask(self, client: ChatClient, request: Request) -> Completion:
         return await client.complete(
-            request.messages, max_tokens=request.max_new_tokens, stop=request.stop, extra=self._sampling
+            request.messages, max_tokens=request.max_new_tokens, stop=request.stop, extra=self.sampling
         )
 
     def close(self) -> None:

@@ -82,13 +82,16 @@ CHAT_OPTIONS: Mapping[str, Reader] = {
 """What every model behind HTTP takes."""
 
 
-def read_options(options: Mapping[str, str], readers: Mapping[str, Reader], *, model: str) -> dict[str, Any]:
+def read_options(
+    options: Mapping[str, str], readers: Mapping[str, Reader], *, model: str, what: str = "model"
+) -> dict[str, Any]:
     """Reads model arguments.
 
     Args:
         options: name to text, as given.
         readers: the names this model takes.
         model: the model's name, for messages.
+        what: whose arguments they are, for messages: `model`, or `judge`.
 
     Returns:
         Name to value, for the names given.
@@ -99,7 +102,7 @@ def read_options(options: Mapping[str, str], readers: Mapping[str, Reader], *, m
     unknown = [name for name in options if name not in readers]
     if unknown:
         raise UsageError(
-            f"unknown model argument {', '.join(map(repr, unknown))} for {model}. "
+            f"unknown {what} argument {', '.join(map(repr, unknown))} for {model}. "
             f"Accepted: {', '.join(sorted(readers))}."
         )
     values: dict[str, Any] = {}
@@ -108,5 +111,5 @@ def read_options(options: Mapping[str, str], readers: Mapping[str, Reader], *, m
         try:
             values[name] = read(text)
         except ValueError:
-            raise UsageError(f"model argument {name} must be {rule}, got {text!r}.") from None
+            raise UsageError(f"{what} argument {name} must be {rule}, got {text!r}.") from None
     return values

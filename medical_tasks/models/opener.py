@@ -29,8 +29,12 @@ NEUTRAL_ARGS = frozenset(
 )  # fmt: skip
 
 
-def parse_model_args(text: str) -> dict[str, str]:
+def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, str]:
     """Reads `k=v,k=v`; a value with commas stands in double quotes.
+
+    Args:
+        text: what the user gave.
+        option: under which option, for messages.
 
     Raises:
         UsageError: A part has no `=`, a name stands twice, or a quote is open.
@@ -45,15 +49,15 @@ def parse_model_args(text: str) -> dict[str, str]:
         parts = next(csv.reader([_quote_fields(text)], strict=True, skipinitialspace=True))
     except csv.Error as error:
         raise UsageError(
-            f"--model-args {text!r}: {error}. Give k=v,k=v; a value with commas in double quotes."
+            f"{option} {text!r}: {error}. Give k=v,k=v; a value with commas in double quotes."
         ) from error
     for part in parts:
         name, equals, value = part.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise UsageError(f"--model-args {text!r}: {part!r} is not of the form name=value.")
+            raise UsageError(f"{option} {text!r}: {part!r} is not of the form name=value.")
         if name in found:
-            raise UsageError(f"--model-args {text!r}: {name!r} is given twice.")
+            raise UsageError(f"{option} {text!r}: {name!r} is given twice.")
         found[name] = value.strip()
     return found
 

@@ -11,7 +11,8 @@ import os
 import secrets
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from medical_tasks.models.server_programs import (
     wants_cpu,
 )
 
-__all__ = ["ManagedServer", "ServedModel", "ServerPlan", "open_served"]
+__all__ = ["SERVED_OPTIONS", "ManagedServer", "ServedModel", "ServerPlan", "open_served"]
 
 VLLM = "vllm-server"
 TRANSFORMERS = "transformers-server"
@@ -56,6 +57,8 @@ _TRANSFORMERS_OPTIONS: Mapping[str, Reader] = {
     **_SERVER_OPTIONS,
     "dtype": WORD,
 }
+SERVED_OPTIONS = {VLLM: _VLLM_OPTIONS, TRANSFORMERS: _TRANSFORMERS_OPTIONS}
+"""Arguments by kind."""
 _TIDY_S = 10.0  # until a crashed server's workers are gone as well
 # Servers send usage statistics unless told otherwise; nothing but answers is to leave them.
 _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -119,6 +122,7 @@ class ServedModel:
         self._front = partial(EndpointModel, name, sampling=sampling, backend=backend, identity=identity)
         self._model = self._front(plan.settings(f"http://{HOST}/v1"))
         self._server: ManagedServer | None = None
+        self.sampling: Mapping[str, Any] = self._model.sampling
         self.name = name
         self.identity: Mapping[str, str] = self._model.identity
         self.endpoint: str | None = self._model.endpoint  # the port follows when the server starts
@@ -139,12 +143,22 @@ class ServedModel:
             MissingError: The server does not start, or has ended.
             UsageError: The server rejects the model or the requests.
         """
-        if not requests:
-            return
+        if requests:
+            with self.asking():
+                self._model.generate(requests, on_result)
+
+    @contextmanager
+    def asking(self) -> Iterator[ChatSettings]:
+        """Starts the server when it does not run yet, and gives the settings to ask it with.
+
+        Raises:
+            MissingError: The server does not start, or has ended while it was asked.
+        """
         if self._server is None:
             self._server = self._start()
         try:
-            self._model.generate(requests, on_result)
+            with self._model.asking() as settings:
+                yield settings
         except MissingError as error:
             if self._server.running(patience=_TIDY_S):
                 raise

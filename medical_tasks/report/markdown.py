@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import IncompleteError, system_reason
-from medical_tasks.report.numbers import coverage, interval, percent
+from medical_tasks.report.judge_notes import judge_notes, warning
+from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number
 
 __all__ = ["REPORT_FILE", "render_markdown", "write_markdown"]
 
@@ -28,13 +29,25 @@ def render_markdown(results: Mapping[str, Any]) -> str:
     parts = ["# Results", ""]
     for name, entry in results["tasks"].items():
         parts += [f"## {name}", "", f"Model: `{_cell(entry['recipe']['model']['name'])}`. Intervals are 95 %.", ""]
+        said = warning(entry)
+        if said is not None:
+            parts += [f"**{_cell(said)}**", ""]
         parts += _table(
-            ("metric", "value %", "interval", "n", "scored"),
+            ("metric", "value %", "interval", "n", "scored", "bounds"),
             [
-                (metric_name, percent(metric["value"]), interval(metric), str(metric["n"]), coverage(entry))
+                (
+                    metric_label(metric_name, metric),
+                    _value(metric),
+                    interval(metric),
+                    str(metric["n"]),
+                    coverage(entry),
+                    bounds(metric),
+                )
                 for metric_name, metric in entry["metrics"].items()
             ],
         )
+        for note in judge_notes(entry):
+            parts += ["", _cell(note)]
         if entry["coverage"]["unscored"]:
             parts += ["", "Not scored, and not counted as wrong:", ""]
             parts += [f"- {count} x {_cell(reason)}" for reason, count in entry["coverage"]["unscored"].items()]
@@ -47,12 +60,12 @@ def render_markdown(results: Mapping[str, Any]) -> str:
             parts += ["", f"### By {by}", ""]
             names = list(entry["metrics"])
             parts += _table(
-                (by, "n", *(f"{metric} % (interval)" for metric in names)),
+                (by, "n", *(f"{metric_label(metric, entry['metrics'][metric])} (interval)" for metric in names)),
                 [
                     (
                         group,
                         str(metrics[names[0]]["n"]),
-                        *(f"{percent(metrics[metric]['value'])} ({interval(metrics[metric])})" for metric in names),
+                        *(f"{_value(metrics[metric])} ({interval(metrics[metric])})" for metric in names),
                     )
                     for group, metrics in groups.items()
                 ],
@@ -60,6 +73,10 @@ def render_markdown(results: Mapping[str, Any]) -> str:
         recipe = json.dumps(entry["recipe"], indent=2, ensure_ascii=False)
         parts += ["", "### Recipe", "", "```json", recipe, "```", ""]
     return "\n".join(parts)
+
+
+def _value(metric: Mapping[str, Any]) -> str:
+    return number(metric["value"], metric.get("unit", ""))
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -2,55 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from medical_tasks.report.numbers import coverage, interval, percent
+from medical_tasks.report.judge_notes import judge_notes, warning
+from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number
 
-__all__ = ["align", "render_table"]
+__all__ = ["align", "on_terminal", "render_table"]
 
 _HEADER = ("model", "task", "metric", "value %", "95 % interval", "n", "scored")
 
 
-def render_table(*runs: Mapping[str, Any]) -> str:
+def render_table(*runs: Mapping[str, Any], bold: Callable[[str], str] = str) -> str:
     """Makes the table of one or more runs: a row a model, task and metric.
 
     Args:
         runs: content of each `results.json`.
+        bold: makes a text stand out, where the terminal can.
 
     Returns:
-        Lines of aligned columns; items without a score are named below, with what they could change.
+        Lines of aligned columns, with bounds where a judge decided or something is missing; items without a score are named
+        below, with what they could change, and what is known of the judge.
     """
+    entries = [(name, entry) for results in runs for name, entry in results["tasks"].items()]
+    with_bounds = any("judge" in entry or entry["coverage"]["unscored"] for _, entry in entries)
     rows: list[Sequence[str]] = []
     notes: list[str] = []
-    for results in runs:
-        for name, entry in results["tasks"].items():
-            model = entry["recipe"]["model"]["name"]
-            for metric_name, metric in entry["metrics"].items():
-                rows.append(
-                    (
-                        model,
-                        name,
-                        metric_name,
-                        percent(metric["value"]),
-                        interval(metric),
-                        str(metric["n"]),
-                        coverage(entry),
-                    )
-                )
-            if entry["coverage"]["unscored"]:
-                notes.append(f"{model}, {name}: {_unscored(entry)}")
-            if entry.get("cut_at_length"):
-                cut = entry["cut_at_length"]
-                notes.append(f"{model}, {name}: {cut} answers were cut at the length limit (--max-new-tokens).")
-    return "\n".join([*align(_HEADER, rows), *notes])
+    for name, entry in entries:
+        model = entry["recipe"]["model"]["name"]
+        for metric_name, metric in entry["metrics"].items():
+            cells = [model, name, metric_label(metric_name, metric), number(metric["value"], metric.get("unit", ""))]
+            cells += [interval(metric), str(metric["n"]), coverage(entry)]
+            rows.append([*cells, bounds(metric)] if with_bounds else cells)
+        said = warning(entry)
+        if said is not None:
+            notes.append(bold(f"{model}, {name}: {said}"))
+        notes += [f"{model}, {name}: {note}" for note in judge_notes(entry)]
+        if entry["coverage"]["unscored"]:
+            notes.append(f"{model}, {name}: {_unscored(entry)}")
+        if entry.get("cut_at_length"):
+            cut = entry["cut_at_length"]
+            notes.append(f"{model}, {name}: {cut} answers were cut at the length limit (--max-new-tokens).")
+    return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
+
+
+def on_terminal() -> Callable[[str], str]:
+    """Returns what makes a text bold where standard output is a terminal, and leaves it alone elsewhere."""
+    return (lambda text: f"\x1b[1m{text}\x1b[0m") if sys.stdout.isatty() else str
 
 
 def _unscored(entry: Mapping[str, Any]) -> str:
     reasons = ", ".join(f"{count} x {reason}" for reason, count in entry["coverage"]["unscored"].items())
     name, metric = next(iter(entry["metrics"].items()))
-    low, high = percent(metric["bound_low"]), percent(metric["bound_high"])
-    return f"not scored: {reasons}. With them {name} lies between {low} and {high}."
+    return f"not scored: {reasons}. With them {name} is {bounds(metric)}."
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

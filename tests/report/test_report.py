@@ -37,8 +37,8 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
     text = render_table(results({"no answer: timeout": 2}))
     header, rule, row, note = text.split("\n")
     assert len(rule) == len(row) >= len(header)
-    assert row.split() == ["hf/toy", "toy", "right", "20.0", "10.0", "to", "30.0", "10", "10/12"]
-    assert note == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right lies between 15.0 and 40.0."
+    assert row.split() == ["hf/toy", "toy", "right", "20.0", "10.0", "to", "30.0", "10", "10/12", "15.0", "to", "40.0"]
+    assert note == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right is 15.0 to 40.0."
 
 
 def test_what_cannot_be_computed_is_not_zero() -> None:
@@ -66,3 +66,52 @@ def test_markdown_has_headline_breakdown_and_recipe() -> None:
     assert "- 2 x no answer: timeout" in text
     assert r"| a\|b | 10 | 20.0 (10.0 to 30.0) |" in text
     assert '"task_version": "1-A"' in text
+
+
+def judged(*, comparable: bool) -> dict[str, Any]:
+    made = results({"judge: http 500": 1})
+    entry = made["tasks"]["toy"]
+    entry["metrics"]["words"] = {**metric(63.14, 60.0, 70.0), "unit": "number"}
+    entry["breakdown"] = {}
+    entry["judge"] = {
+        "name": "openai-api/x/y" if comparable else "lexical",
+        "comparable": comparable,
+        "votes": 5,
+        "verdicts": {"asked": 1589, "decided": 1588, "unscored": {"judge: http 500": 1}},
+        "from_store": 1000,
+        "calls": 600,
+        "votes_saved": 1200,
+        "prompt_tokens": 9000,
+        "output_tokens": 1000,
+        "tokens_estimated": True,
+        "check": "judge x was never checked",
+        "trouble": None,
+    }
+    if not comparable:
+        for value in entry["metrics"].values():
+            value["comparable"] = False
+    return made
+
+
+def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
+    text = render_table(judged(comparable=True))
+    assert "bounds" in text.split("\n")[0]
+    assert "15.0 to 40.0" in text
+    assert "words (number)     63.1   60.0 to 70.0" in text  # a count is no percentage
+    assert (
+        "judge openai-api/x/y: 1,588 of 1,589 verdicts (missing: 1 x judge: http 500); 1,000 replies from the store; "
+        "600 calls made; 1,200 votes saved of 5 each; 10,000 tokens (partly estimated)." in text
+    )
+    assert "judge x was never checked" in text
+    assert "omparable" not in text
+    assert "1,588 of 1,589 verdicts" in render_markdown(judged(comparable=True))
+
+
+def test_a_judge_that_compares_words_is_named_beside_every_number() -> None:
+    text = render_table(judged(comparable=False), bold=lambda said: f"<<{said}>>")
+    rows = text.split("\n")[2:4]
+    assert all("[not comparable]" in row for row in rows)
+    assert "<<hf/toy, toy: Not comparable: the judge lexical" in text
+    report = render_markdown(judged(comparable=False))
+    assert "**Not comparable: the judge lexical" in report
+    assert report.count("[not comparable]") == 2

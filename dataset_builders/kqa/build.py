@@ -1,0 +1,24 @@
+"""K-QA as a `datasets` builder class.
+
+Most users want `medical-tasks build kqa`, which writes parquet files, card and Croissant file. The class itself builds into
+the `datasets` cache, or streams from the official file:
+
+    builder = KQA(config_name="answered", data_dir="<folder with questions_w_answers.jsonl>")
+    builder.download_and_prepare()
+    rows = builder.as_dataset(split="test")
+
+    rows = KQA(config_name="demo").as_streaming_dataset(split="test")
+
+The file is called `build.py`, not `kqa.py`: `load_dataset` refuses a folder with a script of its own name.
+"""
+
+from __future__ import annotations
+
+from medical_tasks.hub_builder import builder_class
+from medical_tasks.kqa.data import SOURCES
+
+__all__ = ["KQA"]
+
+(_source,) = SOURCES
+
+KQA = builder_class(_source)

@@ -1,0 +1,170 @@
+"""Where an address leads: to this machine, or away from it.
+
+Only the plainest spellings count as this machine. Libraries disagree about odd ones (a name with `@` or a backslash in it, an
+IP address written as one number), and what is read one way here and connected to in another way there is a leak.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from medical_tasks.errors import UsageError
+
+__all__ = [
+    "UNIX_SCHEME",
+    "Address",
+    "Host",
+    "is_local",
+    "is_loopback_host",
+    "is_loopback_number",
+    "read_address",
+    "read_host",
+]
+
+UNIX_SCHEME = "http+unix"
+_DEFAULT_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
+_AUTHORITY = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
+_HIGHEST_PORT = 65535
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A host as the user names one.
+
+    Attributes:
+        name: lower-case name, or an IP address in its standard form; never empty.
+        port: None for any.
+    """
+
+    name: str
+    port: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """What a URL names.
+
+    Attributes:
+        scheme: `http`, `https`, `http+unix` and so on.
+        host: lower-case name, or an IP address in its standard form; "" for a unix socket.
+        port: the one connected to, also where the URL leaves it out; None where the scheme has none of its own.
+        socket: path of the unix socket, "" otherwise.
+    """
+
+    scheme: str
+    host: str = ""
+    port: int | None = None
+    socket: str = ""
+
+    def __str__(self) -> str:
+        if self.socket:
+            return f"unix:{self.socket}"
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        return shown if self.port is None else f"{shown}:{self.port}"
+
+
+def read_address(url: str) -> Address | None:
+    """Reads a URL as narrowly as possible.
+
+    Args:
+        url: an absolute URL.
+
+    Returns:
+        What it names; None where two readers could differ (user part, backslash, blanks, letters beyond ASCII, brackets in
+        a wrong place), or where there is nothing to connect to. Such a URL is neither local nor can it be allowed.
+    """
+    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        return None
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    if parts.scheme == UNIX_SCHEME:
+        path = unquote(parts.netloc)
+        plain = "@" not in parts.netloc and path.startswith("/") and path.isprintable()
+        return Address(scheme=parts.scheme, socket=path) if plain else None
+    found = _AUTHORITY.fullmatch(parts.netloc)
+    if found is None or not parts.scheme:
+        return None
+    port = int(found["port"]) if found["port"] else _DEFAULT_PORTS.get(parts.scheme)
+    host = _canonical(found["six"] or found["name"], six=found["six"] is not None)
+    if host is None or (port is not None and not 0 < port <= _HIGHEST_PORT):
+        return None
+    return Address(scheme=parts.scheme, host=host, port=port)
+
+
+def read_host(text: str) -> Host:
+    """Reads a host as `--allow-remote` takes it: `name`, `name:port`, an IP address, `[IPv6]:port`.
+
+    Raises:
+        UsageError: It is something else: a URL, a pattern, empty.
+    """
+    address = read_address(f"host://[{text}]" if text.count(":") > 1 and "[" not in text else f"host://{text}")
+    if address is None or "/" in text or "?" in text or "#" in text:
+        raise UsageError(
+            f"--allow-remote takes a host as the endpoint's URL names it, as in api.example.org or 10.0.0.7:8000, got {text!r}. "
+            "No scheme, path, user or pattern; give the option once for each host."
+        )
+    return Host(name=address.host, port=address.port)
+
+
+def _canonical(host: str, *, six: bool) -> str | None:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return None if six else host.lower()
+    return str(address) if (address.version == 6) is six else None
+
+
+def is_loopback_host(url: str) -> bool:
+    """Says whether a URL names this machine: a loopback address, `localhost`, a unix socket. Nothing is looked up.
+
+    Requests to such a URL must never take a proxy. `0.0.0.0` and `::`, which servers print as their own address, lead back to
+    this machine as well.
+    """
+    address = read_address(url)
+    if address is None:
+        return False
+    if address.socket or _is_local_name(address.host):
+        return True
+    return is_loopback_number(address.host)
+
+
+def is_local(url: str) -> bool:
+    """Says whether text sent to a URL stays on this machine: `is_loopback_host`, and the name really leads there.
+
+    A hosts file or a name server can send `localhost` anywhere; it counts only when every address it has is a loopback one.
+    """
+    address = read_address(url)
+    if address is None or not is_loopback_host(url):
+        return False
+    return not _is_local_name(address.host) or _resolves_to_loopback(address.host, address.port)
+
+
+def _is_local_name(host: str) -> bool:
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def _resolves_to_loopback(host: str, port: int | None) -> bool:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    return bool(found) and all(is_loopback_number(str(entry[4][0])) for entry in found)
+
+
+def is_loopback_number(host: str) -> bool:
+    """Says whether a host is an IP address that leads back to this machine.
+
+    An IPv4 address in IPv6 clothes is connected to over IPv4, so it counts as what it is there.
+    """
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    plain = number.ipv4_mapped or number if isinstance(number, ipaddress.IPv6Address) else number
+    return plain.is_loopback or plain.is_unspecified

@@ -1,0 +1,204 @@
+"""Check a judge against labels of people: physicians' on K-QA, or ANLI and MedNLI.
+
+    medical-tasks judge-check kqa --judge openai-api/my-host/my-model --source K-QA
+    medical-tasks judge-check kqa --judge nli/path/to/model --source NLI_medical_annotator.csv
+    medical-tasks judge-check anli --judge nli/path/to/model --source anli_v1.0 --round R1 --ways 2
+    medical-tasks judge-check mednli --judge nli/path/to/model --source mli_test_v1.jsonl
+
+kqa asks what scoring K-QA asks, about the 399 statements that three physicians labelled, and sets the judge beside them.
+--source is a checkout of https://github.com/Itaymanes/K-QA, or its dataset/NLI_medical_annotator.csv. --judging batched asks
+for all statements of an answer at once, asks singly too, and says how often both agree. anli and mednli ask the plain
+question of entailment; MedNLI is credentialed, its text stays on this machine. Prints the figures and writes check.json; `run`
+and `score` show the last check of the judge they use. The same command goes on where it stopped; exit code 5 when pairs are
+without a verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.guard import add_guard_arguments
+from medical_tasks.judge_arguments import add_judge_arguments
+
+if TYPE_CHECKING:
+    from medical_tasks.check_sets import CheckSet
+    from medical_tasks.judges.session import JudgeSession
+    from medical_tasks.run_folder import RunFolder
+    from medical_tasks.run_judge import JudgeRequest
+
+__all__ = ["add_arguments", "run"]
+
+SETS = ("kqa", "anli", "mednli")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("set", choices=SETS, metavar="SET", help="kqa, anli or mednli: whose labels")
+    parser.add_argument("--source", type=Path, metavar="PATH", help="the official file, or the folder that holds it")
+    parser.add_argument("--max-pairs", type=int, metavar="N", help="at most N pairs, chosen by their ids")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of the check (default: runs/check-SET-JUDGE-HASH)"
+    )
+    parser.add_argument("--json", action="store_true", help="print check.json instead of tables")
+    parser.add_argument("--prompts", default="own", metavar="SET", help="kqa: own (default) or official")
+    parser.add_argument(
+        "--upstream", type=Path, metavar="DIR", help="kqa: checkout of the authors' repository, for --prompts official"
+    )
+    parser.add_argument(
+        "--ways", type=int, choices=(2, 3), help="anli, mednli: entailed or not, or three classes (default 3)"
+    )
+    parser.add_argument("--round", choices=("R1", "R2", "R3"), help="anli: one round (default: all three)")
+    parser.add_argument("--split", choices=("train", "dev", "test"), help="anli, mednli: which part (default test)")
+    add_judge_arguments(parser)
+    add_guard_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Checks the judge; exit code 5 when pairs are without a verdict."""
+    import tempfile
+
+    from medical_tasks import guard
+    from medical_tasks.judge_arguments import judge_request
+    from medical_tasks.judges.open_session import open_session
+    from medical_tasks.kqa.spec import KQA
+    from medical_tasks.run_folder import default_folder, locked, open_run_folder
+
+    _check_options(arguments)
+    request = judge_request(arguments, [KQA], prompts=arguments.prompts)
+    if request is None or arguments.judge is None:
+        raise UsageError(f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help")
+    chosen = _check_set(arguments)
+    opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": arguments.set}
+    with guard.protect(chosen.subjects, guard.attestation_from(arguments)):
+        if request.options.forecast:
+            with tempfile.TemporaryDirectory() as scratch:
+                store = Path(scratch) / "none.sqlite"
+                with open_session(request.name, store=store, log_dir=Path(scratch), **opening) as session:
+                    chosen.ask(session, request.mode)
+            print("No judge was asked and nothing is written.")
+            return 0
+        # Not how much is asked, nor whether in batches: what is in the store is never asked again.
+        identity = {name: value for name, value in request.identity.items() if name != "mode"}
+        settings: dict[str, Any] = {"check": arguments.set, "judge": identity}
+        path = arguments.out or default_folder(f"check-{arguments.set}-{request.name}", settings)
+        folder = open_run_folder(path, settings, private=chosen.private)
+        with (
+            locked(folder),
+            open_session(request.name, store=folder.answers, log_dir=folder.logs, **opening) as session,
+        ):
+            check = _checked(arguments, chosen, session, request)
+            return _finish(arguments, folder, check, session)
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Options of one set mean nothing for another, and are not passed over in silence."""
+    if arguments.max_pairs is not None and arguments.max_pairs < 1:
+        raise UsageError(f"--max-pairs must be 1 or more, got {arguments.max_pairs}.")
+    belongs = {
+        "kqa": {"--prompts": arguments.prompts != "own", "--upstream": arguments.upstream is not None},
+        "anli": {"--round": arguments.round is not None},
+        "anli, mednli": {"--ways": arguments.ways is not None, "--split": arguments.split is not None},
+    }
+    for sets, given in belongs.items():
+        stray = [name for name, is_given in given.items() if is_given]
+        if stray and arguments.set not in sets.split(", "):
+            raise UsageError(f"{', '.join(stray)}: only for judge-check {sets}, got {arguments.set}. Leave it out.")
+    if arguments.judging != "single" and arguments.set != "kqa":
+        raise UsageError(
+            f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is nothing to batch. Leave it out."
+        )
+
+
+def _check_set(arguments: argparse.Namespace) -> CheckSet:
+    from medical_tasks import check_sets
+
+    if arguments.set == "kqa":
+        return check_sets.kqa_set(
+            arguments.source, prompts=arguments.prompts, upstream=arguments.upstream, most=arguments.max_pairs
+        )
+    if arguments.source is None:
+        raise UsageError(f"judge-check {arguments.set} needs its official files: --source PATH. See: --help")
+    ways, split = arguments.ways or 3, arguments.split or "test"
+    if arguments.set == "anli":
+        return check_sets.anli_set(
+            arguments.source, round_name=arguments.round, split=split, ways=ways, most=arguments.max_pairs
+        )
+    return check_sets.mednli_set(arguments.source, split=split, ways=ways, most=arguments.max_pairs)
+
+
+def _checked(
+    arguments: argparse.Namespace, chosen: CheckSet, session: JudgeSession, request: JudgeRequest
+) -> dict[str, Any]:
+    """Asks the judge and makes the content of check.json."""
+    import time
+    from datetime import UTC, datetime
+
+    from medical_tasks._version import __version__
+    from medical_tasks.judge_check import check_figures, labels_of, same_labels
+
+    began = time.monotonic()
+    labels, unscored = labels_of(chosen.ask(session, request.mode))
+    both = None
+    if request.mode == "batched":
+        singly, _ = labels_of(chosen.ask(session, "single"))
+        both = same_labels(chosen.pairs, singly, labels)
+    seconds = time.monotonic() - began
+    stats = session.stats
+    return {
+        "schema_version": 1,
+        "set": arguments.set,
+        "date": datetime.now(tz=UTC).date().isoformat(),
+        "suite_version": __version__,
+        "judge": {"name": session.name, "comparable": session.comparable, "identity": session.identity},
+        "votes": request.options.votes,
+        "reasks": request.options.reasks,
+        "mode": request.mode,
+        "prompts": dict(chosen.prompts),
+        "source": dict(chosen.source),
+        "ways": chosen.ways,
+        "pairs": len(chosen.pairs),
+        "clusters": len({pair.cluster for pair in chosen.pairs}),
+        "scored": len(labels) - labels.count(None),
+        "unscored": unscored,
+        "figures": check_figures(chosen.pairs, labels, ways=chosen.ways),
+        "single_vs_batched": both,
+        "cost": {
+            "calls": stats.calls,
+            "from_store": stats.from_store,
+            "prompt_tokens": stats.prompt_tokens,
+            "output_tokens": stats.output_tokens,
+            "tokens_estimated": stats.estimated,
+            "votes_saved": stats.saved,
+            "seconds": round(seconds, 3),
+        },
+    }
+
+
+def _finish(arguments: argparse.Namespace, folder: RunFolder, check: dict[str, Any], session: JudgeSession) -> int:
+    """Writes the check, keeps it on record, prints it."""
+    import json
+
+    from medical_tasks.judge_check_table import render_check
+    from medical_tasks.judges.checks import check_key, record_check, summary_of
+    from medical_tasks.whole_file import WholeFile
+
+    text = json.dumps(check, indent=2, ensure_ascii=False) + "\n"
+    path = folder.path / "check.json"
+    with WholeFile(path) as part:
+        part.write(text)
+    print(text if arguments.json else f"{render_check(check)}\n\n{path}", end="" if arguments.json else "\n")
+    if check["scored"]:
+        prompts, mode = check["prompts"]["set"], check["mode"]
+        key = check_key(session.identity, votes=check["votes"], mode=mode, prompts=prompts)
+        record_check(key, summary_of(check))
+    missing = check["pairs"] - check["scored"]
+    if missing:
+        said = ", ".join(f"{count} x {reason}" for reason, count in check["unscored"].items())
+        raise IncompleteError(
+            f"{missing} of {check['pairs']} pairs have no verdict ({said}). The figures are over the others. Give the same "
+            "command again to ask for the missing ones."
+        )
+    return 0

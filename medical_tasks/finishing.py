@@ -1,0 +1,87 @@
+"""From answers to results: scoring each task, by a judge where it takes one, and writing the run's files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from medical_tasks.judges.base import Judging
+from medical_tasks.private_store import redact_reason, redact_row
+from medical_tasks.results import SCHEMA_VERSION, Limits, item_rows, summarise, write_run
+from medical_tasks.run_folder import RunFolder
+from medical_tasks.run_judge import RunJudge
+from medical_tasks.runner import AnsweredTask
+from medical_tasks.spec import ItemScore, TaskSpec
+from medical_tasks.task_data import benchmark_module
+
+__all__ = ["finish", "score_responses"]
+
+
+def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> dict[str, ItemScore]:
+    """Scores the answered items of a task with the benchmark's own scorer.
+
+    Args:
+        answered: the task with its answers.
+        judging: how they are judged, for a task that needs a judge.
+    """
+    asked = [item for item in answered.items if item.id in answered.responses]
+    responses = [answered.responses[item.id] for item in asked]
+    score_items = benchmark_module(answered.task, "scoring").score_items
+    named = {"judging": judging} if answered.task.judge else {}
+    scores: list[ItemScore] = score_items(answered.task, asked, responses, **named)
+    return {score.id: score for score in scores}
+
+
+def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge | None = None) -> dict[str, Any]:
+    """Scores answered tasks and writes the run's results.
+
+    Args:
+        answered: the tasks.
+        folder: where the results go.
+        judge: the run's judge, for tasks that need one.
+
+    Returns:
+        What was written to `results.json`.
+    """
+    entries: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    verdicts: list[dict[str, Any]] = []
+    for part in answered:
+        recipe = dict(part.recipe)
+        task_judge = judge.task_judge(part.task) if judge is not None and part.task.judge else None
+        if task_judge is not None:
+            recipe["judge"] = task_judge.recipe
+        scores = score_responses(part, None if task_judge is None else task_judge.judging)
+        if folder.private:
+            part, scores = _redacted(part, scores)
+        limits = _unanswered_limits(part.task)
+        entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
+        entry["cut_at_length"] = len(part.cut)
+        if task_judge is not None:
+            task_judge.report(entry, private=folder.private)
+            verdicts.extend(task_judge.rows(private=folder.private))
+        entries[part.task.name] = entry
+        made = item_rows(part.task, part.items, scores, part.unanswered, sources=part.sources)
+        rows.extend(redact_row(row, part.responses.get(row["id"])) if folder.private else row for row in made)
+    results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
+    write_run(folder.path, results, rows, verdicts=verdicts)
+    return results
+
+
+def _redacted(answered: AnsweredTask, scores: Mapping[str, ItemScore]) -> tuple[AnsweredTask, dict[str, ItemScore]]:
+    """Reduces the reasons for which something is missing to classes that can hold no text of the source."""
+    unanswered = {item: redact_reason(reason) for item, reason in answered.unanswered.items()}
+    kept = {
+        item: score if score.unscored is None else replace(score, unscored=redact_reason(score.unscored))
+        for item, score in scores.items()
+    }
+    return replace(answered, unanswered=unanswered), kept
+
+
+def _unanswered_limits(task: TaskSpec) -> Limits | None:
+    if all(math.isfinite(limit) for metric in task.metrics for limit in metric.limits):
+        return None
+    known = getattr(benchmark_module(task, "scoring"), "unanswered_limits", None)
+    return None if known is None else lambda item: known(task, item)

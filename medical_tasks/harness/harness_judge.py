@@ -1,0 +1,94 @@
+"""The judge of tasks that a harness runs: chosen by environment variables, since harnesses have no option for it.
+
+    MEDICAL_TASKS_JUDGE=openai-api/my-host/judge-model MEDICAL_TASKS_JUDGE_ARGS=concurrency=16 lighteval ...
+
+What it said is kept in the user's cache, so that a harness that starts again asks nothing twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import threading
+from collections.abc import Sequence
+
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import JudgeOptions
+from medical_tasks.models.opener import parse_model_args
+from medical_tasks.private_store import private_folder
+from medical_tasks.run_judge import JudgeRequest, OpenJudge
+from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.store import Store
+from medical_tasks.task_data import benchmark_module
+
+__all__ = ["ARGS_VARIABLE", "JUDGE_VARIABLE", "VOTES_VARIABLE", "HarnessJudge", "harness_request"]
+
+JUDGE_VARIABLE = "MEDICAL_TASKS_JUDGE"
+ARGS_VARIABLE = "MEDICAL_TASKS_JUDGE_ARGS"
+VOTES_VARIABLE = "MEDICAL_TASKS_JUDGE_VOTES"
+
+logger = logging.getLogger(__name__)
+
+# One part of the private store for all harnesses; a fixed id in the form of the others.
+_FOLDER = hashlib.sha256(b"harness").hexdigest()[:32]
+
+
+def harness_request() -> JudgeRequest:
+    """Reads whom to ask from the environment; the lexical judge when nothing is said.
+
+    Raises:
+        UsageError: A variable's value is not of its form.
+    """
+    votes = os.environ.get(VOTES_VARIABLE) or "1"
+    if not votes.isdigit() or int(votes) < 1:
+        raise UsageError(f"{VOTES_VARIABLE} must be a whole number from 1, got {votes!r}.")
+    return JudgeRequest(
+        name=os.environ.get(JUDGE_VARIABLE) or "lexical",
+        args=parse_model_args(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE),
+        options=JudgeOptions(votes=int(votes)),
+    )
+
+
+class HarnessJudge:
+    """Scores answers of judged tasks from whatever thread a harness calls in.
+
+    Args:
+        request: whom to ask and how.
+    """
+
+    def __init__(self, request: JudgeRequest) -> None:
+        self._request = request
+        self._lock = threading.Lock()
+        self._opened: OpenJudge | None = None
+
+    @property
+    def comparable(self) -> bool:
+        """Whether its numbers can be set beside others."""
+        return self._request.name != "lexical"
+
+    def score(self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
+        """Scores answers with the benchmark's own scorer.
+
+        Args:
+            task: a task with a judge.
+            items: the items.
+            responses: the model's raw text for each.
+        """
+        with self._lock:
+            if self._opened is None:
+                self._opened = OpenJudge(self._request, log_dir=private_folder(_FOLDER) / "logs")
+        judge = self._opened
+        # A connection of SQLite belongs to one thread.
+        with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
+            judging = judge.task_judge(task, store).judging
+            with self._lock if judge.in_process else contextlib.nullcontext():
+                scores: list[ItemScore] = benchmark_module(task, "scoring").score_items(
+                    task, items, responses, judging=judging
+                )
+        if judge.trouble is not None:
+            # Not raised: the harness would lose the model's answers with it. What is not judged has no score.
+            logger.warning("the judge %s could not be asked: %s", self._request.name, judge.trouble)
+            judge.forget_trouble()
+        return scores

@@ -1,0 +1,179 @@
+"""One question on its way to a decision: its votes, each a conversation that may have to be taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from medical_tasks.judges.base import Pair, Question, Unreadable, Unscored, Verdict
+from medical_tasks.judges.votes import Decided, decide
+from medical_tasks.spec import Message
+from medical_tasks.store import content_key
+
+__all__ = ["Case", "Rules", "Thread", "asked_sha256"]
+
+UNREADABLE = "judge: unreadable reply"
+NO_PAIR = "judge: no question of entailment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How every question is asked.
+
+    Attributes:
+        identity: the judge's.
+        reads: whether it reads prompts or pairs.
+        votes: votes a question.
+        reasks: most re-asks of an unreadable reply, a vote.
+    """
+
+    identity: Mapping[str, str]
+    reads: Literal["prompt", "pair"]
+    votes: int
+    reasks: int
+
+
+@dataclass(slots=True)
+class Thread:
+    """One vote.
+
+    Attributes:
+        vote: its number, from 0.
+        messages: the chat so far, ending with what is to be answered.
+        key: content address of the reply that is wanted.
+        reasks: how often it was asked again.
+        value: the vote in a tuple, which tells a vote of None from none.
+        problem: why there is no vote, as a reason of `Unscored`; None while there is one or may be.
+        text: the last reply.
+    """
+
+    vote: int
+    messages: tuple[Message, ...]
+    key: str
+    reasks: int = 0
+    value: tuple[Any] | None = None
+    problem: str | None = None
+    text: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a reply is wanted."""
+        return self.value is None and self.problem is None
+
+
+class Case:
+    """A question, the votes on it so far, and in the end its outcome.
+
+    Args:
+        question: what is to be decided.
+        rules: how.
+    """
+
+    def __init__(self, question: Question, rules: Rules) -> None:
+        self.question = question
+        self.rules = rules
+        self.threads: list[Thread] = []
+        self.outcome: Verdict | Unscored | None = None
+        self.reasked = 0
+        if rules.reads == "pair" and question.pair is None:
+            self.sha256 = asked_sha256(question.messages)
+            self.outcome = Unscored(id=question.id, reason=NO_PAIR, sha256=self.sha256)
+            return
+        self.sha256 = asked_sha256(question.pair if rules.reads == "pair" and question.pair else question.messages)
+        self._proceed()
+
+    @property
+    def text(self) -> str:
+        """What the judge said: the first reply for the verdict, else the last one of a vote that could not be read."""
+        if isinstance(self.outcome, Verdict):
+            return self.outcome.text
+        return next((thread.text for thread in self.threads if thread.text), "")
+
+    @property
+    def waiting(self) -> list[Thread]:
+        """The votes for which a reply is wanted."""
+        return [] if self.outcome is not None else [thread for thread in self.threads if thread.waits]
+
+    def hear(self, thread: Thread, *, text: str, label: str | None) -> None:
+        """Takes a reply.
+
+        Args:
+            thread: the vote it belongs to.
+            text: the reply of a judge that reads prompts.
+            label: the reply of a judge of entailment, else None.
+        """
+        thread.text = text
+        if label is not None:
+            values: Mapping[Any, Any] = self.question.pair.values if self.question.pair else {}
+            if label in values:
+                thread.value = (values[label],)
+            else:
+                thread.problem = f"judge: cannot tell {label}"
+        else:
+            read = self.question.read(text)
+            if not isinstance(read, Unreadable):
+                thread.value = (read,)
+            elif thread.reasks < self.rules.reasks:
+                self._ask_again(thread, read.problem)
+                return
+            else:
+                thread.problem = UNREADABLE
+        self._proceed()
+
+    def fail(self, thread: Thread, reason: str) -> None:
+        """Takes note that a reply cannot be had in this run."""
+        thread.problem = f"judge: {reason}"
+        self._proceed()
+
+    def _ask_again(self, thread: Thread, problem: str) -> None:
+        thread.messages = (
+            *thread.messages,
+            {"role": "assistant", "content": thread.text},
+            # Not `format`: an example of JSON in the text has braces of its own.
+            {"role": "user", "content": self.question.again.replace("{problem}", problem)},
+        )
+        thread.reasks += 1
+        self.reasked += 1
+        thread.key = self._key(asked_sha256(thread.messages), thread.vote)
+
+    def _proceed(self) -> None:
+        """Decides, or opens the votes that are needed next, once all that were asked for have ended."""
+        if any(thread.waits for thread in self.threads):
+            return
+        decision = decide([thread.value for thread in self.threads], self.rules.votes)
+        if isinstance(decision, Decided):
+            self.outcome = Verdict(
+                id=self.question.id,
+                value=decision.value[0],
+                votes=tuple(thread.value[0] for thread in self.threads if thread.value is not None),
+                text=self.threads[decision.vote].text,
+                sha256=self.sha256,
+            )
+        elif decision.needed:
+            first = len(self.threads)
+            for vote in range(first, first + decision.needed):
+                self.threads.append(Thread(vote, self.question.messages, self._key(self.sha256, vote)))
+        else:
+            problem = next(thread.problem for thread in self.threads if thread.problem is not None)
+            self.outcome = Unscored(id=self.question.id, reason=problem, sha256=self.sha256)
+
+    def _key(self, asked: str, vote: int) -> str:
+        # The wording of prompts and the length of replies are nothing to a judge that reads pairs.
+        prompted = self.rules.reads == "prompt"
+        return content_key(
+            {
+                "judge": dict(self.rules.identity),
+                "template": self.question.template if prompted else "",
+                "asked": asked,
+                "vote": vote,
+                "max_tokens": self.question.max_tokens if prompted else 0,
+            }
+        )
+
+
+def asked_sha256(asked: tuple[Message, ...] | Pair) -> str:
+    """Hashes what a judge is asked: a chat, or a pair without what its labels stand for."""
+    if isinstance(asked, Pair):
+        return content_key({"premise": asked.premise, "hypothesis": asked.hypothesis})
+    return content_key({"messages": [dict(message) for message in asked]})

@@ -1,0 +1,230 @@
+"""Judges behind an OpenAI-compatible `/v1/chat/completions`: an API, a server that runs, or one started for the run.
+
+A call brings the text the server sent, or `NoReply` with the class of the failure; which text is a verdict is the
+question's to say. Every request, retries included, asks the budget before it is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from medical_tasks.judges.base import Budget, Call, NoReply, OnReply, Reply
+from medical_tasks.judges.budget import estimate_chat
+from medical_tasks.judges.chat_options import read_chat_options
+from medical_tasks.models.call_pool import run_calls
+from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
+from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.endpoint import PREFIX, open_endpoint
+from medical_tasks.models.server import open_served
+
+__all__ = ["ChatJudge", "ChatPlace", "open_chat"]
+
+_Group = tuple[Call, ...]
+"""Calls that share one request: the same chat, one vote each."""
+
+
+class ChatPlace(Protocol):
+    """What a chat judge asks; `models.endpoint.EndpointModel` and `models.server.ServedModel` are two.
+
+    Attributes:
+        name: the name the user gave.
+        identity: what makes its replies what they are.
+        endpoint: base URL.
+        sampling: body fields that decide the reply; a `seed` is the first vote's.
+    """
+
+    name: str
+    identity: Mapping[str, str]
+    endpoint: str | None
+    sampling: Mapping[str, Any]
+
+    def asking(self) -> AbstractContextManager[ChatSettings]:
+        """Makes sure that somebody answers, and gives the settings to ask with."""
+        ...
+
+    def close(self) -> None:
+        """Frees what it holds."""
+
+
+class ChatJudge:
+    """A judge asked over HTTP. Implements `judges.base.Backend`.
+
+    Args:
+        place: the endpoint.
+        n_choices: whether votes on one question share a request (`n`); a server that does not take it is asked singly.
+        prices: USD for a million tokens read and written, None when unknown.
+    """
+
+    comparable = True
+    reads: Literal["prompt", "pair"] = "prompt"
+
+    def __init__(self, place: ChatPlace, *, n_choices: bool = False, prices: tuple[float, float] | None = None) -> None:
+        self.name = place.name
+        self.identity = place.identity
+        self.endpoint = place.endpoint
+        # A temperature left to the server is taken for one that samples.
+        self.samples = place.sampling.get("temperature") != 0
+        self.prices = prices
+        self._place = place
+        self._shares = n_choices
+
+    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+        """Asks for all replies; they are delivered in order of completion.
+
+        Args:
+            calls: what is wanted.
+            budget: asked before each request. When it says no, and nothing under way can change that, the call ends with
+                `budget spent`.
+            on_reply: called in this thread, once for each call.
+
+        Raises:
+            MissingError: The endpoint cannot answer any request (key refused, nothing listens, quota spent); what it
+                answered before was delivered, and the rest was not.
+            UsageError: It does not know the model, or rejects these requests; likewise.
+        """
+        if not calls:
+            return
+        with self._place.asking() as settings:
+            self.endpoint = settings.base_url
+            desk = _Desk(budget)
+            left = self._round(settings, self._groups(calls), desk, on_reply)
+            self._round(settings, [(call,) for call in left], desk, on_reply)
+
+    def _groups(self, calls: Sequence[Call]) -> list[_Group]:
+        if not self._shares:
+            return [(call,) for call in calls]
+        groups: dict[Any, list[Call]] = {}
+        for call in calls:
+            chat = tuple((message["role"], message["content"]) for message in call.messages)
+            groups.setdefault((call.question.id, call.question.max_tokens, chat), []).append(call)
+        return [tuple(group) for group in groups.values()]
+
+    def _round(
+        self, settings: ChatSettings, groups: Sequence[_Group], desk: _Desk, on_reply: OnReply
+    ) -> Sequence[Call]:
+        """Asks once for each group; returns the calls that shared a request and got nothing from it."""
+        alone: list[Call] = []
+
+        async def ask(client: ChatClient, group: _Group) -> Completion | None:
+            return await self._ask(client, group, desk)
+
+        def deliver(group: _Group, outcome: Completion | CallFailed | None) -> None:
+            if isinstance(outcome, CallFailed):
+                for number, call in enumerate(group):
+                    sent = 0 if number else outcome.attempts
+                    on_reply(NoReply(key=call.key, reason=outcome.reason, detail=outcome.detail, attempts=sent))
+                return
+            answered = 0 if outcome is None else len(outcome.choices)
+            alone.extend(group[answered:])
+            if outcome is not None:
+                for number, call in enumerate(group[:answered]):
+                    on_reply(_reply(call, outcome, number))
+
+        run_calls(settings, groups, ask, deliver)
+        return alone
+
+    async def _ask(self, client: ChatClient, group: _Group, desk: _Desk) -> Completion | None:
+        """Sends one request for a group; None when its calls have to be asked singly."""
+        if len(group) > 1 and not self._shares:
+            return None
+        first = group[0]
+        body = dict(self._place.sampling)
+        if "seed" in body:
+            body["seed"] += first.vote
+        tokens = first.question.max_tokens
+        spending = _Spending(desk, prompt=estimate_chat(first.messages), output=tokens * len(group))
+        try:
+            completion = await client.complete(
+                first.messages, max_tokens=tokens, n=len(group), extra=body, spending=spending
+            )
+        except CallFailed as failed:
+            # Several at once can be too much for a server, or for what is left of the budget, where one is not.
+            if len(group) == 1 or failed.reason not in ("http 400", "http 422", "budget spent"):
+                raise
+            self._shares = self._shares and failed.reason == "budget spent"
+            return None
+        if len(completion.choices) == 1 < len(group):
+            self._shares = False
+        return completion
+
+    def close(self) -> None:
+        """Stops the server, when one was started for this judge."""
+        self._place.close()
+
+
+def _reply(call: Call, completion: Completion, number: int) -> Reply:
+    """The reply from one choice; what the request took is booked on its first."""
+    prompt, output = completion.prompt_tokens, completion.output_tokens
+    return Reply(
+        key=call.key,
+        text=completion.choices[number].text,
+        prompt_tokens=0 if number and prompt is not None else prompt,
+        output_tokens=0 if number and output is not None else output,
+        attempts=0 if number else completion.attempts,
+    )
+
+
+class _Desk:
+    """The budget as one round of calls sees it: a no is final only when none of their own requests is under way.
+
+    What is under way is reserved with its upper estimate, most of which comes back.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._under_way = 0
+        self._ended = asyncio.Event()
+
+    async def admit(self, *, prompt: int, output: int) -> bool:
+        while not self.budget.admit(prompt_tokens=prompt, output_tokens=output):
+            if not self._under_way:
+                return False
+            await self._ended.wait()
+        self._under_way += 1
+        return True
+
+    def settle(self, used: int | None, *, prompt: int, output: int) -> None:
+        self.budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
+        self._under_way -= 1
+        self._ended.set()
+        self._ended = asyncio.Event()
+
+
+class _Spending:
+    """One call's requests. Implements `models.chat_client.Spending`."""
+
+    def __init__(self, desk: _Desk, *, prompt: int, output: int) -> None:
+        self._desk = desk
+        self._prompt = prompt
+        self._output = output
+
+    async def admit(self) -> bool:
+        return await self._desk.admit(prompt=self._prompt, output=self._output)
+
+    def settle(self, used: int | None) -> None:
+        self._desk.settle(used, prompt=self._prompt, output=self._output)
+
+
+def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJudge:
+    """Opens `openai-api/<host alias>/<model>`, `vllm-server/<name>` or `transformers-server/<path>`. Nothing is sent yet.
+
+    Args:
+        name: the judge's name, kind included.
+        options: the model's arguments, and `n_choices`, `price_in`, `price_out`.
+        log_dir: where a server started for the run writes its log.
+
+    Raises:
+        UsageError: The name, an argument or the base URL does not follow its form.
+        MissingError: An address, key, program, model or GPU is not there; says how to get it.
+    """
+    model_options, values = read_chat_options(name, options)
+    place: ChatPlace
+    if name.startswith(PREFIX):
+        place = open_endpoint(name, options=model_options)
+    else:
+        place = open_served(name, options=model_options, log_dir=log_dir)
+    return ChatJudge(place, n_choices=values.get("n_choices", False), prices=values.get("prices"))

@@ -1,0 +1,65 @@
+"""How pairs become what a model reads, and what it says becomes probabilities: common to both families."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from medical_tasks.judges.base import Label
+from medical_tasks.judges.nli_batches import Row
+
+__all__ = ["Columns", "Form"]
+
+Columns = dict[str, list[int]]
+"""What a model reads of each token, by the name of its argument."""
+
+
+class Form(ABC):
+    """A loaded model with its way of being asked.
+
+    Args:
+        model: of transformers, in evaluation mode.
+        tokenizer: of transformers.
+        labels: what its probabilities are of, in order.
+        max_length: most tokens it is given at once, special ones included; None for no bound.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, *, labels: tuple[Label, ...], max_length: int | None) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.labels = labels
+        self.max_length = max_length
+
+    @abstractmethod
+    def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
+        """Tokenises pairs, whatever their length."""
+
+    @abstractmethod
+    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+        """Reads some rows at once; returns rows x labels."""
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each of some texts, special ones left out."""
+        return [len(ids) for ids in self.tokenize(list(texts), add_special_tokens=False)["input_ids"]] if texts else []
+
+    def tokenize(self, *texts: list[str], **settings: Any) -> Any:
+        """Calls the tokenizer. What looks like a special token in a judged text is text: it must not end or divide it."""
+        settings = {"split_special_tokens": True, "truncation": False, "verbose": False, **settings}
+        return self.tokenizer(*texts, return_attention_mask=False, **settings)
+
+    def tensors(self, rows: Sequence[Row]) -> dict[str, Any]:
+        """Pads rows on the right to the longest, and masks the padding."""
+        import torch
+
+        longest = max(map(len, rows))
+        fill = {"input_ids": self.tokenizer.pad_token_id or 0}
+        made = {
+            name: torch.tensor(
+                [row.columns[name] + [fill.get(name, 0)] * (longest - len(row)) for row in rows],
+                device=self.model.device,
+            )
+            for name in rows[0].columns
+        }
+        mask = [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
+        return {**made, "attention_mask": torch.tensor(mask, device=self.model.device)}

@@ -1,0 +1,141 @@
+"""A judge that is a file of verdicts: a run's `verdicts.jsonl`, or somebody's judgements from elsewhere.
+
+One JSON object a line: `id`, and `value` or, where there is none, `unscored` with the reason. A line with `sha256` belongs
+to the question with that hash alone, so that a verdict on one answer is never taken for another's; other keys are passed
+over, save `"comparable": false`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.judges.base import Question, Unscored, Verdict
+from medical_tasks.judges.case import asked_sha256
+from medical_tasks.judges.session_stats import SessionStats
+
+__all__ = ["RecordedJudge"]
+
+NOT_RECORDED = "judge: not in the recorded verdicts"
+OTHER_QUESTION = "judge: recorded for another question"
+
+
+class RecordedJudge:
+    """Verdicts read from a file. Implements `judges.base.Judge`; asks nobody.
+
+    Args:
+        path: the JSON lines.
+        name: what it is called in results; the file's name by default.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: A line has not the stated form, or two lines contradict each other.
+    """
+
+    def __init__(self, path: Path, *, name: str = "") -> None:
+        try:
+            raw = path.read_bytes()
+            text = raw.decode("utf-8-sig")
+        except OSError as error:
+            raise MissingError(
+                f"{path}: cannot read the recorded verdicts ({system_reason(error)}). Name the verdicts.jsonl of a run, or a "
+                'file with a line {"id": ..., "value": ...} for each question.'
+            ) from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path}: recorded verdicts are UTF-8 text; {error}.") from error
+        self.name = name or f"recorded/{path.name}"
+        self.identity = {"backend": "recorded", "sha256": hashlib.sha256(raw).hexdigest()}
+        self.comparable = True
+        self.stats = SessionStats()
+        self.rows: list[dict[str, Any]] = []
+        """Every question asked so far, in the form of `session.JudgeSession.rows`."""
+        self._path = path
+        self._records: dict[str, dict[str, dict[str, Any]]] = {}
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                self._add(number, line)
+
+    def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
+        """Looks every question up, in order.
+
+        Args:
+            questions: any.
+
+        Returns:
+            The recorded verdicts; unscored is what is not in the file, or was recorded for another question of that id.
+
+        Raises:
+            UsageError: A value is of another kind than this question's values.
+        """
+        return [self._look_up(question) for question in questions]
+
+    def close(self) -> None:
+        """Does nothing: the file was read at the start."""
+
+    def _add(self, number: int, line: str) -> None:
+        where = f"{self._path}, line {number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{where}: not JSON ({error}). Each line is one object with id and value.") from error
+        if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+            raise UsageError(f"{where}: each line is one object with a text as id. Write the question's id there.")
+        scored, unscored = "value" in row, row.get("unscored")
+        if scored == (unscored is not None) or not isinstance(unscored, str | None):
+            raise UsageError(
+                f"{where} (id {row['id']!r}): a line has either value, or unscored with the reason as a text. Give one of them."
+            )
+        sha256 = row.get("sha256") or ""
+        if not isinstance(sha256, str):
+            raise UsageError(f"{where} (id {row['id']!r}): sha256 is a text. Correct it, or leave it out.")
+        record = {"unscored": unscored} if unscored is not None else {"value": _frozen(row["value"])}
+        record["text"] = row["text"] if isinstance(row.get("text"), str) else ""
+        before = self._records.setdefault(row["id"], {}).setdefault(sha256, record)
+        if (before.get("unscored"), before.get("value")) != (record.get("unscored"), record.get("value")):
+            raise UsageError(
+                f"{where}: id {row['id']!r} stands twice with different verdicts. Keep one of them, or add each question's "
+                "sha256."
+            )
+        if row.get("comparable") is False:
+            self.comparable = False
+
+    def _look_up(self, question: Question) -> Verdict | Unscored:
+        sha256 = asked_sha256(question.messages)
+        hashes = [sha256, *([asked_sha256(question.pair)] if question.pair else []), ""]
+        records = self._records.get(question.id, {})
+        record = next((records[each] for each in hashes if each in records), None)
+        outcome: Verdict | Unscored
+        if record is None or "unscored" in record:
+            reason = OTHER_QUESTION if records else NOT_RECORDED
+            outcome = Unscored(id=question.id, reason=record["unscored"] if record else reason, sha256=sha256)
+            self.stats.unscored[outcome.reason] += 1
+            self.rows.append({"id": question.id, "unscored": outcome.reason, "votes": [], "text": "", "sha256": sha256})
+        else:
+            value = record["value"]
+            self._check_kind(question, value)
+            outcome = Verdict(id=question.id, value=value, votes=(value,), text=record["text"], sha256=sha256)
+            self.stats.decided += 1
+            self.rows.append(
+                {"id": question.id, "value": value, "votes": [value], "text": outcome.text, "sha256": sha256}
+            )
+        self.stats.asked += 1
+        return outcome
+
+    def _check_kind(self, question: Question, value: Any) -> None:
+        """Refuses "yes" where true and false are wanted: it would count as something."""
+        wanted = list(question.pair.values.values()) if question.pair else []
+        if wanted and type(value) not in {type(each) for each in wanted}:
+            said = ", ".join(dict.fromkeys(json.dumps(each) for each in wanted))
+            raise UsageError(
+                f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and values of this question are "
+                f"of the kind of {said}. Correct the file."
+            )
+
+
+def _frozen(value: Any) -> Any:
+    """The value as readers give it: sequences are tuples there."""
+    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value

@@ -1,0 +1,216 @@
+"""Asking a judge: votes, re-asks, the store of finished replies and the budget, for every kind of judge alike.
+
+Every reply is in the store the moment it arrives, under a hash of what decides it, and is never asked for again; the store
+holds no prompt. What the judge could not be brought to say is `Unscored` with its reason and asked anew by the next run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import (
+    Backend,
+    Call,
+    JudgeOptions,
+    NoReply,
+    Question,
+    Reply,
+    Unscored,
+    Verdict,
+)
+from medical_tasks.judges.budget import RunBudget, estimate_chat, estimate_tokens
+from medical_tasks.judges.case import Case, Rules, Thread
+from medical_tasks.judges.forecast import Forecast, make_forecast
+from medical_tasks.judges.session_stats import SessionStats
+from medical_tasks.progress import Progress
+from medical_tasks.store import Store
+
+__all__ = ["FORECAST_ONLY", "VERDICT", "JudgeSession"]
+
+VERDICT = "verdict"
+"""Kind of the store's records: one reply each."""
+FORECAST_ONLY = "judge: forecast only"
+
+_Waiting = dict[str, list[tuple[Case, Thread]]]
+
+
+class JudgeSession:
+    """A judge as benchmarks see it. Implements `judges.base.Judge`; use from one thread.
+
+    Args:
+        backend: whom to ask.
+        options: how.
+        store: where replies are kept; other processes may use the same file.
+        budget: what may be spent, when several sessions share it; by default one is made from the options.
+        label: what is judged, for progress and forecast.
+        quiet: show neither.
+
+    Raises:
+        UsageError: Several votes of a judge that gives the same reply each time, or a number out of range.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        options: JudgeOptions,
+        store: Store,
+        *,
+        budget: RunBudget | None = None,
+        label: str = "",
+        quiet: bool = False,
+    ) -> None:
+        for name, least in (("votes", 1), ("reasks", 0)):
+            if getattr(options, name) < least:
+                raise UsageError(f"{name} of a judge must be {least} or more, got {getattr(options, name)}.")
+        if options.votes > 1 and not backend.samples:
+            raise UsageError(
+                f"the judge {backend.name} gives the same reply each time, so that votes must be 1, got {options.votes}. "
+                "Leave --votes out, or choose a judge that samples (a chat judge with a temperature above 0)."
+            )
+        self.name = backend.name
+        self.comparable = backend.comparable
+        self.identity = dict(backend.identity)
+        self.budget = budget or RunBudget(options.max_calls, options.max_tokens)
+        self.stats = SessionStats()
+        self.rows: list[dict[str, Any]] = []
+        """Every question asked so far, in order: `id`, `value` or `unscored` (the reason), `votes`, `text`, `sha256`."""
+        self.forecasts: list[Forecast] = []
+        """What was foreseen, one for each `ask` that could not be answered from the store."""
+        self._backend = backend
+        self._options = options
+        self._store = store
+        self._label = label
+        self._quiet = quiet
+        self._rules = Rules(identity=self.identity, reads=backend.reads, votes=options.votes, reasks=options.reasks)
+
+    def __enter__(self) -> JudgeSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Frees what the backend holds; the store stays open."""
+        self._backend.close()
+
+    def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
+        """Decides all questions, in order.
+
+        First the votes that every question needs at least, all together; then what could not be read is asked again, and
+        where the votes so far leave it open, further votes. Questions that ask the same share their replies.
+
+        Args:
+            questions: with ids that differ.
+
+        Returns:
+            An outcome for each. A judge of entailment leaves a question without `pair` unscored.
+
+        Raises:
+            MissingError: The judge can answer nothing; what it answered before is kept.
+            UsageError: It can answer none of these calls; likewise.
+        """
+        cases = [Case(question, self._rules) for question in questions]
+        if len({question.id for question in questions}) < len(questions):
+            raise ValueError("two questions of one `ask` have the same id")
+        foreseen = False
+        while waiting := self._read_store(cases):
+            if not foreseen:
+                self._foresee(cases)
+                foreseen = True
+            if self._options.forecast:
+                break
+            self._send(waiting)
+        return [self._finish(case) for case in cases]
+
+    def _read_store(self, cases: Sequence[Case]) -> _Waiting:
+        """Goes on with what the store holds, as far as that leads; returns what is wanted beyond it."""
+        while True:
+            waiting: _Waiting = {}
+            for case in cases:
+                for thread in case.waiting:
+                    waiting.setdefault(thread.key, []).append((case, thread))
+            found = self._store.get_many(VERDICT, waiting) if waiting else {}
+            if not found:
+                return waiting
+            self.stats.from_store += len(found)
+            for key, record in found.items():
+                for case, thread in waiting[key]:
+                    case.hear(thread, text=record["text"], label=record["label"])
+
+    def _foresee(self, cases: Sequence[Case]) -> None:
+        prices: tuple[float, float] | None = getattr(self._backend, "prices", None)
+        forecast = make_forecast(cases, judge=self.name, label=self._label, prices=prices)
+        self.forecasts.append(forecast)
+        if self._options.forecast or (self._backend.endpoint is not None and not self._quiet):
+            print(forecast.line(), file=sys.stderr, flush=True)
+
+    def _send(self, waiting: _Waiting) -> None:
+        """Asks the judge for every reply that is wanted, and hands them on when all are there."""
+        calls = {
+            key: Call(key=key, question=case.question, messages=thread.messages, vote=thread.vote)
+            for key, ((case, thread), *_) in waiting.items()
+        }
+        outcomes: dict[str, Reply | NoReply] = {}
+        label = f"judging {self._label}" if self._label else "judging"
+        with Progress(label, len(calls), quiet=self._quiet) as progress:
+
+            def on_reply(reply: Reply | NoReply) -> None:
+                if reply.key not in calls or reply.key in outcomes:
+                    raise RuntimeError(f"the judge {self.name} gave an outcome that nobody waits for")
+                outcomes[reply.key] = reply
+                self._book(calls[reply.key], reply)
+                progress.step()
+
+            self._backend.answer(list(calls.values()), self.budget, on_reply)
+        if len(outcomes) < len(calls):
+            raise RuntimeError(f"the judge {self.name} left {len(calls) - len(outcomes)} calls without an outcome")
+        for key, pairs in waiting.items():
+            outcome = outcomes[key]
+            for case, thread in pairs:
+                if isinstance(outcome, NoReply):
+                    case.fail(thread, outcome.reason)
+                else:
+                    case.hear(thread, text=outcome.text, label=outcome.label)
+
+    def _book(self, call: Call, reply: Reply | NoReply) -> None:
+        """Keeps a reply, and counts what it took."""
+        stats = self.stats
+        stats.calls += reply.attempts
+        if isinstance(reply, NoReply):
+            return
+        prompt, output = reply.prompt_tokens, reply.output_tokens
+        self._store.put(
+            VERDICT,
+            reply.key,
+            {"text": reply.text, "label": reply.label, "prompt_tokens": prompt, "output_tokens": output},
+        )
+        stats.replies += 1
+        if self._backend.reads == "prompt" and (prompt is None or output is None):
+            stats.estimated = True
+            prompt = estimate_chat(call.messages) if prompt is None else prompt
+            output = estimate_tokens(reply.text) if output is None else output
+        stats.prompt_tokens += prompt or 0
+        stats.output_tokens += output or 0
+
+    def _finish(self, case: Case) -> Verdict | Unscored:
+        outcome = case.outcome or Unscored(id=case.question.id, reason=FORECAST_ONLY, sha256=case.sha256)
+        stats = self.stats
+        stats.asked += 1
+        stats.reasked += case.reasked
+        row: dict[str, Any] = {"id": outcome.id, "text": case.text, "sha256": outcome.sha256}
+        if isinstance(outcome, Verdict):
+            stats.decided += 1
+            stats.saved += self._options.votes - len(case.threads)
+            row |= {"value": outcome.value, "votes": list(outcome.votes)}
+        else:
+            stats.unscored[outcome.reason] += 1
+            known = [thread.value[0] for thread in case.threads if thread.value is not None]
+            row |= {"unscored": outcome.reason, "votes": known}
+        self.rows.append(row)
+        return outcome

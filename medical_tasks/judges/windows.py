@@ -1,0 +1,108 @@
+"""Long texts as windows of whole sentences, so that nothing is cut away.
+
+A window is a slice of the text as it is written. Windows follow one another, overlap by about a quarter where sentences
+allow, and together hold every sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from medical_tasks.judges.sentences import sentence_spans
+
+__all__ = ["cut_windows", "plan_windows", "text_windows"]
+
+OVERLAP = 4
+"""One part in so many of a window stands in the next one as well."""
+
+Count = Callable[[Sequence[str]], Sequence[int]]
+"""Tokens of each of some texts."""
+
+
+def text_windows(text: str, room: int, count: Count) -> list[str]:
+    """Cuts a text into windows of whole sentences.
+
+    A sentence that is longer than the room is cut at white space, or anywhere when it has none, into pieces of a quarter
+    of the room, which then count as sentences.
+
+    Args:
+        text: any text.
+        room: most tokens a window, at least 1.
+        count: tokens of each of some texts.
+
+    Returns:
+        Slices of the text, in order. Their counted tokens add up to no more than the room, unless a single character does.
+    """
+    return [text[start:end] for start, end in plan_windows(text, room, count)]
+
+
+def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
+    """Does the same, and returns where the slices start and end."""
+    spans = sentence_spans(text)
+    sizes = list(count([text[start:end] for start, end in spans]))
+    pieces: list[tuple[int, int]] = []
+    lengths: list[int] = []
+    for span, size in zip(spans, sizes, strict=True):
+        parts = [span] if size <= room else _divide(text, span, max(1, room // OVERLAP), count)
+        pieces += parts
+        lengths += [size] if size <= room else count([text[start:end] for start, end in parts])
+    return [(pieces[first][0], pieces[last - 1][1]) for first, last in cut_windows(lengths, room)]
+
+
+def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
+    """Packs consecutive pieces into windows.
+
+    Args:
+        lengths: tokens of each piece.
+        room: most tokens a window; a longer piece is a window by itself.
+
+    Returns:
+        Start and end (exclusive) of each window. Every piece is in one; each window goes further than the one before; it
+        begins up to a quarter of the room before that one's end, and at least one piece before where both pieces fit.
+    """
+    windows: list[tuple[int, int]] = []
+    start = end = 0
+    while end < len(lengths):
+        total = sum(lengths[start:end])
+        while end < len(lengths) and (end == start or total + lengths[end] <= room):
+            total += lengths[end]
+            end += 1
+        windows.append((start, end))
+        if end == len(lengths):
+            break
+        start = _step_back(lengths, start, end, room)
+    return windows
+
+
+def _step_back(lengths: Sequence[int], start: int, end: int, room: int) -> int:
+    """Where the next window begins: as far back as overlap and the room for one new piece allow."""
+    place, shared = end, 0
+    while place > start + 1:
+        wider = shared + lengths[place - 1]
+        if wider + lengths[end] > room or (place < end and wider > room // OVERLAP):
+            break
+        place, shared = place - 1, wider
+    return place
+
+
+def _divide(text: str, span: tuple[int, int], limit: int, count: Count) -> list[tuple[int, int]]:
+    """Halves a span at the white space nearest to its middle until each part has at most `limit` tokens."""
+    done: list[tuple[int, int]] = []
+    waiting = [span]
+    while waiting:
+        start, end = waiting.pop()
+        if end - start <= 1 or count([text[start:end]])[0] <= limit:
+            done.append((start, end))
+            continue
+        middle = _blank_near(text, start, end)
+        waiting += [(middle, end), (start, middle)]
+    return done
+
+
+def _blank_near(text: str, start: int, end: int) -> int:
+    middle = (start + end) // 2
+    for distance in range((end - start) // 4):
+        for place in (middle - distance, middle + distance):
+            if start < place < end and text[place - 1].isspace():
+                return place
+    return max(middle, start + 1)

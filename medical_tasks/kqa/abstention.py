@@ -1,0 +1,124 @@
+"""Whether an answer is one, or the model abstained ("% respond" of the K-QA paper, table 4), by the wording alone.
+
+The rule reads the answer clause by clause. A clause refuses ("I don't know", "the sources do not say", "I can't help with
+that"), is courtesy (apology, disclaimer, a bare referral to a doctor, an offer of help), or says something. Only a text in
+which nothing says anything is surely an abstention; what is mixed is left to a judge. English only: a refusal in another
+language counts as an answer.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from medical_tasks.kqa.abstention_patterns import (
+    ADVERBS,
+    BARE,
+    CONCESSION,
+    CONTRACTIONS,
+    COURTESY,
+    LEAD_IN,
+    OPENS_A_CLAUSE,
+    REFERRAL,
+    REFUSAL,
+)
+
+__all__ = ["Abstention", "abstention"]
+
+Abstention = Literal["sure", "unsure", "none"]
+
+LONGEST: Final = 120
+"""Most words of a sure abstention, repeated clauses counted once."""
+ANSWER_WORDS: Final = 60
+"""So many words that say something make an answer, whatever else the text declines."""
+CLAUSE_WORDS: Final = 30
+"""What a refusal says beyond so many words counts as saying something."""
+READ: Final = 8_000
+"""Characters that are looked at."""
+
+_PLAIN: Final = str.maketrans(
+    {
+        **dict.fromkeys("’‘ʼ´`′＇", "'"),
+        **dict.fromkeys('“”„«»‹›"', " "),
+        **dict.fromkeys("*_#|~", " "),
+        **dict.fromkeys("‐‑‒–—―", "-"),
+        "…": ". ",
+    }
+)
+_SENTENCES: Final = re.compile(r"(?<=[.!?])[\s'\")\]]+|\s*[\n;:]\s*|\s+-\s+")
+_CONTRASTS: Final = re.compile(r"[\s,]+(?:but|however|although|though|nevertheless|nonetheless|that said|yet)[\s,]+")
+_LIST_MARK: Final = re.compile(r"\s*(?:[-•·]|\(?\d{1,2}[.)])\s+")
+_LABEL: Final = re.compile(r"(?:the )?(?:final )?(?:answer|response|reply|output|a)(?: is)?")
+_TAG: Final = re.compile(r"</?[a-z]{1,12}>")
+_EDGES: Final = " \t'\".,!?-()[]{}<>"
+
+
+def abstention(text: str) -> Abstention:
+    """Reads an answer's wording.
+
+    Args:
+        text: the answer. Markdown, quotation marks and curly apostrophes make no difference.
+
+    Returns:
+        `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at all. `none`: nothing is refused, or
+        `ANSWER_WORDS` words say something beside the refusal. `unsure`: anything between, or courtesy alone.
+    """
+    refuses = False
+    words = said = 0
+    for clause in dict.fromkeys(_clauses(text)):
+        size = len(clause.split())
+        words += size
+        kind = _kind(clause)
+        if kind == "refusal":
+            refuses = True
+            said += max(0, size - CLAUSE_WORDS)
+        elif kind == "content":
+            said += size
+    if not any(map(str.isalnum, text)):
+        return "sure"
+    if refuses and said == 0 and words <= LONGEST:
+        return "sure"
+    if said >= ANSWER_WORDS or (said and not refuses):
+        return "none"
+    return "unsure"
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """The clauses in lower case, without lead-ins; those of which nothing is left are left out."""
+    plain = unicodedata.normalize("NFKC", text[:READ].translate(_PLAIN)).translate(_PLAIN).lower()
+    plain = _TAG.sub(" ", plain)
+    for contraction, spelt in CONTRACTIONS:
+        plain = contraction.sub(spelt, plain)
+    for sentence in _SENTENCES.split(plain):
+        mark = _LIST_MARK.match(sentence)
+        for part in _CONTRASTS.split(sentence[mark.end() :] if mark else sentence):
+            clause = " ".join(ADVERBS.sub("", part).split())
+            yield from _split(clause.strip(_EDGES))
+
+
+def _split(clause: str) -> Iterator[str]:
+    """Takes a clause apart where a second one follows a comma, and drops what leads in."""
+    concession = CONCESSION.match(clause)
+    if concession and "," in clause:
+        head, _, tail = clause[concession.end() :].partition(",")
+        parts = [head, tail]
+    else:
+        parts = OPENS_A_CLAUSE.split(clause)
+    for part in parts:
+        rest = part.strip(_EDGES)
+        while (lead := LEAD_IN.match(rest)) and lead.end():
+            rest = rest[lead.end() :].strip(_EDGES)
+        if any(map(str.isalnum, rest)) and not _LABEL.fullmatch(rest):
+            yield rest
+
+
+def _kind(clause: str) -> Literal["refusal", "courtesy", "content"]:
+    start = " ".join(clause.split(" ")[:CLAUSE_WORDS])[:400]
+    if BARE.fullmatch(start) or REFUSAL.match(start):
+        return "refusal"
+    short = len(clause.split()) <= CLAUSE_WORDS
+    if short and (COURTESY.match(start) or REFERRAL.fullmatch(start)):
+        return "courtesy"
+    return "content"

@@ -1,0 +1,44 @@
+"""K-QA in inspect.
+
+inspect eval medical_tasks/kqa --model openai-api/local/my-model
+MEDICAL_TASKS_DOCUMENTS=FOLDER inspect eval medical_tasks/kqa_rag --model openai-api/local/my-model
+"""
+
+from __future__ import annotations
+
+from inspect_ai import Task, task
+
+from medical_tasks.harness.inspect_adapter import load
+from medical_tasks.kqa.spec import DATASET, KQA, KQA_ICL, KQA_ICL_RAG, KQA_RAG
+
+__all__ = ["kqa", "kqa_icl", "kqa_icl_rag", "kqa_rag"]
+
+
+@task
+def kqa(config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None) -> Task:
+    """The question alone."""
+    return load(KQA, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)
+
+
+@task
+def kqa_icl(
+    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+) -> Task:
+    """Instructions and three worked examples."""
+    return load(KQA_ICL, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)
+
+
+@task
+def kqa_rag(
+    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+) -> Task:
+    """Passages retrieved from the documents that `MEDICAL_TASKS_DOCUMENTS` names."""
+    return load(KQA_RAG, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)
+
+
+@task
+def kqa_icl_rag(
+    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+) -> Task:
+    """Instructions, worked examples and retrieved passages."""
+    return load(KQA_ICL_RAG, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)

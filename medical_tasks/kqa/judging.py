@@ -1,0 +1,150 @@
+"""Gets verdicts on answers: which of their statements an answer entails and contradicts, and whether it is one at all.
+
+All questions about all answers go to the judge in one call, so that it can work on many at once; further rounds hold only what
+a batched reply left out. What got no verdict stays without one.
+
+- An empty answer entails and contradicts nothing; nobody is asked (paper, section 4: an empty premise).
+- A sure abstention (`abstention`) likewise, unless the authors' prompts are used: they ask about every text.
+- A blank statement (the release has three) says nothing. Only the authors' prompts ask about it, for the official metrics;
+  everything else leaves it out.
+- Where the rule is not sure of an abstention, a judge that reads prompts is asked; for judges of entailment it is an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeGuard
+
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
+from medical_tasks.judges.case import NO_PAIR
+from medical_tasks.kqa.abstention import Abstention, abstention
+from medical_tasks.kqa.judge_reading import abstention_question, official_question
+from medical_tasks.kqa.official import counts_as_contradiction, label_is_true
+from medical_tasks.kqa.statement_labels import Labels, ask, label_statements
+from medical_tasks.kqa.verdicts import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict, statement_verdict
+
+__all__ = ["CANNOT_TELL", "AnswerVerdict", "Case", "StatementVerdict", "judge_answers"]
+
+_TWO_WAY = "judge: cannot tell not_entailment"
+"""A session's words for a label that decides nothing about a question."""
+
+_Outcomes = Mapping[str, Verdict | Unscored]
+
+
+def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:
+    """Asks a judge about answers.
+
+    Args:
+        cases: the answers.
+        judging: whom to ask, with which texts, one by one or batched.
+
+    Returns:
+        A verdict an answer, in order.
+
+    Raises:
+        UsageError: Official prompts batched, or two cases of the same id.
+    """
+    if len({case.id for case in cases}) != len(cases):
+        raise UsageError("two items to judge have the same id. Give each item one response.")
+    kinds = [abstention(case.answer) for case in cases]
+    unsure = [
+        abstention_question(judging.prompts, f"{case.id}/answered", question=case.question, answer=case.answer)
+        for case, kind in zip(cases, kinds, strict=True)
+        if kind == "unsure"
+    ]
+    if judging.prompts.name == "official":
+        if judging.mode != "single":
+            raise UsageError(
+                "the official judge prompts ask about one statement at a time, and cannot be batched. Judge single "
+                "statements, or use --prompts own."
+            )
+        said = [case for case in cases if case.answer.strip()]
+        outcomes = ask(judging, [*unsure, *_official_questions(said, judging)])
+        asked = {case.id for case in said}
+        statements = [_official_verdicts(case, outcomes if case.id in asked else None) for case in cases]
+    else:
+        said = [case for case, kind in zip(cases, kinds, strict=True) if kind != "sure"]
+        labels, outcomes = label_statements(said, judging, unsure)
+        asked = {case.id for case in said}
+        statements = [_own_verdicts(case, labels if case.id in asked else None) for case in cases]
+    return [
+        _with_abstention(AnswerVerdict(statements=verdicts), case, kind, outcomes)
+        for verdicts, case, kind in zip(statements, cases, kinds, strict=True)
+    ]
+
+
+def _own_verdicts(case: Case, labels: Labels | None) -> tuple[StatementVerdict, ...]:
+    verdicts = []
+    for name, text in case.statements.items():
+        if labels is None or not text.strip():
+            verdicts.append(StatementVerdict(name=name, stated=bool(text.strip())))
+            continue
+        found = labels[f"{case.id}/{name}"]
+        verdicts.append(
+            statement_verdict(name, None, reason=found.reason)
+            if isinstance(found, Unscored)
+            else statement_verdict(name, found)
+        )
+    return tuple(verdicts)
+
+
+def _official_questions(cases: Sequence[Case], judging: Judging) -> list[Question]:
+    return [
+        official_question(
+            judging.prompts,
+            f"{case.id}/{name}/{kind}",
+            kind,
+            question=case.question,
+            answer=case.answer,
+            statement=text,
+        )
+        for case in cases
+        for name, text in case.statements.items()
+        for kind in (("entails", "contradicts") if name.startswith("must/") else ("contradicts",))
+    ]
+
+
+def _official_verdicts(case: Case, outcomes: _Outcomes | None) -> tuple[StatementVerdict, ...]:
+    verdicts = []
+    for name, text in case.statements.items():
+        one = StatementVerdict(name=name, stated=bool(text.strip()))
+        if outcomes is not None:
+            entails = outcomes.get(f"{case.id}/{name}/entails")  # not asked of what is nice to have
+            contradicts = outcomes[f"{case.id}/{name}/contradicts"]
+            missing = [each for each in (entails, contradicts) if isinstance(each, Unscored)]
+            one = replace(
+                one,
+                entailed=_value(entails),
+                contradicted=_value(contradicts),
+                # Judges of entailment say a label and no text; then the label decides.
+                entailed_official=label_is_true(entails.text) if _has_text(entails) else _value(entails),
+                contradicted_official=counts_as_contradiction(contradicts.text)
+                if _has_text(contradicts)
+                else _value(contradicts),
+                reasons=tuple(CANNOT_TELL if each.reason == _TWO_WAY else each.reason for each in missing),
+            )
+        verdicts.append(one)
+    return tuple(verdicts)
+
+
+def _has_text(outcome: Verdict | Unscored | None) -> TypeGuard[Verdict]:
+    return isinstance(outcome, Verdict) and bool(outcome.text)
+
+
+def _value(outcome: Verdict | Unscored | None) -> bool | None:
+    return bool(outcome.value) if isinstance(outcome, Verdict) else None
+
+
+def _with_abstention(verdict: AnswerVerdict, case: Case, kind: Abstention, outcomes: _Outcomes) -> AnswerVerdict:
+    if not case.answer.strip():
+        return replace(verdict, answered=False, how="empty")
+    if kind == "sure":
+        return replace(verdict, answered=False, how="abstained by the rule")
+    outcome = outcomes.get(f"{case.id}/answered")
+    if isinstance(outcome, Verdict) and not outcome.value:
+        return replace(verdict, answered=False, how="abstained by the judge")
+    if isinstance(outcome, Unscored) and outcome.reason != NO_PAIR:
+        return replace(verdict, answered=None, reasons=(outcome.reason,))
+    return verdict

@@ -1,0 +1,61 @@
+"""What of an item's result may stand in a run's folder when its source is credentialed: id, hash and scores, no text."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["redact_reason", "redact_row"]
+
+_KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored"})
+_DIGEST = "response_sha256"
+
+# Reasons for which an item has no score that are known to hold no text of anybody's: those of our own client and runner.
+_PLAIN_REASONS = frozenset(
+    {
+        "budget spent", "connection", "empty choices", "empty content", "http error", "not asked", "not in the responses",
+        "not in the store", "not json", "out of memory", "prompt too long", "quota exhausted", "rate limited",
+        "refused by filter", "timeout", "tool call", "unreadable reply", "no reply",
+    }
+)  # fmt: skip
+_PLAIN_PREFIXES = ("no answer: ", "judge: ")
+_HTTP = re.compile(r"http [1-5]\d\d")
+
+
+def redact_reason(reason: str) -> str:
+    """Keeps of the reason for which an item has no score what can hold no text of the source.
+
+    Args:
+        reason: as scoring or the runner gives it (`no answer: http 500`, `judge: unreadable reply`).
+
+    Returns:
+        The same when it is one of the classes this package makes itself; else its first part and `other`.
+    """
+    prefix = next((start for start in _PLAIN_PREFIXES if reason.startswith(start)), "")
+    rest = reason.removeprefix(prefix)
+    return reason if rest in _PLAIN_REASONS or _HTTP.fullmatch(rest) else f"{prefix}other"
+
+
+def redact_row(row: Mapping[str, Any], response: str | None) -> dict[str, Any]:
+    """Takes everything out of a row of `items.parquet` that may quote the source.
+
+    Args:
+        row: from `results.item_rows`.
+        response: the answer that was scored, None when there was none.
+
+    Returns:
+        The row with numbers, task, id, cluster and groups as they were, every other text emptied, the reason reduced to its
+        class (`redact_reason`), and `response_sha256`, the answer's SHA-256 ("" for none).
+    """
+    made: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "unscored":
+            made[name] = None if value is None else redact_reason(str(value))
+        elif value is None or isinstance(value, bool | int | float) or name in _KEPT_TEXT or name.startswith("group_"):
+            made[name] = value
+        else:
+            made[name] = ""
+    digest = "" if response is None else hashlib.sha256(response.encode("utf-8", "surrogatepass")).hexdigest()
+    return {**made, _DIGEST: digest}

@@ -1,0 +1,337 @@
+"""Agreement of labels: of a judge with the truth, and of several raters among themselves.
+
+A label is a word out of `classes`. `None` stands for an item without a label (a judge that gave no verdict): it is in no
+share, and it has a column of its own in the confusion matrix.
+
+Nothing is corrected for chance where chance leaves nothing to correct: with all labels of both sides (or of all raters) in
+one class the expected agreement is 1, and kappa is `nan`.
+
+Sources:
+    Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull 76:378 (kappa of many).
+    Intervals: `bootstrap` for kappas and pairwise agreement, `intervals.proportion_interval` for accuracy; both know about
+    items that share a cluster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
+from medical_tasks.scoring.columns import Clusters, Floats, check_same_length
+from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.intervals import proportion_interval
+
+__all__ = [
+    "ClassFigures",
+    "LeaveOneOut",
+    "accuracy_interval",
+    "class_figures",
+    "cohen_interval",
+    "cohen_kappa",
+    "confusion_matrix",
+    "fleiss_interval",
+    "fleiss_kappa",
+    "leave_one_out",
+    "majority",
+    "pairwise_agreement",
+    "pairwise_interval",
+    "rating_counts",
+]
+
+Counts = npt.NDArray[np.int64]
+KAPPA_LIMITS = (-1.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassFigures:
+    """How well one class is found. A share whose denominator is empty is `nan`.
+
+    Attributes:
+        recall: of the items of this class, the share that was given it.
+        precision: of the items that were given this class, the share that is of it.
+        f1: 2 tp / (2 tp + fp + fn).
+        n_true: items of this class that have a label.
+        n_given: items that were given this class.
+    """
+
+    recall: float
+    precision: float
+    f1: float
+    n_true: int
+    n_given: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaveOneOut:
+    """Each rater against the majority of the others.
+
+    Attributes:
+        references: for each rater, the majority of the others on each item; None where they have none.
+        accuracy: for each rater, the share of items with a reference on which it agrees; `nan` where there are none.
+        counted: for each rater, the number of items with a reference.
+    """
+
+    references: tuple[tuple[str | None, ...], ...]
+    accuracy: tuple[float, ...]
+    counted: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean accuracy of the raters, each weighing the same."""
+        return math.fsum(self.accuracy) / len(self.accuracy)
+
+
+def majority(labels: Sequence[str]) -> str | None:
+    """The most frequent label. Where several are equally frequent there is no majority: None, never a drawn one."""
+    ranked = Counter(labels).most_common(2)
+    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+def confusion_matrix(gold: Sequence[str], given: Sequence[str | None], *, classes: Sequence[str]) -> Counts:
+    """Counts items by their class and by the label they were given.
+
+    Args:
+        gold: class of each item.
+        given: label of each item, None where there is none.
+        classes: all classes, in the order of rows and columns.
+
+    Returns:
+        Shape (classes, classes + 1); the last column counts items without a label.
+
+    Raises:
+        ValueError: lengths differ, or a label is not one of the classes.
+    """
+    check_same_length(gold=gold, given=given)
+    rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
+    if (rows == len(classes)).any():
+        raise ValueError("gold must hold a class for every item; got None")
+    table = np.zeros((len(classes), len(classes) + 1), dtype=np.int64)
+    np.add.at(table, (rows, columns), 1)
+    return table
+
+
+def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, ClassFigures]:
+    """Recall, precision and F1 of each class.
+
+    Args:
+        table: from `confusion_matrix`; items without a label do not count.
+        classes: names of its rows.
+    """
+    square = table[:, : len(classes)]
+    found = {}
+    for k, name in enumerate(classes):
+        hits, true, said = int(square[k, k]), int(square[k].sum()), int(square[:, k].sum())
+        found[name] = ClassFigures(
+            recall=_share(hits, true),
+            precision=_share(hits, said),
+            f1=_share(2 * hits, true + said),
+            n_true=true,
+            n_given=said,
+        )
+    return found
+
+
+def accuracy_interval(
+    gold: Sequence[str], given: Sequence[str | None], *, clusters: Clusters | None = None, confidence: float = 0.95
+) -> Estimate:
+    """Share of items that were given their class, over those that have a label.
+
+    Args:
+        gold: class of each item.
+        given: label of each item, None where there is none.
+        clusters: cluster of each item, or None when each stands alone.
+        confidence: of the interval (Wilson's, adjusted for clusters).
+    """
+    check_same_length(gold=gold, given=given)
+    right = [math.nan if label is None else float(label == true) for true, label in zip(gold, given, strict=True)]
+    return proportion_interval(np.array(right, dtype=np.float64), clusters=clusters, confidence=confidence)
+
+
+def cohen_kappa(table: npt.ArrayLike) -> float:
+    """Cohen's kappa, unweighted: (observed - expected agreement) / (1 - expected).
+
+    Args:
+        table: shape (classes, classes); counts (or shares) of items by both labels. Of a `confusion_matrix` leave out the
+            last column.
+
+    Returns:
+        -1 to 1; `nan` when the expected agreement is 1, and for no items.
+
+    Raises:
+        ValueError: not square, or a negative count.
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or (counts < 0).any():
+        raise ValueError(f"table must be square and hold counts; got shape {counts.shape}")
+    margins = [*counts.sum(axis=1), *counts.sum(axis=0)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(_kappa_of_sums(np.trace(counts), *margins))
+
+
+def cohen_interval(
+    gold: Sequence[str],
+    given: Sequence[str | None],
+    *,
+    classes: Sequence[str],
+    clusters: Clusters | None = None,
+    seed: int = 0,
+    resamples: int = 2000,
+) -> Estimate:
+    """Cohen's kappa over the items that have a label, with a bootstrap interval; clusters are drawn whole.
+
+    Args:
+        gold: class of each item.
+        given: label of each item, None where there is none.
+        classes: all classes.
+        clusters: cluster of each item, or None when each stands alone.
+        seed: of the draws.
+        resamples: how many draws.
+    """
+    check_same_length(gold=gold, given=given)
+    rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
+    labelled = columns < len(classes)
+    numbers = np.arange(len(classes))[:, np.newaxis]
+    sums = [
+        (rows == columns) & labelled,
+        *((rows == numbers) & labelled),
+        *((columns == numbers) & labelled),
+    ]
+    return bootstrap_statistic(
+        [column.astype(np.float64) for column in sums],
+        _kappa_of_sums,
+        clusters=clusters,
+        seed=seed,
+        resamples=resamples,
+        limits=KAPPA_LIMITS,
+    )
+
+
+def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
+    """Kappa of counts: agreed items, then both raters' counts of each class. Whole numbers up to the last division."""
+    half = len(margins) // 2
+    one, other = np.array(margins[:half], dtype=np.float64), np.array(margins[half:], dtype=np.float64)
+    n, chance = one.sum(axis=0), (one * other).sum(axis=0)
+    return np.asarray((n * np.asarray(agreed) - chance) / (n * n - chance))
+
+
+def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -> Counts:
+    """Counts how many raters gave each item each class.
+
+    Args:
+        ratings: for each item the label of each rater.
+        classes: all classes, in the order of the columns.
+
+    Returns:
+        Shape (items, classes).
+
+    Raises:
+        ValueError: fewer than two raters, not the same number for every item, or an unknown label.
+    """
+    raters = {len(labels) for labels in ratings}
+    if len(raters) > 1 or min(raters, default=2) < 2:
+        raise ValueError(f"every item must have the same number of raters, at least 2; got {sorted(raters)}")
+    flat = _codes("ratings", [label for labels in ratings for label in labels], classes)
+    table = np.zeros((len(ratings), len(classes)), dtype=np.int64)
+    np.add.at(table, (np.repeat(np.arange(len(ratings)), max(raters, default=0)), flat), 1)
+    return table
+
+
+def pairwise_agreement(counts: Counts) -> float:
+    """Of all pairs of raters on all items, the share that agrees.
+
+    Args:
+        counts: from `rating_counts`.
+    """
+    return float(np.mean(_agreed_pairs(counts))) if len(counts) else math.nan
+
+
+def pairwise_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:
+    """`pairwise_agreement` with a bootstrap interval; clusters are drawn whole."""
+    return bootstrap_interval(_agreed_pairs(counts), clusters=clusters, seed=seed)
+
+
+def fleiss_kappa(counts: Counts) -> float:
+    """Fleiss' kappa of raters who need not be the same for every item.
+
+    Args:
+        counts: from `rating_counts`; every row sums to the number of raters.
+
+    Returns:
+        At most 1; `nan` when all labels are of one class, and for no items.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(_fleiss_of_sums(*(column.sum() for column in _fleiss_columns(counts))))
+
+
+def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:
+    """`fleiss_kappa` with a bootstrap interval; clusters are drawn whole."""
+    return bootstrap_statistic(
+        _fleiss_columns(counts), _fleiss_of_sums, clusters=clusters, seed=seed, limits=KAPPA_LIMITS
+    )
+
+
+def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
+    """Compares each rater with the majority of the others.
+
+    Items on which the others have no majority are left out for that rater: with three raters, those on which the other two
+    differ. What is left is easier than the whole; a judge is fairly compared on the same items (`LeaveOneOut.references`).
+
+    Args:
+        ratings: for each item the label of each rater, the raters always in the same order.
+    """
+    raters = len(ratings[0]) if ratings else 0
+    references, accuracy, counted = [], [], []
+    for rater in range(raters):
+        others = tuple(majority([*labels[:rater], *labels[rater + 1 :]]) for labels in ratings)
+        decided = [(labels[rater], other) for labels, other in zip(ratings, others, strict=True) if other is not None]
+        references.append(others)
+        accuracy.append(_share(sum(own == other for own, other in decided), len(decided)))
+        counted.append(len(decided))
+    return LeaveOneOut(references=tuple(references), accuracy=tuple(accuracy), counted=tuple(counted))
+
+
+def _agreed_pairs(counts: Counts) -> Floats:
+    """Share of agreeing pairs of raters on each item, shape (items,)."""
+    table = np.asarray(counts, dtype=np.float64)
+    raters = table.sum(axis=1)
+    if table.size and (raters.min() < 2 or raters.min() != raters.max()):
+        raise ValueError(f"every item must have the same number of raters, at least 2; got {sorted(set(raters))}")
+    return np.asarray(((table * (table - 1)).sum(axis=1)) / (raters * (raters - 1)))
+
+
+def _fleiss_columns(counts: Counts) -> list[Floats]:
+    """What Fleiss' kappa needs summed: agreement of each item, and the share of its labels in each class."""
+    table = np.asarray(counts, dtype=np.float64)
+    return [_agreed_pairs(counts), *(table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)).T]
+
+
+def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
+    """Fleiss' kappa of sums over items: their agreement, then the shares of each class (together the number of items)."""
+    totals = np.array(shares, dtype=np.float64)
+    n = totals.sum(axis=0)
+    expected = ((totals / n) ** 2).sum(axis=0)
+    return np.asarray((np.asarray(agreement) / n - expected) / (1.0 - expected))
+
+
+def _codes(name: str, labels: Sequence[str | None], classes: Sequence[str]) -> npt.NDArray[np.intp]:
+    """The number of each label's class; the number of classes for None."""
+    numbers: dict[str | None, int] = {label: number for number, label in enumerate(classes)}
+    if len(numbers) < len(classes):
+        raise ValueError(f"classes must differ; got {list(classes)}")
+    numbers[None] = len(classes)
+    unknown = [label for label in labels if label not in numbers]
+    if unknown:
+        raise ValueError(f"{name} must be of the classes {', '.join(classes)}; got {unknown[0]!r}")
+    return np.array([numbers[label] for label in labels], dtype=np.intp)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else math.nan

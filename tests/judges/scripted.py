@@ -1,0 +1,146 @@
+"""A judge whose replies are scripted, in this process; and one that says what a table says.
+
+backend = ScriptedBackend(lambda call: '{"verdict": true}')
+session = JudgeSession(backend, JudgeOptions(), store)
+backend.calls                 # every call it was asked for, in order
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from medical_tasks.judges.base import LABELS, Budget, Call, NoReply, OnReply, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.base import Unreadable as Unreadable
+from medical_tasks.judges.budget import estimate_chat
+
+__all__ = ["ScriptedBackend", "TableJudge", "question", "read_word"]
+
+Script = Callable[[Call], str | Reply | NoReply | BaseException]
+
+
+class ScriptedBackend:
+    """Implements `judges.base.Backend`.
+
+    Args:
+        script: from call to the text of the reply (a label for a judge that reads pairs), to a `Reply` or `NoReply` (whose
+            key does not matter), or to an error, which is raised then and there.
+        reads: as of a backend.
+        samples: as of a backend.
+        endpoint: as of a backend.
+        name: as of a backend.
+        version: part of the identity.
+        order: order of completion; the calls' own by default.
+    """
+
+    comparable = True
+
+    def __init__(
+        self,
+        script: Script,
+        *,
+        reads: Literal["prompt", "pair"] = "prompt",
+        samples: bool = True,
+        endpoint: str | None = None,
+        name: str = "scripted/judge",
+        version: str = "1",
+        order: Callable[[Sequence[Call]], Iterable[Call]] = lambda calls: calls,
+        prices: tuple[float, float] | None = None,
+    ) -> None:
+        self.name = name
+        self.identity: Mapping[str, str] = {"backend": "scripted", "version": version}
+        self.endpoint = endpoint
+        self.samples = samples
+        self.reads: Literal["prompt", "pair"] = reads
+        self.prices = prices
+        self.calls: list[Call] = []
+        self.rounds: list[int] = []
+        self.closed = 0
+        self._script = script
+        self._order = order
+
+    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+        self.rounds.append(len(calls))
+        for call in self._order(calls):
+            prompt = estimate_chat(call.messages)
+            if not budget.admit(prompt_tokens=prompt, output_tokens=call.question.max_tokens):
+                on_reply(NoReply(key=call.key, reason="budget spent"))
+                continue
+            self.calls.append(call)
+            said = self._script(call)
+            if isinstance(said, BaseException):
+                raise said
+            budget.settle(prompt_tokens=prompt, output_tokens=call.question.max_tokens, used=prompt + 10)
+            on_reply(self._outcome(call, said))
+
+    def _outcome(self, call: Call, said: str | Reply | NoReply) -> Reply | NoReply:
+        if isinstance(said, NoReply):
+            return NoReply(key=call.key, reason=said.reason, detail=said.detail, attempts=said.attempts)
+        if isinstance(said, str) and self.reads == "pair":
+            return Reply(key=call.key, label=LABELS[LABELS.index(said)])
+        if isinstance(said, str):
+            return Reply(key=call.key, text=said, prompt_tokens=estimate_chat(call.messages), output_tokens=10)
+        return Reply(
+            key=call.key,
+            text=said.text,
+            label=said.label,
+            prompt_tokens=said.prompt_tokens,
+            output_tokens=said.output_tokens,
+            attempts=said.attempts,
+        )
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class TableJudge:
+    """Implements `judges.base.Judge`: says what a table, or a function of the question, says.
+
+    Args:
+        verdicts: from question id to value; a question that is not there is unscored. Or a function, in which None is unscored.
+        comparable: as of a judge.
+    """
+
+    name = "table/judge"
+
+    def __init__(self, verdicts: Mapping[str, Any] | Callable[[Question], Any], *, comparable: bool = True) -> None:
+        self.comparable = comparable
+        self.asked: list[Question] = []
+        self._say = verdicts if callable(verdicts) else lambda question: verdicts.get(question.id)
+
+    def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
+        self.asked.extend(questions)
+        outcomes: list[Verdict | Unscored] = []
+        for each in questions:
+            value = self._say(each)
+            if value is None:
+                outcomes.append(Unscored(id=each.id, reason="judge: http 500"))
+            else:
+                outcomes.append(Verdict(id=each.id, value=value, votes=(value,), text=f"I say {value}."))
+        return outcomes
+
+
+def read_word(text: str) -> str | Unreadable:
+    """Reads a reply that is yes or no; both are values."""
+    return text if text in ("yes", "no") else Unreadable("neither yes nor no")
+
+
+def question(
+    name: str,
+    *,
+    content: str | None = None,
+    template: str = "t1",
+    read: Callable[[str], Any | Unreadable] = read_word,
+    max_tokens: int = 16,
+    pair: Pair | None = None,
+) -> Question:
+    """Makes a question whose chat is its name, unless `content` says otherwise."""
+    return Question(
+        id=name,
+        messages=({"role": "user", "content": name if content is None else content},),
+        template=template,
+        read=read,
+        again='Not read: {problem}. Say yes or no, not {"verdict": "yes"}.',
+        max_tokens=max_tokens,
+        pair=pair,
+    )

@@ -1,0 +1,507 @@
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.judges.base import Call, NoReply, Question, Reply
+from medical_tasks.judges.budget import RunBudget, estimate_chat
+from medical_tasks.judges.chat import ChatJudge, open_chat
+from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.endpoint import EndpointModel
+from medical_tasks.spec import Message
+from tests.fault_server import Call as Received
+from tests.fault_server import Fault, FaultServer, echo_answer, first
+
+SIZE = 16
+
+
+def question(name: str, *, size: int = SIZE) -> Question:
+    return Question(
+        id=name,
+        messages=(Message(role="system", content="You judge."), Message(role="user", content=f"statement {name}")),
+        template="t",
+        read=lambda text: text,
+        again="again: {problem}",
+        max_tokens=size,
+    )
+
+
+def calls(count: int, *, votes: int = 1, size: int = SIZE) -> list[Call]:
+    return [
+        Call(key=f"{name}/{vote}", question=asked, messages=asked.messages, vote=vote)
+        for name in range(count)
+        for asked in [question(str(name), size=size)]
+        for vote in range(votes)
+    ]
+
+
+def judge_at(server: FaultServer, *, n_choices: bool = False, sampling: Mapping[str, Any] | None = None) -> ChatJudge:
+    return judge_with(server.base_url, n_choices=n_choices, sampling=sampling)
+
+
+def judge_with(
+    url: str, *, n_choices: bool = False, sampling: Mapping[str, Any] | None = None, **limits: Any
+) -> ChatJudge:
+    chat = ChatSettings(
+        base_url=url, model="m", first_wait=0.001, longest_wait=0.01,
+        **{"concurrency": 8, "max_retries": 2, "timeout": 5.0, **limits},
+    )  # fmt: skip
+    return ChatJudge(EndpointModel("openai-api/h/m", chat, sampling=sampling or {}), n_choices=n_choices)
+
+
+def ask(judge: ChatJudge, wanted: Sequence[Call], budget: RunBudget | None = None) -> dict[str, Reply | NoReply]:
+    found: dict[str, Reply | NoReply] = {}
+    here = threading.get_ident()
+
+    def keep(reply: Reply | NoReply) -> None:
+        assert reply.key not in found
+        assert threading.get_ident() == here
+        found[reply.key] = reply
+
+    judge.answer(wanted, budget or RunBudget(), keep)
+    return found
+
+
+def said(call: Received) -> str:
+    return echo_answer(call)
+
+
+def test_each_call_gets_the_reply_to_its_own_chat() -> None:
+    with FaultServer() as server:
+        found = ask(judge_at(server, sampling={"temperature": 0.0}), calls(20))
+    by_prompt = {call.prompt: said(call) for call in server.calls}
+    assert len(found) == len(server.calls) == 20
+    for name in range(20):
+        reply = found[f"{name}/0"]
+        assert isinstance(reply, Reply)
+        assert reply.text == by_prompt[f"statement {name}"]
+        assert (reply.prompt_tokens, reply.output_tokens, reply.attempts, reply.label) == (2, 2, 1, None)
+    assert server.calls[0].body["max_tokens"] == SIZE
+    assert server.calls[0].body["temperature"] == 0.0
+    assert "n" not in server.calls[0].body
+    assert "seed" not in server.calls[0].body
+
+
+def test_no_calls_send_nothing_and_need_no_server() -> None:
+    assert ask(judge_with("http://127.0.0.1:9/v1"), []) == {}
+
+
+def test_further_turns_are_sent_as_they_are() -> None:
+    asked = question("0")
+    more: tuple[Message, ...] = ({"role": "assistant", "content": "hm"}, {"role": "user", "content": "again"})
+    call = Call(key="k", question=asked, messages=(*asked.messages, *more), vote=0)
+    with FaultServer() as server:
+        ask(judge_at(server), [call])
+    assert server.calls[0].body["messages"] == [dict(message) for message in call.messages]
+
+
+def test_seed_counts_up_with_the_vote() -> None:
+    with FaultServer() as server:
+        ask(judge_at(server, sampling={"seed": 40, "temperature": 1.0}), calls(2, votes=3))
+    assert sorted((call.prompt, call.body["seed"]) for call in server.calls) == [
+        (f"statement {name}", 40 + vote) for name in range(2) for vote in range(3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sampling", "samples"), [({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)]
+)
+def test_only_greedy_votes_are_all_the_same(sampling: dict[str, Any], samples: bool) -> None:
+    assert judge_with("http://127.0.0.1:9/v1", sampling=sampling).samples is samples
+
+
+FAULTS = {
+    "rate limited": Fault.rate_limit(),
+    "http 500": Fault.status_code(500),
+    "http 503": Fault.status_code(503),
+    "connection": Fault.cut(),
+    "not json": Fault.not_json(),
+    "empty choices": Fault.no_choices(),
+    "empty content": Fault.null_content(),
+    "timeout": Fault.hang(),
+    "prompt too long": Fault.status_code(400, "This model's maximum context length is 9 tokens."),
+    "refused by filter": Fault.message({"content": None}, "content_filter"),
+}
+
+
+@pytest.mark.parametrize(("reason", "fault"), FAULTS.items(), ids=FAULTS.keys())
+def test_a_failure_is_no_reply_with_its_class_and_the_others_get_theirs(reason: str, fault: Fault) -> None:
+    with FaultServer(lambda call: fault if call.prompt == "statement 3" else None) as server:
+        judge = judge_with(server.base_url, timeout=0.3 if reason == "timeout" else 5.0)
+        found = ask(judge, calls(6))
+        sent = server.prompts.count("statement 3")
+    failed = found.pop("3/0")
+    assert isinstance(failed, NoReply)
+    assert (failed.reason, failed.attempts) == (reason, sent)
+    assert "statement 3" not in failed.detail
+    assert all(isinstance(reply, Reply) for reply in found.values())
+    assert len(found) == 5
+
+
+def test_a_reply_cut_at_its_length_is_delivered_as_it_is_and_hidden_reasoning_is_not_in_it() -> None:
+    plan = [
+        Fault.message({"content": '{"verd', "reasoning_content": "it says Score: 1"}, "length", completion_tokens=16),
+        Fault.message({"content": None, "reasoning_content": "The answer is True"}, "length", completion_tokens=16),
+    ]
+    with FaultServer(plan) as server:
+        found = ask(judge_with(server.base_url, concurrency=1), calls(2))
+    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == ['{"verd', ""]
+
+
+# ---- budget ----
+
+
+def test_every_request_is_admitted_and_settled_retries_included() -> None:
+    with FaultServer(first(2, Fault.status_code(503))) as server:
+        budget = RunBudget()
+        found = ask(judge_at(server), calls(5), budget)
+    assert all(isinstance(reply, Reply) and reply.attempts == 3 for reply in found.values())
+    assert budget.calls == len(server.calls) == 15
+    assert budget.tokens == 5 * 4  # a refused request took nothing; a good one the server's own count
+    assert not budget.estimated
+    assert budget._reserved == 0
+
+
+def test_what_may_have_been_worked_on_is_booked_with_its_estimate() -> None:
+    with FaultServer(first(1, Fault.cut())) as server:
+        budget = RunBudget()
+        ask(judge_at(server), calls(1), budget)
+    assert budget.estimated
+    assert budget.tokens == estimate_chat(question("0").messages) + SIZE + 4
+
+
+@pytest.mark.parametrize("limit", [0, 1, 7, 12, 100])
+def test_no_request_is_sent_beyond_the_calls_allowed(limit: int) -> None:
+    with FaultServer(first(1, Fault.status_code(500)), latency=0.002) as server:
+        found = ask(judge_at(server), calls(20), RunBudget(max_calls=limit))
+    assert len(server.calls) == min(limit, 40)
+    assert len(found) == 20
+    spent = [reply for reply in found.values() if isinstance(reply, NoReply)]
+    assert {reply.reason for reply in spent} <= {"budget spent"}
+    assert sum(reply.attempts for reply in found.values()) == len(server.calls)
+
+
+def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
+    # Each reservation is far above what is used: at eight requests at once the limit would seem spent at the second.
+    wanted = estimate_chat(question("39").messages) + 400
+    with FaultServer(latency=0.005) as server:
+        budget = RunBudget(max_tokens=wanted + 30 * 4)
+        found = ask(judge_at(server), calls(40, size=400), budget)
+    answered = [reply for reply in found.values() if isinstance(reply, Reply)]
+    # While 30 have taken 4 tokens each, one more fits exactly.
+    assert len(answered) == len(server.calls) == 31
+    assert budget.tokens == 31 * 4 <= wanted + 30 * 4
+    assert {reply.reason for reply in found.values() if isinstance(reply, NoReply)} == {"budget spent"}
+
+
+def test_waiting_for_leave_is_not_the_servers_time() -> None:
+    wanted = estimate_chat(question("0").messages) + 400
+    with FaultServer(latency=0.2) as server:
+        judge = judge_with(server.base_url, total_time=0.6)
+        found = ask(judge, calls(5, size=400), RunBudget(max_tokens=wanted + 100))
+    assert len(server.calls) == 5  # one after the other: the last waits 0.8 s
+    assert all(isinstance(reply, Reply) for reply in found.values())
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    max_calls=st.none() | st.integers(0, 20),
+    max_tokens=st.none() | st.integers(0, 600),
+    votes=st.integers(1, 3),
+    n_choices=st.booleans(),
+    seed=st.integers(0, 5),
+)
+def test_limits_hold_and_every_call_has_one_outcome(
+    max_calls: int | None, max_tokens: int | None, votes: int, n_choices: bool, seed: int
+) -> None:
+    faults = [Fault.status_code(500), Fault.not_json(), None, None]
+
+    def plan(call: Received) -> Fault | None:
+        return faults[(call.number * 7 + seed) % 4]
+
+    wanted = calls(6, votes=votes)
+    with FaultServer(plan) as server:
+        budget = RunBudget(max_calls=max_calls, max_tokens=max_tokens)
+        found = ask(judge_at(server, n_choices=n_choices), wanted, budget)
+    assert set(found) == {call.key for call in wanted}
+    assert budget.calls == len(server.calls)
+    assert max_calls is None or len(server.calls) <= max_calls
+    assert max_tokens is None or budget.tokens <= max_tokens
+    assert budget._reserved == 0
+
+
+# ---- several votes in one request ----
+
+
+def numbered(call: Received) -> list[str]:
+    return [f"{call.prompt} #{number}" for number in range(int(call.body.get("n", 1)))]
+
+
+def test_votes_on_a_question_share_a_request() -> None:
+    with FaultServer(answer=numbered) as server:
+        budget = RunBudget()
+        found = ask(judge_at(server, n_choices=True, sampling={"seed": 5}), calls(4, votes=3), budget)
+    assert [call.body["n"] for call in server.calls] == [3] * 4
+    assert {call.body["seed"] for call in server.calls} == {5}
+    assert {key: reply.text for key, reply in found.items() if isinstance(reply, Reply)} == {
+        f"{name}/{vote}": f"statement {name} #{vote}" for name in range(4) for vote in range(3)
+    }
+    # What a request took is counted once.
+    assert sum(reply.attempts for reply in found.values()) == 4
+    replies = [reply for reply in found.values() if isinstance(reply, Reply)]
+    assert sum((reply.prompt_tokens or 0) + (reply.output_tokens or 0) for reply in replies) == budget.tokens
+
+
+def test_a_vote_asked_again_does_not_share_with_the_others() -> None:
+    wanted = calls(1, votes=3)
+    again = Call(
+        key="again",
+        question=wanted[0].question,
+        messages=(*wanted[0].messages, Message(role="user", content="once more")),
+        vote=1,
+    )
+    with FaultServer(answer=numbered) as server:
+        found = ask(judge_at(server, n_choices=True), [wanted[0], again, wanted[2]])
+    assert sorted(call.body.get("n", 1) for call in server.calls) == [1, 2]
+    assert [reply.text for reply in [found["again"]] if isinstance(reply, Reply)] == ["once more #0"]
+
+
+def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
+    with FaultServer(answer=lambda call: [f"{call.prompt} seed {call.body['seed']}"]) as server:
+        judge = judge_with(server.base_url, n_choices=True, sampling={"seed": 0}, concurrency=1)
+        found = ask(judge, calls(3, votes=3))
+        assert [call.body.get("n", 1) for call in server.calls] == [3] + [1] * 8
+        ask(judge, calls(1, votes=2))
+    assert [call.body.get("n", 1) for call in server.calls[9:]] == [1, 1]
+    assert {key: reply.text for key, reply in found.items() if isinstance(reply, Reply)} == {
+        f"{name}/{vote}": f"statement {name} seed {vote}" for name in range(3) for vote in range(3)
+    }
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
+    plan = lambda call: Fault.status_code(status, "n must be 1") if "n" in call.body else None  # noqa: E731
+    with FaultServer(plan) as server:
+        found = ask(judge_at(server, n_choices=True), calls(20, votes=2))
+    assert len(found) == 40
+    assert all(isinstance(reply, Reply) for reply in found.values())
+    assert sum("n" in call.body for call in server.calls) <= 8  # those under way when the first was rejected
+
+
+def test_more_choices_than_asked_for_are_left_alone() -> None:
+    with FaultServer(answer=lambda call: ["a", "b", "c", "d"]) as server:
+        found = ask(judge_at(server, n_choices=True), calls(1, votes=2))
+    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == ["a", "b"]
+    assert len(server.calls) == 1
+
+
+def test_a_failed_shared_request_is_the_outcome_of_each_of_its_calls() -> None:
+    with FaultServer(lambda call: Fault.status_code(500)) as server:
+        found = ask(judge_at(server, n_choices=True), calls(1, votes=3))
+    assert [(reply.attempts, isinstance(reply, NoReply)) for reply in found.values()] == [
+        (3, True),
+        (0, True),
+        (0, True),
+    ]
+    assert len(server.calls) == 3
+
+
+def test_shared_requests_that_do_not_fit_the_budget_are_asked_singly_as_far_as_it_goes() -> None:
+    one = estimate_chat(question("0").messages) + SIZE
+    with FaultServer(answer=numbered) as server:
+        found = ask(judge_at(server, n_choices=True), calls(1, votes=4), RunBudget(max_tokens=one + 5))
+    assert [call.body.get("n", 1) for call in server.calls] == [1, 1]  # 5 tokens each
+    assert sorted(type(reply).__name__ for reply in found.values()) == ["NoReply"] * 2 + ["Reply"] * 2
+
+
+# ---- what ends everything ----
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        (Fault.status_code(401), MissingError, "refused the key"),
+        (Fault.status_code(404), UsageError, "does not know this model"),
+        (Fault.status_code(429, code="insufficient_quota"), MissingError, "no quota left"),
+        (Fault.status_code(400, "no such field"), UsageError, "rejects every request"),
+    ],
+)
+@pytest.mark.parametrize("n_choices", [False, True])
+def test_what_fails_every_call_is_raised(fault: Fault, error: type[Exception], message: str, n_choices: bool) -> None:
+    with FaultServer(lambda call: fault) as server, pytest.raises(error, match=message):
+        ask(judge_at(server, n_choices=n_choices), calls(30, votes=2))
+    assert len(server.calls) < 60
+
+
+def test_nothing_listens() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with pytest.raises(MissingError, match="nothing answers at"):
+            ask(judge_with(url, max_retries=0), calls(20))
+
+
+def test_what_was_answered_before_the_end_is_delivered() -> None:
+    found: list[str] = []
+    with FaultServer([None] * 5 + [Fault.status_code(401)] * 20) as server:
+        judge = judge_with(server.base_url, concurrency=1)
+        with pytest.raises(MissingError):
+            judge.answer(calls(20), RunBudget(), lambda reply: found.append(reply.key))
+    assert found == [f"{name}/0" for name in range(5)]
+
+
+def test_budget_is_given_back_when_all_ends() -> None:
+    budget = RunBudget()
+    plan = lambda call: Fault.hang() if call.prompt != "statement 7" else Fault.status_code(401)  # noqa: E731
+    with FaultServer(plan) as server, pytest.raises(MissingError):
+        ask(judge_at(server), calls(20), budget)
+    assert budget._reserved == 0
+
+
+def test_a_slot_is_free_when_its_reply_was_taken() -> None:
+    """However slow the caller is, no more than `concurrency` replies are not yet kept."""
+    kept = 0
+
+    def slow(reply: Reply | NoReply) -> None:
+        nonlocal kept
+        threading.Event().wait(0.005)
+        assert len(server.calls) - kept <= 3
+        kept += 1
+
+    with FaultServer() as server:
+        judge_with(server.base_url, concurrency=3).answer(calls(30), RunBudget(), slow)
+    assert kept == 30
+
+
+# ---- opening ----
+
+
+def test_identity_is_what_makes_the_reply_and_holds_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MY_HOST_BASE_URL", "https://api.example.org/v1/")
+    monkeypatch.setenv("MY_HOST_API_KEY", "sk-secret")
+    options = {"temperature": "0.5", "top_p": "0.9", "seed": "3"}
+    neutral = {"concurrency": "3", "timeout": "9", "price_in": "2.5", "price_out": "10", "n_choices": "true"}
+    judge = open_chat("openai-api/my-host/org/m", options, log_dir=tmp_path)
+    other = open_chat("openai-api/my-host/org/m", options | neutral, log_dir=tmp_path)
+    assert judge.identity == other.identity == {
+        "backend": "openai-api", "model": "org/m", "base_url": "https://api.example.org/v1",
+        "temperature": "0.5", "top_p": "0.9", "seed": "3",
+    }  # fmt: skip
+    assert (judge.name, judge.endpoint, judge.comparable, judge.samples, judge.reads) == (
+        "openai-api/my-host/org/m", "https://api.example.org/v1", True, True, "prompt",
+    )  # fmt: skip
+    assert judge.prices is None
+    assert other.prices == (2.5, 10.0)
+    judge.close()
+
+
+def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
+    with FaultServer(latency=0.15) as server:
+        url = {"base_url": server.base_url}
+        ask(open_chat("openai-api/h/m", url, log_dir=Path()), calls(40))
+        assert server.most_at_once == 32
+        server.most_at_once = 0
+        ask(open_chat("openai-api/h/m", url | {"concurrency": "2"}, log_dir=Path()), calls(6))
+        assert server.most_at_once == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"colour": "red"}, "unknown judge argument 'colour' for openai-api/x/m. Accepted: api_key_env, .*price_out"),
+        ({"n_choices": "3"}, "judge argument n_choices must be true or false, got '3'"),
+        ({"price_in": "-1", "price_out": "1"}, "price_in must be USD for a million tokens, from 0, got '-1'"),
+        ({"price_in": "nan", "price_out": "1"}, "price_in must be USD"),
+        ({"price_in": "1"}, "needs both price_in and price_out"),
+        ({"temperature": "3"}, "judge argument temperature must be a number from 0 to 2"),
+    ],
+)
+def test_malformed_argument(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_chat("openai-api/x/m", {"base_url": "http://127.0.0.1:1/v1"} | options, log_dir=Path())
+
+
+# ---- a server started for the judge ----
+
+PROGRAM = """#!{python}
+import json, os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+Path(__file__).with_name("pid").write_text(str(os.getpid()))
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if body["messages"][-1]["content"] == "statement 1":
+            os._exit(9)
+        raw = json.dumps({{"choices": [{{"message": {{"content": "yes"}}, "finish_reason": "stop"}}]}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+    def log_message(self, *arguments):
+        pass
+
+HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Handler).serve_forever()
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[ChatJudge]:
+    """A judge on a stand-in for `vllm serve`, which ends by itself at statement 1."""
+    program = tmp_path / "vllm"
+    program.write_text(PROGRAM.format(python=sys.executable))
+    program.chmod(0o755)
+    folder = tmp_path / "toy"  # never loaded: only what its identity is made of
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "pytorch_model.bin").write_bytes(b"weights")
+    options = {"executable": str(program), "device": "cpu", "max_retries": "1"}
+    judge = open_chat(f"vllm-server/{folder}", options, log_dir=tmp_path / "logs")
+    yield judge
+    judge.close()
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_server_is_started_for_the_first_call_and_gone_at_close(served: ChatJudge, tmp_path: Path) -> None:
+    assert not (tmp_path / "pid").exists()
+    assert ask(served, []) == {}
+    assert not (tmp_path / "pid").exists()
+    found = ask(served, calls(1, votes=3))
+    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == ["yes"] * 3
+    pid = int((tmp_path / "pid").read_text())
+    ask(served, calls(1))
+    assert int((tmp_path / "pid").read_text()) == pid
+    assert served.endpoint is not None
+    assert served.endpoint.startswith("http://127.0.0.1:")
+    assert "base_url" not in served.identity
+    assert served.identity["model"] == "toy"
+    assert alive(pid)
+    served.close()
+    assert not alive(pid)
+    served.close()
+
+
+def test_a_server_that_dies_is_told_with_its_log(served: ChatJudge) -> None:
+    found: list[str] = []
+    wanted = calls(2)
+    served.answer(wanted[:1], RunBudget(), lambda reply: found.append(reply.key))
+    with pytest.raises(MissingError, match=r"ended by itself; its log is .*vllm-server\.log"):
+        served.answer([*wanted[1:], *calls(30, votes=2)[4:]], RunBudget(), lambda reply: found.append(reply.key))
+    assert found[0] == "0/0"

@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks import guard
+from medical_tasks.errors import MissingError, RefusedError, UsageError
+from medical_tasks.judges.base import Call, NoReply, Reply
+from medical_tasks.judges.budget import RunBudget
+from medical_tasks.judges.inspect_judge import GIVE_UP_AFTER, InspectJudge, open_inspect
+from tests.fault_server import Fault, FaultServer
+from tests.judges.scripted import question
+from tests.support import ROOT
+
+# inspect's own call of tenacity, in its 0.3.285.
+pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
+
+Say = Callable[[str, Any], Any]
+"""From the last message and inspect's settings of the call to a text, an inspect output, or an error to raise."""
+
+
+def output(text: str, **more: Any) -> Any:
+    """An inspect output that says what it used: where it does not, mockllm fetches a tokenizer."""
+    from inspect_ai.model import ModelOutput, ModelUsage
+
+    made = ModelOutput.from_content("mockllm/model", text, **more)
+    made.usage = ModelUsage(input_tokens=7, output_tokens=3, total_tokens=10)
+    return made
+
+
+@pytest.fixture
+def mock() -> Iterator[Callable[..., InspectJudge]]:
+    judges: list[InspectJudge] = []
+
+    def make(say: Say, **values: Any) -> InspectJudge:
+        async def answer(messages: list[Any], tools: Any, choice: Any, config: Any) -> Any:
+            said = say(messages[-1].text, config)
+            if asyncio.iscoroutine(said):
+                said = await said
+            if isinstance(said, BaseException):
+                raise said
+            return output(said) if isinstance(said, str) else said
+
+        judges.append(InspectJudge("inspect/mockllm/model", values, model_args={"custom_outputs": answer}))
+        return judges[-1]
+
+    yield make
+    for judge in judges:
+        judge.close()
+
+
+def calls(count: int, *, max_tokens: int = 16) -> list[Call]:
+    questions = [question(f"q{number}", max_tokens=max_tokens) for number in range(count)]
+    return [Call(key=f"key {each.id}", question=each, messages=each.messages, vote=0) for each in questions]
+
+
+def asked(judge: InspectJudge, wanted: list[Call], budget: RunBudget | None = None) -> dict[str, Reply | NoReply]:
+    heard: list[Reply | NoReply] = []
+    judge.answer(wanted, budget or RunBudget(), heard.append)
+    assert len({outcome.key for outcome in heard}) == len(heard)
+    return {outcome.key: outcome for outcome in heard}
+
+
+def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> None:
+    judge = mock(lambda text, config: f"{text} {config.max_tokens} {config.temperature}")
+    budget = RunBudget()
+    outcomes = asked(judge, calls(20), budget)
+    assert outcomes == {
+        f"key q{number}": Reply(
+            key=f"key q{number}", text=f"q{number} 16 0.0", prompt_tokens=7, output_tokens=3, attempts=1
+        )
+        for number in range(20)
+    }
+    assert (budget.calls, budget.tokens, budget.estimated) == (20, 200, False)
+    assert judge.identity == {"backend": "inspect", "model": "mockllm/model", "temperature": "0.0"}
+    assert (judge.endpoint, judge.samples, judge.reads) == (None, False, "prompt")
+    assert asked(judge, calls(2))["key q1"] == outcomes["key q1"]  # a second round, the same clients
+
+
+def test_no_more_are_under_way_than_allowed(mock: Callable[..., InspectJudge]) -> None:
+    under_way, most = 0, 0
+
+    async def slowly(text: str) -> str:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.01)
+        under_way -= 1
+        return text
+
+    judge = mock(lambda text, config: slowly(text), concurrency=3)
+    assert len(asked(judge, calls(12))) == 12
+    assert most == 3
+
+
+def test_every_message_and_vote_arrives(mock: Callable[..., InspectJudge]) -> None:
+    seen: list[Any] = []
+
+    def say(text: str, config: Any) -> str:
+        seen.append((text, config.seed))
+        return "yes"
+
+    judge = mock(say, seed=5, temperature=0.7)
+    assert judge.samples
+    chat: Any = (
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "u"},
+        {"role": "assistant", "content": "a"},
+        {"role": "user", "content": "lone \ud800 sign"},
+    )
+    asked(judge, [Call(key="k", question=question("q"), messages=chat, vote=2)])
+    assert seen == [("lone ? sign", 7)]
+
+
+class StatusError(Exception):
+    def __init__(self, status_code: int) -> None:
+        super().__init__("the question was: secret")
+        self.status_code = status_code
+
+
+class APIConnectionError(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("say", "reason"),
+    [
+        (lambda: StatusError(500), "http 500"),
+        (lambda: StatusError(429), "rate limited"),
+        (lambda: APIConnectionError("secret"), "connection"),
+        (lambda: KeyError("secret"), "inspect KeyError"),
+        (lambda: output(""), "empty content"),
+        (lambda: output("I will not", stop_reason="content_filter"), "refused by filter"),
+        (lambda: asyncio.sleep(5), "timeout"),
+    ],
+)
+def test_failures_have_a_class_and_no_text(
+    say: Callable[[], Any], reason: str, mock: Callable[..., InspectJudge]
+) -> None:
+    judge = mock(lambda text, config: say() if text == "q1" else "yes", total_time=1.0, max_retries=0)
+    outcomes = asked(judge, calls(3))
+    assert [type(outcomes[f"key q{number}"]) for number in range(3)] == [Reply, NoReply, Reply]
+    failed = outcomes["key q1"]
+    assert isinstance(failed, NoReply)
+    assert failed.reason == reason
+    assert "secret" not in failed.detail
+
+
+def test_no_choices_are_no_empty_reply(mock: Callable[..., InspectJudge]) -> None:
+    empty = output("x")
+    empty.choices, empty.completion = [], ""
+    outcome = asked(mock(lambda text, config: empty), calls(1))["key q0"]
+    assert isinstance(outcome, NoReply)
+    assert outcome.reason == "empty choices"
+
+
+def test_a_judge_that_never_answers_is_given_up(mock: Callable[..., InspectJudge]) -> None:
+    tried: list[str] = []
+
+    def say(text: str, config: Any) -> Exception:
+        tried.append(text)
+        return StatusError(401)
+
+    judge = mock(say, concurrency=2)
+    heard: list[Reply | NoReply] = []
+    with pytest.raises(MissingError, match="inspect/mockllm/model answers nothing: 8 calls ended with http 401"):
+        judge.answer(calls(200), RunBudget(), heard.append)
+    assert len(heard) == GIVE_UP_AFTER
+    assert len(tried) < 200
+    assert {outcome.reason for outcome in heard if isinstance(outcome, NoReply)} == {"http 401"}
+    judge.close()  # nothing is left running that would keep it
+
+
+def test_one_that_answered_once_is_not_given_up(mock: Callable[..., InspectJudge]) -> None:
+    judge = mock(lambda text, config: "yes" if text == "q0" else StatusError(403), concurrency=1)
+    assert len(asked(judge, calls(30))) == 30
+
+
+def test_the_budget_ends_it(mock: Callable[..., InspectJudge]) -> None:
+    outcomes = asked(mock(lambda text, config: "yes"), calls(10), RunBudget(max_calls=4))
+    refused = [outcome for outcome in outcomes.values() if isinstance(outcome, NoReply)]
+    assert len(refused) == 6
+    assert {(outcome.reason, outcome.attempts) for outcome in refused} == {("budget spent", 0)}
+
+
+def test_it_works_inside_a_running_loop(mock: Callable[..., InspectJudge]) -> None:
+    judge = mock(lambda text, config: "yes")
+
+    async def notebook() -> int:
+        return len(asked(judge, calls(3)))
+
+    assert asyncio.run(notebook()) == 3
+
+
+def test_an_error_of_the_receiver_ends_it_cleanly(mock: Callable[..., InspectJudge]) -> None:
+    judge = mock(lambda text, config: "yes", concurrency=2)
+
+    def full(outcome: Reply | NoReply) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        judge.answer(calls(50), RunBudget(), full)
+    assert len(asked(judge, calls(3))) == 3
+
+
+def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALX_API_KEY", "k")
+    monkeypatch.delenv("INSPECT_EVAL_MODEL_BASE_URL", raising=False)
+    with FaultServer([Fault.status_code(400)], answer=lambda call: "yes") as server:
+        judge = open_inspect(
+            "inspect/openai-api/localx/m", {"base_url": server.base_url, "concurrency": "1", "max_retries": "0"}
+        )
+        outcomes = asked(judge, calls(3))
+        judge.close()
+    failed = outcomes["key q0"]
+    assert isinstance(failed, NoReply)
+    assert failed.reason in ("http 400", "inspect ModelGenerateError")
+    assert outcomes["key q2"] == Reply(key="key q2", text="yes", prompt_tokens=1, output_tokens=1)
+    assert judge.endpoint == server.base_url
+    assert judge.identity["base_url"] == server.base_url
+    assert {call.body["max_tokens"] for call in server.calls} == {16}
+
+
+def test_credentialed_text_goes_to_no_provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LOCALX_API_KEY", "k")
+    held = guard.Subject(name="notes", dataset="notes", access="credentialed", rule="notes stay here")
+    with FaultServer() as server:
+        judge = open_inspect("inspect/openai-api/localx/m", {"base_url": server.base_url})
+        with (
+            guard.protect([held], audit=tmp_path / "audit.log"),
+            pytest.raises(RefusedError, match="inspect/openai-api/localx/m"),
+        ):
+            judge.answer(calls(1), RunBudget(), lambda outcome: None)
+        judge.close()
+    assert server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("inspect/mockllm", {}, "is named inspect/<provider>/<model>"),
+        ("inspect//m", {}, "is named inspect/<provider>/<model>"),
+        ("inspect/nope/m", {}, "is no model for inspect: .*nope"),
+        ("inspect/mockllm/m", {"n_choices": "2"}, "unknown judge argument 'n_choices'"),
+        ("inspect/mockllm/m", {"temperature": "3"}, "temperature must be a number from 0 to 2"),
+    ],
+)
+def test_wrong_names_and_arguments(name: str, options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_inspect(name, options)
+
+
+def test_a_missing_key_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOCALX_API_KEY", raising=False)
+    monkeypatch.delenv("LOCALX_BASE_URL", raising=False)
+    with pytest.raises(MissingError, match="inspect/openai-api/localx/m cannot be opened by inspect"):
+        open_inspect("inspect/openai-api/localx/m", {})
+
+
+@pytest.mark.slow
+def test_nothing_is_logged_and_the_process_ends(tmp_path: Path) -> None:
+    script = """
+import json
+from inspect_ai.model import ModelOutput, ModelUsage
+from medical_tasks.judges.base import Call, Question
+from medical_tasks.judges.budget import RunBudget
+from medical_tasks.judges.inspect_judge import InspectJudge
+
+def say(messages, tools, choice, config):
+    output = ModelOutput.from_content("mockllm/model", "yes")
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return output
+
+judge = InspectJudge("inspect/mockllm/model", {}, model_args={"custom_outputs": say})
+question = Question(id="q", messages=({"role": "user", "content": "CANARY"},), template="t", read=str, again="")
+heard = []
+judge.answer([Call(key="k", question=question, messages=question.messages, vote=0)], RunBudget(), heard.append)
+print(json.dumps([outcome.text for outcome in heard]))
+"""
+    home = tmp_path / "home"
+    (tmp_path / "here").mkdir()
+    home.mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("INSPECT", "XDG"))}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path / "here",
+        env=environment | {"HOME": str(home), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert json.loads(done.stdout) == ["yes"]
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in files if path.suffix in (".eval", ".json", ".log", ".gz")]
+    assert not [path for path in files if b"CANARY" in path.read_bytes()]

@@ -1,0 +1,210 @@
+"""A judge that fails in every way there is: no verdict is invented, none is lost, and what is missing is named."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError
+from medical_tasks.judges.base import Call as Wanted
+from medical_tasks.judges.base import JudgeOptions, NoReply, Reply, Unscored, Verdict
+from medical_tasks.judges.budget import RunBudget
+from medical_tasks.judges.chat import ChatJudge
+from medical_tasks.judges.session import VERDICT, JudgeSession
+from medical_tasks.store import Store
+from tests.fault_server import Call, Fault, FaultServer
+from tests.judges.scripted_judge import (
+    CONCURRENCY,
+    FAULTS,
+    Chaos,
+    answer,
+    judge_at,
+    number_of,
+    questions,
+    truth,
+    values,
+)
+
+COUNT = 300
+TEXTS = ("prose", "two verdicts", "empty text", "out of range", "cut at length", "length spent on reasoning")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "verdicts.sqlite") as opened:
+        yield opened
+
+
+def session(judge: ChatJudge, store: Store, **options: Any) -> JudgeSession:
+    return JudgeSession(judge, JudgeOptions(**options), store, quiet=True)
+
+
+def test_one_request_in_five_fails_and_the_verdicts_are_the_same(store: Store) -> None:
+    chaos = Chaos(0.2, seed=4)
+    with FaultServer(chaos, answer=answer) as server:
+        judged = session(judge_at(server.base_url, timeout=0.4), store)
+        outcomes = judged.ask(questions(range(COUNT)))
+    assert values(outcomes) == {f"q{number}": truth(number) for number in range(COUNT)}
+    assert set(chaos.met) == set(FAULTS)
+    # What was injected is what was met: a fifth of all requests, each outlived or asked again.
+    assert 0.15 < chaos.met.total() / len(server.calls) < 0.25
+    good = len(server.calls) - chaos.met.total()
+    assert COUNT <= good  # a good reply can still come too late on a busy machine
+    # Kept is what was said and nothing else: the good replies, and those that had to be asked again.
+    unreadable = sum(chaos.met[kind] for kind in TEXTS)
+    assert store.counts(VERDICT) == (judged.stats.replies,) * 2
+    assert COUNT + judged.stats.reasked == judged.stats.replies <= COUNT + unreadable
+    assert judged.stats.reasked > 0
+
+
+@pytest.mark.parametrize("n_choices", [False, True], ids=["single", "n_choices"])
+def test_votes_decide_the_same_with_and_without_faults(tmp_path: Path, n_choices: bool) -> None:
+    found = []
+    for name, plan in (("clean", ()), ("faulty", Chaos(0.2, seed=5))):
+        with Store(tmp_path / name) as store, FaultServer(plan, answer=answer) as server:
+            judge = judge_at(
+                server.base_url, timeout=0.4, sampling={"temperature": 1.0, "seed": 11}, n_choices=n_choices
+            )
+            found.append(session(judge, store, votes=3).ask(questions(range(60))))
+    clean, faulty = found
+    assert all(isinstance(outcome, Verdict) for outcome in clean)
+    assert values(faulty) == values(clean)
+    assert len({outcome.votes for outcome in clean if isinstance(outcome, Verdict)}) > 3  # the votes do differ
+
+
+HOPELESS = {
+    0: ("judge: http 500", "500"),
+    1: ("judge: rate limited", "429"),
+    2: ("judge: not json", "not json"),
+    3: ("judge: empty choices", "bare verdict for a body"),
+    4: ("judge: empty content", "null content, verdict in the reasoning"),
+    5: ("judge: unreadable reply", "prose"),
+    6: ("judge: unreadable reply", "cut at length"),
+    7: ("judge: unreadable reply", "two verdicts"),
+    8: ("judge: timeout", "hang"),
+    9: ("judge: connection", "cut"),
+}
+
+
+def hopeless(call: Call) -> Fault | None:
+    """Every tenth of the questions has a fault of its own that never ends; the rest is answered."""
+    number = number_of(call)
+    return FAULTS[HOPELESS[number % 20][1]](call) if number % 20 in HOPELESS else None
+
+
+def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(store: Store) -> None:
+    asked = questions(range(100))
+    expected = {
+        f"q{number}": HOPELESS[number % 20][0] if number % 20 in HOPELESS else truth(number) for number in range(100)
+    }
+    with FaultServer(hopeless, answer=answer) as server:
+        judged = session(judge_at(server.base_url, timeout=1.0, max_retries=1), store)
+        outcomes = judged.ask(asked)
+    assert values(outcomes) == expected
+    reasons = Counter(outcome.reason for outcome in outcomes if isinstance(outcome, Unscored))
+    assert reasons == judged.stats.unscored
+    assert reasons["judge: unreadable reply"] == 15
+    assert (judged.stats.asked, judged.stats.decided, reasons.total()) == (100, 50, 50)
+
+    # The judge recovers. What had no reply is asked again, and nothing else: replies without a verdict are replies.
+    with FaultServer(answer=answer) as server:
+        outcomes = session(judge_at(server.base_url), store).ask(asked)
+    missing = {number for number in range(100) if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
+    assert Counter(number_of(call) for call in server.calls) == Counter(missing)
+    assert values(outcomes) == expected | {f"q{number}": truth(number) for number in missing}
+
+
+def test_a_judge_that_is_down_says_so_and_loses_nothing(store: Store) -> None:
+    with FaultServer(answer=answer) as server:
+        url = server.base_url
+        session(judge_at(url), store).ask(questions(range(40)))
+    down = judge_at(url, max_retries=0)
+    with pytest.raises(MissingError, match=r"nothing answers at .*Finished answers are kept"):
+        session(down, store).ask(questions(range(100)))
+    assert values(session(down, store).ask(questions(range(40)))) == {f"q{n}": truth(n) for n in range(40)}
+    with FaultServer(answer=answer) as server:
+        outcomes = session(judge_at(server.base_url), store).ask(questions(range(100)))
+    assert sorted(number_of(call) for call in server.calls) == list(range(40, 100))
+    assert values(outcomes) == {f"q{number}": truth(number) for number in range(100)}
+
+
+def test_a_judge_that_dies_on_the_way_keeps_what_it_said(store: Store) -> None:
+    def dies(call: Call) -> Fault | None:
+        return Fault.refuse() if call.number > 120 else None
+
+    with FaultServer(dies, answer=answer) as server:
+        with pytest.raises(MissingError):
+            session(judge_at(server.base_url, max_retries=1), store).ask(questions(range(COUNT)))
+    kept = store.counts(VERDICT)[0]
+    assert 120 - CONCURRENCY < kept <= 120  # what was under way when it was given up may be lost
+    with FaultServer(answer=answer) as server:
+        outcomes = session(judge_at(server.base_url), store).ask(questions(range(COUNT)))
+    assert len({number_of(call) for call in server.calls}) == len(server.calls) == COUNT - kept
+    assert values(outcomes) == {f"q{number}": truth(number) for number in range(COUNT)}
+
+
+def test_a_key_that_is_revoked_on_the_way(store: Store) -> None:
+    def revoked(call: Call) -> Fault | None:
+        return Fault.status_code(401, "revoked") if call.number > 50 else None
+
+    with (
+        FaultServer(revoked, answer=answer) as server,
+        pytest.raises(MissingError, match="refused the key"),
+    ):
+        session(judge_at(server.base_url, concurrency=4), store).ask(questions(range(COUNT)))
+    assert len(server.calls) <= 54
+    assert store.counts(VERDICT)[0] >= 47
+
+
+def test_a_spent_budget_leaves_the_rest_for_the_next_run(store: Store) -> None:
+    with FaultServer(Chaos(0.2, seed=9), answer=answer) as server:
+        first = JudgeSession(judge_at(server.base_url, timeout=0.4), JudgeOptions(max_calls=80), store, quiet=True)
+        outcomes = first.ask(questions(range(100)))
+    assert len(server.calls) == 80
+    decided = {outcome.id for outcome in outcomes if isinstance(outcome, Verdict)}
+    assert {outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)} == {"judge: budget spent"}
+    assert 0 < len(decided) < 80
+    with FaultServer(answer=answer) as server:
+        outcomes = session(judge_at(server.base_url), store).ask(questions(range(100)))
+    assert {f"q{number_of(call)}" for call in server.calls} == {f"q{n}" for n in range(100)} - decided
+    assert values(outcomes) == {f"q{number}": truth(number) for number in range(100)}
+
+
+def test_each_reply_is_what_the_server_said_to_that_prompt() -> None:
+    """The backend alone, without readers and re-asks: a text is the server's own, or there is none."""
+    said: dict[str, str | None] = {}
+    chaos = Chaos(0.5, seed=1)
+
+    def plan(call: Call) -> Fault | None:
+        fault = chaos(call)
+        said[call.prompt] = answer(call)[0] if fault is None else content_of(fault)
+        return fault
+
+    wanted = [Wanted(key=asked.id, question=asked, messages=asked.messages, vote=0) for asked in questions(range(200))]
+    found: dict[str, Reply | NoReply] = {}
+    with FaultServer(plan, answer=answer) as server:
+        judge = judge_at(server.base_url, timeout=0.4, max_retries=0)
+        judge.answer(wanted, RunBudget(), lambda reply: found.update({reply.key: reply}))
+    assert set(found) == {call.key for call in wanted}
+    replies = {key: reply.text for key, reply in found.items() if isinstance(reply, Reply)}
+    assert 60 < len(replies) < 180
+    for call in wanted:
+        if call.key in replies:
+            assert replies[call.key] == said[call.messages[0]["content"]]
+
+
+def content_of(fault: Fault) -> str | None:
+    """The text in a reply that is a chat's, None when it has none."""
+    if "choices" not in fault.body or fault.kind != "reply":
+        return None
+    choices = json.loads(fault.body)["choices"]
+    if not choices:
+        return None
+    spent = choices[0]["finish_reason"] == "length"
+    text: str | None = choices[0]["message"]["content"]
+    return "" if text is None and spent else text

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.chat_options import CHAT_JUDGE_OPTIONS
+from medical_tasks.judges.opener import JUDGE_KINDS, NEUTRAL_JUDGE_ARGS, open_judge
+from tests.support import ROOT
+
+URL = {"base_url": "http://127.0.0.1:1/v1"}
+
+
+@pytest.mark.parametrize(
+    "name", ["", "gpt-4", "lexical/x", "lexical/", "nli", "nli/", "openai-api/", "baseline/reference", "/x", "hf"]
+)
+def test_unknown_judge_is_told_every_kind_with_a_line_each(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        open_judge(name, {}, log_dir=Path())
+    told = str(caught.value)
+    assert f"unknown judge {name!r}" in told
+    assert len(JUDGE_KINDS) == 9
+    for kind, line in JUDGE_KINDS.items():
+        assert line.startswith(kind)
+        assert told.count(f"\n  {line}") == 1
+
+
+def test_lexical() -> None:
+    judge = open_judge("lexical", {}, log_dir=Path())
+    assert (judge.name, judge.comparable, judge.samples, judge.endpoint) == ("lexical", False, False, None)
+    with pytest.raises(UsageError, match="takes no arguments, got temperature, x"):
+        open_judge("lexical", {"temperature": "1", "x": "2"}, log_dir=Path())
+    # Votes do not slip it an argument.
+    assert open_judge("lexical", {}, votes=5, log_dir=Path()).samples is False
+
+
+def test_several_votes_sample_unless_told_otherwise() -> None:
+    def opened(votes: int, **options: str) -> tuple[str | None, bool]:
+        judge = open_judge("openai-api/h/m", URL | options, votes=votes, log_dir=Path())
+        return judge.identity.get("temperature"), judge.samples
+
+    assert opened(1) == ("0.0", False)
+    assert opened(5) == ("1.0", True)
+    assert opened(5, temperature="0.3") == ("0.3", True)
+    assert opened(5, temperature="0") == ("0.0", False)  # who asks for votes refuses it
+    assert opened(5, temperature="none") == (None, True)
+
+
+def test_chat_kinds_share_their_arguments() -> None:
+    judge = open_judge("vllm-server/m", URL | {"n_choices": "true"}, log_dir=Path())
+    assert judge.name == "vllm-server/m"
+    assert judge.endpoint == URL["base_url"]
+    with pytest.raises(UsageError, match="unknown judge argument 'base_url' for transformers-server/x"):
+        open_judge("transformers-server/x", URL, log_dir=Path())
+    with pytest.raises(UsageError, match="openai-api/<host alias>/<model>"):
+        open_judge("openai-api/only-a-host", URL, log_dir=Path())
+
+
+def test_recorded_verdicts_are_no_backend() -> None:
+    with pytest.raises(UsageError, match="read without opening a judge"):
+        open_judge("recorded/verdicts.jsonl", {}, log_dir=Path())
+
+
+def test_what_changes_no_verdict_is_neutral_and_what_does_is_not() -> None:
+    assert set(CHAT_JUDGE_OPTIONS) | {"concurrency", "timeout", "total_time", "max_retries"} <= NEUTRAL_JUDGE_ARGS
+    assert not NEUTRAL_JUDGE_ARGS & {"temperature", "top_p", "seed", "base_url", "flags", "dtype", "revision"}
+
+
+def test_opening_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from pathlib import Path; from medical_tasks.judges.opener import open_judge\n"
+        "open_judge('lexical', {}, log_dir=Path())\n"
+        "open_judge('openai-api/h/m', {'base_url': 'http://127.0.0.1:1/v1'}, log_dir=Path())\n"
+        "print(sorted({'torch', 'transformers', 'lighteval', 'openai', 'inspect_ai', 'datasets'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,225 @@
+"""Models of entailment with random weights, made by the tests, and pairs to ask them about.
+
+Random weights give every pair nearly the same label; so the heads are set such that all labels occur and few are near ties.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.judges.base import LABELS, Call, NoReply, Pair, Question, Reply
+
+__all__ = ["NLI_LABELS", "answers", "calls", "make_classifier", "make_true", "pairs", "save_true", "train_pieces"]
+
+NLI_LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}
+
+_SUBJECTS = ("The patient", "An infant", "A retired teacher", "The second twin", "A marathon runner", "Her neighbour")
+_FINDINGS = (
+    "reports chest pain on exertion",
+    "has a creatinine of 1.4 mg/dL",
+    "was given 500 mg of amoxicillin",
+    "denies fever, cough or weight loss",
+    "walks without a stick",
+    "needs a follow-up scan in six weeks",
+    "should not take ibuprofen with lithium",
+    "may drink coffee before 1 o'clock",
+)
+
+
+def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str]]:
+    """Premises of one to `longest` sentences, each with a sentence that may or may not stand in it."""
+    chance = random.Random(seed)
+
+    def sentence() -> str:
+        return f"{chance.choice(_SUBJECTS)} {chance.choice(_FINDINGS)}."
+
+    return [(" ".join(sentence() for _ in range(chance.randint(1, longest))), sentence()) for _ in range(count)]
+
+
+def calls(asked: Sequence[tuple[str, str] | None]) -> list[Call]:
+    """One call a pair; None makes a question that cannot be put so."""
+    made = []
+    for number, texts in enumerate(asked):
+        values = {label: label for label in LABELS}
+        pair = None if texts is None else Pair(premise=texts[0], hypothesis=texts[1], values=values)
+        question = Question(id=f"q/{number}", messages=(), template="", read=str, again="{problem}", pair=pair)
+        made.append(Call(key=f"key {number}", question=question, messages=(), vote=0))
+    return made
+
+
+class _Free:
+    def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
+        raise AssertionError("a judge in this process sends nothing")
+
+    def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
+        raise AssertionError("a judge in this process sends nothing")
+
+
+def answers(judge: Any, asked: Sequence[tuple[str, str] | None]) -> list[Reply | NoReply]:
+    """Asks a backend; returns the outcomes in the order of the pairs, after checking that each call has exactly one."""
+    got: list[Reply | NoReply] = []
+    given = calls(asked)
+    judge.answer(given, _Free(), got.append)
+    assert sorted(outcome.key for outcome in got) == sorted(call.key for call in given)
+    by_key = {outcome.key: outcome for outcome in got}
+    return [by_key[call.key] for call in given]
+
+
+def train_pieces(texts: Sequence[str], *, size: int = 400) -> Any:
+    """A tokenizer like T5's: unigram pieces, a mark for blanks, an end token behind each text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    raw = Tokenizer(models.Unigram())
+    raw.pre_tokenizer = pre_tokenizers.Metaspace()
+    raw.decoder = decoders.Metaspace()
+    special = ["<pad>", "</s>", "<unk>"]
+    trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=special, unk_token="<unk>", show_progress=False)
+    raw.train_from_iterator([*texts, "premise: hypothesis:", "1 1 1 1 0"], trainer)
+    raw.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=raw, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=512
+    )
+
+
+def make_true(folder: Path, **sizes: int) -> Path:
+    """A small T5 whose label depends on the whole pair, and which after `1` or what stands for `0` writes its end."""
+    asked = pairs(60, seed=99)
+    tokenizer = train_pieces([text for pair in asked for text in pair])
+    return save_true(folder, tokenizer, asked, **{"d_model": 32, "d_kv": 16, "d_ff": 64, "layers": 2, "heads": 2, **sizes})
+
+
+def save_true(
+    folder: Path,
+    tokenizer: Any,
+    asked: Sequence[tuple[str, str]],
+    *,
+    d_model: int,
+    d_kv: int,
+    d_ff: int,
+    layers: int,
+    heads: int,
+    vocabulary: int = 0,
+) -> Path:
+    """Makes and saves the T5; `asked` are pairs of which about half shall be entailed."""
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    from medical_tasks.judges.nli_true import answer_tokens
+
+    config = T5Config(
+        vocab_size=max(vocabulary, len(tokenizer)),
+        d_model=d_model,
+        d_kv=d_kv,
+        d_ff=d_ff,
+        num_layers=layers,
+        num_heads=heads,
+        tie_word_embeddings=False,
+        decoder_start_token_id=0,
+        pad_token_id=0,
+        eos_token_id=1,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = T5ForConditionalGeneration(config).eval()
+        direction = torch.randn(d_model)
+    begin, yes, no = answer_tokens(tokenizer, model="tiny")
+    assert begin == []
+    with torch.no_grad():
+        # The last dimension says what was written before: nothing, or one of the two answers.
+        table = model.shared.weight
+        table[:, -1] = 0
+        table[[yes, no]] = 0
+        table[[yes, no], -1] = 10 * d_model**0.5
+        for block in model.decoder.block:
+            for out in (block.layer[0].SelfAttention.o, block.layer[1].EncDecAttention.o, block.layer[2].DenseReluDense.wo):
+                out.weight[-1] = 0
+        states = torch.stack([_first_state(model, tokenizer, pair) for pair in asked[:60]])
+        direction[-1] = 0
+        mean = states.mean(dim=0)
+        mean[-1] = 0
+        direction -= mean * (direction @ mean) / (mean @ mean)
+        direction *= 6 / (states @ direction).std()
+        head = model.lm_head.weight
+        head.zero_()
+        head[yes], head[no] = direction / 2, -direction / 2
+        head[config.eos_token_id, -1] = 100
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _first_state(model: Any, tokenizer: Any, pair: tuple[str, str]) -> Any:
+    import torch
+
+    ids = torch.tensor([tokenizer(f"premise: {pair[0]} hypothesis: {pair[1]}")["input_ids"]])
+    made = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]]), output_hidden_states=True)
+    return made.decoder_hidden_states[-1][0, -1]
+
+
+def make_classifier(folder: Path, labels: Mapping[int, str] = NLI_LABELS, *, kind: str = "bert") -> Path:
+    """A small BERT, RoBERTa or DeBERTa-v2 that classifies pairs."""
+    import torch
+    import transformers
+
+    asked = pairs(60, seed=99)
+    tokenizer = _train_words([text for pair in asked for text in pair], segments=kind == "bert")
+    config_class, model_class = {
+        "bert": (transformers.BertConfig, transformers.BertForSequenceClassification),
+        "roberta": (transformers.RobertaConfig, transformers.RobertaForSequenceClassification),
+        "deberta": (transformers.DebertaV2Config, transformers.DebertaV2ForSequenceClassification),
+    }[kind]
+    config = config_class(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=160,
+        initializer_range=0.3,
+        pad_token_id=0,
+        id2label=dict(labels),
+        label2id={name: number for number, name in labels.items()},
+        **({"relative_attention": True, "pos_att_type": ["p2c", "c2p"]} if kind == "deberta" else {}),
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = model_class(config).eval()
+    with torch.no_grad():
+        logits = torch.cat(
+            [model(**tokenizer(premise, given, return_tensors="pt")).logits for premise, given in asked]
+        )
+        head = model.classifier.out_proj if kind == "roberta" else model.classifier
+        scale = 3 / logits.std(dim=0)
+        head.weight *= scale[:, None]
+        head.bias.copy_((head.bias - logits.mean(dim=0)) * scale)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _train_words(texts: Sequence[str], *, segments: bool) -> Any:
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    raw.normalizer = normalizers.BertNormalizer()
+    raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    raw.decoder = decoders.WordPiece()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    raw.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=400, special_tokens=special, show_progress=False))
+    raw.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=128,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"] if segments else ["input_ids", "attention_mask"],
+    )

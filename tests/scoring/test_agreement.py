@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import csv
+import math
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.scoring.agreement import (
+    accuracy_interval,
+    class_figures,
+    cohen_interval,
+    cohen_kappa,
+    confusion_matrix,
+    fleiss_interval,
+    fleiss_kappa,
+    leave_one_out,
+    majority,
+    pairwise_agreement,
+    pairwise_interval,
+    rating_counts,
+)
+from medical_tasks.scoring.intervals import wilson_interval
+from tests.support import SHARED, needs_shared
+
+# Fleiss (1971), Psychol Bull 76:378, table 1: 30 patients, each put by 6 psychiatrists into one of 5 diagnoses (depression,
+# personality disorder, schizophrenia, neurosis, other).
+FLEISS_1971 = """
+0 0 0 6 0   0 3 0 0 3   0 1 4 0 1   0 0 0 0 6   0 3 0 3 0   2 0 4 0 0   0 0 4 0 2   2 0 3 1 0   2 0 0 4 0   0 0 0 0 6
+1 0 0 5 0   1 1 0 4 0   0 3 3 0 0   1 0 0 5 0   0 2 0 3 1   0 0 5 0 1   3 0 0 1 2   5 1 0 0 0   0 2 0 4 0   1 0 2 0 3
+0 0 0 0 6   0 1 0 5 0   0 2 0 1 3   2 0 0 4 0   1 0 0 4 1   0 5 0 1 0   4 0 0 0 2   0 2 0 4 0   1 0 5 0 0   0 0 0 0 6
+"""
+DIAGNOSES = np.array(FLEISS_1971.split(), dtype=np.int64).reshape(30, 5)
+
+# Cohen (1968), Psychol Bull 70:213, table 1: 200 cases, two judges, personality disorder, neurosis, psychosis.
+COHEN_1968 = [[88, 10, 2], [14, 40, 6], [18, 10, 12]]
+
+ABC = ("a", "b", "c")
+labels = st.sampled_from(ABC)
+
+
+def test_fleiss_kappa_of_fleiss_1971() -> None:
+    # Kappa 0.430 and the kappas of each diagnosis against the rest, as the paper's example is quoted with (R's irr,
+    # `kappam.fleiss(diagnoses, detail=TRUE)`).
+    assert round(fleiss_kappa(DIAGNOSES), 3) == 0.430
+    alone = [fleiss_kappa(np.stack([column, 6 - column], axis=1)) for column in DIAGNOSES.T]
+    assert [round(value, 3) for value in alone] == [0.245, 0.245, 0.520, 0.471, 0.566]
+
+
+def test_pairwise_agreement_of_fleiss_1971() -> None:
+    assert pairwise_agreement(DIAGNOSES) == pytest.approx(0.556, abs=5e-4)  # the paper's mean P
+
+
+def test_fleiss_kappa_of_another_published_example() -> None:
+    # 10 items, 14 raters, 5 classes; kappa 0.210 (the worked example of the article "Fleiss' kappa" in Wikipedia).
+    rows = "0 0 0 0 14 0 2 6 4 2 0 0 3 5 6 0 3 9 2 0 2 2 8 1 1 7 7 0 0 0 3 2 6 3 0 2 5 3 2 2 6 5 2 1 0 0 2 2 3 7"
+    assert round(fleiss_kappa(np.array(rows.split(), dtype=np.int64).reshape(10, 5)), 3) == 0.210
+
+
+def test_cohen_kappa_of_published_tables() -> None:
+    assert round(cohen_kappa(COHEN_1968), 3) == 0.492  # stated there as the unweighted kappa
+    # Fleiss, Statistical Methods for Rates and Proportions (2nd ed. 1981), table 13.1, as shares: 0.68.
+    assert round(cohen_kappa([[0.75, 0.01, 0.04], [0.05, 0.04, 0.01], [0, 0, 0.10]]), 2) == 0.68
+    # By hand: 50 items, observed 35/50, expected (25*30 + 25*20)/2500 = 0.5, so (0.7 - 0.5) / 0.5.
+    assert cohen_kappa([[20, 5], [10, 15]]) == pytest.approx(0.4)
+
+
+def test_cohen_kappa_where_nothing_can_be_said() -> None:
+    assert math.isnan(cohen_kappa([[7, 0], [0, 0]]))  # expected agreement is 1
+    assert math.isnan(cohen_kappa([[0, 0], [0, 0]]))
+    assert cohen_kappa([[0, 7], [0, 0]]) == 0.0  # each in one class, but not the same
+    assert cohen_kappa([[0, 5], [5, 0]]) == -1.0
+    with pytest.raises(ValueError, match="square"):
+        cohen_kappa([[1, 2, 3], [4, 5, 6]])
+
+
+def test_fleiss_kappa_where_nothing_can_be_said() -> None:
+    assert math.isnan(fleiss_kappa(rating_counts([["a", "a"], ["a", "a"]], classes=ABC)))
+    assert math.isnan(fleiss_kappa(rating_counts([], classes=ABC)))
+    assert math.isnan(pairwise_agreement(rating_counts([], classes=ABC)))
+    assert fleiss_kappa(rating_counts([["a", "b"], ["b", "a"]], classes=ABC)) == -1.0
+
+
+def test_a_confusion_matrix_has_a_column_for_no_label() -> None:
+    table = confusion_matrix(["a", "a", "b", "c", "c"], ["a", None, "a", "c", None], classes=ABC)
+    assert table.tolist() == [[1, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 1]]
+
+
+def test_class_figures_by_hand() -> None:
+    # a: of 2 with a label 1 found, of 3 said 1 right; b: none said; c: 1 of 1; the item without a label counts nowhere.
+    gold, given = ["a", "a", "a", "b", "b", "c"], ["a", "c", None, "a", "a", "c"]
+    figures = class_figures(confusion_matrix(gold, given, classes=ABC), ABC)
+    a, b, c = (figures[name] for name in ABC)
+    assert (a.recall, a.precision, a.f1, a.n_true, a.n_given) == (1 / 2, 1 / 3, 2 / 5, 2, 3)
+    assert (b.recall, b.f1, b.n_true, b.n_given) == (0.0, 0.0, 2, 0)
+    assert math.isnan(b.precision)
+    assert (c.recall, c.precision, c.f1) == (1.0, 1 / 2, 2 / 3)
+    empty = class_figures(confusion_matrix([], [], classes=ABC), ABC)["a"]
+    assert all(math.isnan(value) for value in (empty.recall, empty.precision, empty.f1))
+
+
+def test_the_majority_is_never_drawn() -> None:
+    assert majority(["a", "b", "a"]) == "a"
+    assert majority(["a"]) == "a"
+    assert majority(["a", "b"]) is None
+    assert majority(["a", "b", "c"]) is None
+    assert majority(["a", "a", "b", "b", "c"]) is None
+    assert majority([]) is None
+
+
+def test_leave_one_out_leaves_out_what_the_others_differ_on() -> None:
+    found = leave_one_out([["a", "a", "b"], ["b", "b", "b"], ["a", "b", "c"]])
+    # The first rater: the others say (a, b), (b, b), (b, c), so one item counts and it agrees there. The third: (a, a) no,
+    # (b, b) yes.
+    assert found.references == ((None, "b", None), (None, "b", None), ("a", "b", None))
+    assert found.counted == (1, 1, 2)
+    assert found.accuracy == (1.0, 1.0, 0.5)
+    assert found.mean == pytest.approx(2.5 / 3)
+
+
+def test_accuracy_counts_only_what_has_a_label() -> None:
+    found = accuracy_interval(["a", "b", "c", "a"], ["a", "b", "a", None])
+    assert (found.value, found.n) == (2 / 3, 3)
+    assert (found.ci_low, found.ci_high) == wilson_interval(2, 3)
+    assert math.isnan(accuracy_interval(["a"], [None]).value)
+
+
+def test_clusters_widen_intervals() -> None:
+    # 20 answers of 10 statements each, all right or all wrong: worth 20 items, not 200.
+    gold = [name for i in range(20) for name in (["a"] * 5 + ["b"] * 5)]
+    given = [name if i // 10 % 2 else ("b" if name == "a" else "a") for i, name in enumerate(gold)]
+    clusters = [i // 10 for i in range(200)]
+    for function in (accuracy_interval, lambda *two, **more: cohen_interval(*two, classes=("a", "b"), **more)):
+        alone, together = function(gold, given), function(gold, given, clusters=clusters)
+        assert alone.value == together.value
+        assert together.ci_high - together.ci_low > 2 * (alone.ci_high - alone.ci_low)
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="same length"):
+        confusion_matrix(["a"], [], classes=ABC)
+    with pytest.raises(ValueError, match="gold must be of the classes a, b, c; got 'd'"):
+        confusion_matrix(["d"], ["a"], classes=ABC)
+    with pytest.raises(ValueError, match="given must be of the classes a, b, c; got 'd'"):
+        cohen_interval(["a"], ["d"], classes=ABC)
+    with pytest.raises(ValueError, match="gold must hold a class for every item"):
+        confusion_matrix([None], ["a"], classes=ABC)  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="classes must differ"):
+        confusion_matrix(["a"], ["a"], classes=("a", "a"))
+    with pytest.raises(ValueError, match=r"same number of raters, at least 2; got \[1\]"):
+        rating_counts([["a"]], classes=ABC)
+    with pytest.raises(ValueError, match=r"same number of raters, at least 2; got \[2, 3\]"):
+        rating_counts([["a", "b"], ["a", "b", "c"]], classes=ABC)
+    with pytest.raises(ValueError, match="same number of raters"):
+        pairwise_agreement(np.array([[1, 1], [2, 1]]))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(labels, st.one_of(st.none(), labels)), min_size=1, max_size=30), st.permutations(ABC))
+def test_names_and_order_of_classes_do_not_matter(pairs: list[tuple[str, str | None]], other: list[str]) -> None:
+    gold, said = [a for a, _ in pairs], [b for _, b in pairs]
+    renamed = dict(zip(ABC, other, strict=True))
+    plain = cohen_kappa(confusion_matrix(gold, said, classes=ABC)[:, :3])
+    shuffled = cohen_kappa(confusion_matrix(gold, said, classes=other)[:, :3])
+    moved = confusion_matrix([renamed[a] for a in gold], [b and renamed[b] for b in said], classes=ABC)
+    assert plain == pytest.approx(shuffled, nan_ok=True)
+    assert plain == pytest.approx(cohen_kappa(moved[:, :3]), nan_ok=True)
+    assert math.isnan(plain) or -1.0 <= plain <= 1.0
+    assert moved.sum() == len(pairs)
+    figures = class_figures(moved, ABC)
+    assert sum(each.n_true for each in figures.values()) == sum(b is not None for b in said)
+    assert all(math.isnan(value) or 0 <= value <= 1 for each in figures.values() for value in (each.recall, each.f1))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(labels, labels), min_size=1, max_size=30))
+def test_kappa_is_symmetric_and_one_only_for_perfect_agreement(pairs: list[tuple[str, str]]) -> None:
+    table = confusion_matrix([a for a, _ in pairs], [b for _, b in pairs], classes=ABC)[:, :3]
+    kappa = cohen_kappa(table)
+    assert kappa == pytest.approx(cohen_kappa(table.T), nan_ok=True)
+    if not math.isnan(kappa):
+        assert (kappa == 1.0) == all(a == b for a, b in pairs)
+    # The interval's value is the same number, found by another way.
+    estimate = cohen_interval([a for a, _ in pairs], [b for _, b in pairs], classes=ABC, resamples=100)
+    assert estimate.value == pytest.approx(kappa, nan_ok=True)
+    assert math.isnan(kappa) or -1.0 <= estimate.ci_low <= kappa <= estimate.ci_high <= 1.0
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(2, 5).flatmap(
+        lambda raters: st.lists(st.lists(labels, min_size=raters, max_size=raters), min_size=1, max_size=15)
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_laws_of_many_raters(ratings: list[list[str]], chance: random.Random) -> None:
+    raters = len(ratings[0])
+    counts = rating_counts(ratings, classes=ABC)
+    kappa, pairwise = fleiss_kappa(counts), pairwise_agreement(counts)
+    # Pairwise agreement is what comparing every pair of raters gives.
+    equal = [a == b for row in ratings for i, a in enumerate(row) for b in row[i + 1 :]]
+    assert pairwise == pytest.approx(sum(equal) / len(equal))
+    # Neither the order of raters (for each item another one), of items nor of classes shows.
+    mixed = [chance.sample(row, raters) for row in chance.sample(ratings, len(ratings))]
+    assert fleiss_kappa(rating_counts(mixed, classes=ABC[::-1])) == pytest.approx(kappa, nan_ok=True)
+    assert fleiss_interval(counts).value == pytest.approx(kappa, nan_ok=True)
+    if not math.isnan(kappa):
+        assert -1.0 / (raters - 1) - 1e-9 <= kappa <= 1.0 + 1e-9
+        assert (kappa > 1 - 1e-9) == (pairwise == 1.0)
+    for row in ratings:
+        found, tally = majority(row), Counter(row)
+        assert found is None or all(tally[found] > n for name, n in tally.items() if name != found)
+
+
+def physicians() -> tuple[list[list[str]], list[str]]:
+    with (SHARED / "data" / "kqa" / "NLI_medical_annotator.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    return [[row[f"label_{i}"] for i in range(3)] for row in rows], [row["Question"] + row["answer"] for row in rows]
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_physicians_of_k_qa() -> None:
+    # 399 rows of the released file; the figures were computed on it independently, and stated in the project's issue.
+    ratings, answers = physicians()
+    classes = ("Entailment", "Neutral", "Contradiction")
+    counts = rating_counts(ratings, classes=classes)
+    assert counts.shape == (399, 3)
+    assert pairwise_agreement(counts) == pytest.approx(0.8546, abs=5e-5)
+    assert fleiss_kappa(counts) == pytest.approx(0.7189, abs=5e-5)
+    assert Counter(map(majority, ratings)) == {"Neutral": 234, "Entailment": 153, "Contradiction": 12}
+    assert sum(len(set(row)) == 1 for row in ratings) == 312
+    # 87 rows on which one differs: each of them is left out for the two others.
+    found = leave_one_out(ratings)
+    assert sum(399 - counted for counted in found.counted) == 2 * 87
+    # With statements of one answer together the interval is wider than with each alone.
+    together, alone = pairwise_interval(counts, clusters=answers), pairwise_interval(counts)
+    assert together.ci_high - together.ci_low > alone.ci_high - alone.ci_low
+    assert together.ci_low < 0.8546 < together.ci_high
