@@ -53,8 +53,9 @@ def compare_runs(first: Path, second: Path, tasks: Mapping[str, TaskSpec]) -> di
         warnings = _check_recipes(name, *recipes)
         compared[name] = _compare_task(tasks[name], rows[0].get(name, {}), rows[1].get(name, {}), warnings)
         if not _comparable(*recipes):
-            for entry in compared[name]["metrics"].values():
-                entry["comparable"] = False
+            for metric in tasks[name].metrics:
+                if metric.judged:
+                    compared[name]["metrics"][metric.name]["comparable"] = False
     return compared
 
 

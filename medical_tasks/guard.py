@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ _RULES = {
         "what it is sent"
     )
 }
+_USER = re.compile(r"//.*@", re.DOTALL)  # a password may stand there
 _ANY_CREDENTIALED = "access is given person by person: its text stays with those who were given it"
 
 
@@ -154,7 +156,9 @@ class _Policy:
         address = read_address(url) if url is not None else None
         local = not what and (url is None or is_local(url))
         allowed = local or (address is not None and self._attestation.covers(address))
-        where = what or ("this process" if url is None else str(address) if address is not None else repr(url))
+        where = what or (
+            "this process" if url is None else str(address) if address is not None else repr(_USER.sub("//", url))
+        )
         with self._lock:
             if (purpose, where) not in self._told:
                 # Written before the decision counts; only then known as told.

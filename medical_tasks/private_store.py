@@ -18,7 +18,7 @@ from pathlib import Path
 
 from medical_tasks.audit_log import HOME_VARIABLE
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
-from medical_tasks.redaction import redact_reason, redact_row
+from medical_tasks.redaction import redact_reason, redact_row, redact_value
 
 __all__ = [
     "PrivateFolder",
@@ -31,6 +31,7 @@ __all__ = [
     "purge",
     "redact_reason",
     "redact_row",
+    "redact_value",
 ]
 
 _ID = re.compile(r"[0-9a-f]{32}")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["redact_reason", "redact_row"]
+__all__ = ["redact_reason", "redact_row", "redact_value"]
 
 _KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored"})
 _DIGEST = "response_sha256"
@@ -15,12 +15,15 @@ _DIGEST = "response_sha256"
 # Reasons for which an item has no score that are known to hold no text of anybody's: those of our own client and runner.
 _PLAIN_REASONS = frozenset(
     {
-        "budget spent", "connection", "empty choices", "empty content", "http error", "not asked", "not in the responses",
-        "not in the store", "not json", "out of memory", "prompt too long", "quota exhausted", "rate limited",
-        "refused by filter", "timeout", "tool call", "unreadable reply", "no reply",
+        "budget spent", "cannot tell entailment", "cannot tell contradiction", "cannot tell neutral",
+        "cannot tell not_entailment", "connection", "empty choices", "empty content", "entails and contradicts", "forecast only", "http error", "no pair",
+        "no question of entailment", "no reply", "no verdict", "not asked", "not in the recorded verdicts", "not in the responses",
+        "not in the store", "not json", "not reachable", "out of memory", "prompt too long", "quota exhausted", "rate limited",
+        "recorded for another question", "refused by filter", "timeout", "tool call", "unreadable reply",
     }
 )  # fmt: skip
 _PLAIN_PREFIXES = ("no answer: ", "judge: ")
+_LABEL = re.compile(r"[A-Za-z_]{1,24}")
 _HTTP = re.compile(r"http [1-5]\d\d")
 
 
@@ -36,6 +39,24 @@ def redact_reason(reason: str) -> str:
     prefix = next((start for start in _PLAIN_PREFIXES if reason.startswith(start)), "")
     rest = reason.removeprefix(prefix)
     return reason if rest in _PLAIN_REASONS or _HTTP.fullmatch(rest) else f"{prefix}other"
+
+
+def redact_value(value: Any) -> Any:
+    """Keeps of a verdict's value what can hold no text: numbers, and single plain words such as labels.
+
+    Args:
+        value: JSON.
+
+    Returns:
+        The same shape, every other string "".
+    """
+    if isinstance(value, Mapping):
+        return {name if _LABEL.fullmatch(name) else "": redact_value(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact_value(part) for part in value]
+    if isinstance(value, str) and not _LABEL.fullmatch(value):
+        return ""
+    return value
 
 
 def redact_row(row: Mapping[str, Any], response: str | None) -> dict[str, Any]:

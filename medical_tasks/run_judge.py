@@ -250,10 +250,10 @@ class TaskJudge:
             "trouble": self._opened.trouble,
         }
         if not self._judge.comparable:
-            parts = [entry["metrics"], *(group for by in entry["breakdown"].values() for group in by.values())]
-            for metrics in parts:
-                for metric in metrics.values():
-                    metric["comparable"] = False
+            judged = [metric.name for metric in self._task.metrics if metric.judged]
+            for metrics in (entry["metrics"], *(group for by in entry["breakdown"].values() for group in by.values())):
+                for name in judged:
+                    metrics[name]["comparable"] = False
 
     def _said(self, check: Mapping[str, Any] | None) -> str:
         if isinstance(self._judge, RecordedJudge):

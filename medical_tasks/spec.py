@@ -86,6 +86,7 @@ class MetricSpec:
         description: one line, shown in cards and the manifest.
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
         unit: `number` for a count, which tables show as it is; "" for a share or a rate, shown in percent.
+        judged: whether it depends on a judge, in a task that has one.
     """
 
     name: str
@@ -94,6 +95,7 @@ class MetricSpec:
     higher_is_better: bool = True
     limits: tuple[float, float] = (0.0, 1.0)
     unit: str = ""
+    judged: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -215,7 +215,12 @@ class FaultServer:
 
     def serve(self, handler: _Handler) -> None:
         """Handles one request."""
-        call = self._arrived(handler)
+        size = int(handler.headers["Content-Length"])
+        raw = handler.rfile.read(size)
+        if len(raw) < size:
+            handler.close_connection = True  # the client was killed while it asked: nobody has asked anything
+            return
+        call = self._arrived(handler, raw)
         try:
             self._react(handler, call)
         except (BrokenPipeError, ConnectionResetError):
@@ -224,9 +229,9 @@ class FaultServer:
             with self._lock:
                 self._at_once -= 1
 
-    def _arrived(self, handler: _Handler) -> Call:
+    def _arrived(self, handler: _Handler, raw: bytes) -> Call:
         at = time.monotonic()
-        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        body = json.loads(raw)
         question = json.dumps(body["messages"])
         with self._lock:
             self._at_once += 1

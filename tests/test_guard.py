@@ -177,7 +177,7 @@ def _resolver(*numbers: str) -> Any:
 def test_a_local_name_must_lead_to_this_machine(
     monkeypatch: pytest.MonkeyPatch, name: str, numbers: tuple[str, ...], local: bool
 ) -> None:
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", _resolver(*numbers))
+    monkeypatch.setattr(socket, "getaddrinfo", _resolver(*numbers))
     url = f"http://{name}:8000/v1"
     assert is_local(url) is local
     assert is_loopback_host(url)  # whatever it resolves to, it never takes a proxy
@@ -191,7 +191,6 @@ def test_a_local_name_must_lead_to_this_machine(
 
 def test_the_chat_client_and_the_guard_agree_on_what_is_local() -> None:
     assert chat_settings.is_loopback_host is guard.is_loopback_host is addresses.is_loopback_host
-    assert http_transport.is_loopback_host is addresses.is_loopback_host
 
 
 def test_in_process_is_local() -> None:
@@ -582,15 +581,21 @@ def test_a_refusal_ends_all_calls_at_once(proxy: Recorder) -> None:
 class _Stream:
     def __init__(self, peer: object) -> None:
         self._peer = peer
+        self.closed = False
 
     def get_extra_info(self, name: str) -> object:
         return self._peer if name == "server_addr" else None
 
+    async def aclose(self) -> None:
+        self.closed = True
+
 
 def test_a_connection_that_leads_elsewhere_is_dropped_before_a_byte_is_sent() -> None:
     for peer in (("10.0.0.7", 80), ("::ffff:10.0.0.7", 80, 0, 0), None):
+        stream = _Stream(peer)
         with pytest.raises(RefusedError, match="Nothing was sent"):
-            asyncio.run(http_transport.check_peer("connection.connect_tcp.complete", {"return_value": _Stream(peer)}))
+            asyncio.run(http_transport.check_peer("connection.connect_tcp.complete", {"return_value": stream}))
+        assert stream.closed
     asyncio.run(
         http_transport.check_peer("connection.connect_tcp.complete", {"return_value": _Stream(("127.0.0.1", 80))})
     )

@@ -113,7 +113,7 @@ def _scorer(task: TaskSpec, items: dict[str, Item]) -> Scorer:
     judge = HarnessJudge(harness_request()) if task.judge else None
     # Names are all that inspect's tables show of a metric.
     suffix = "" if judge is None or judge.comparable else "_not_comparable"
-    names = {metric.name: f"{metric.name}{suffix}" for metric in task.metrics}
+    names = {metric.name: f"{metric.name}{suffix if metric.judged else ''}" for metric in task.metrics}
 
     @scorer(metrics={name: [mean(), stderr()] for name in names.values()}, name=f"medical_{task.name}")
     def benchmark_scorer() -> Scorer:

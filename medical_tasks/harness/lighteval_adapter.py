@@ -105,10 +105,11 @@ def _judged_metrics(task: TaskSpec) -> list[SampleLevelMetric]:
     answers = _JudgedAnswers(task, judge)
     # Names are all that lighteval's tables show of a metric.
     suffix = "" if judge.comparable else "_not_comparable"
+    shown = {metric.name: f"{metric.name}{suffix}" if metric.judged else metric.name for metric in task.metrics}
     better = {metric.name: metric.higher_is_better for metric in task.metrics} | {JUDGED: True}
     return [
         SampleLevelMetric(
-            metric_name=name if name == JUDGED else f"{name}{suffix}",
+            metric_name=shown.get(name, name),
             higher_is_better=higher,
             category=SamplingMethod.GENERATIVE,
             sample_level_fn=_Judged(task, name, answers),

@@ -120,15 +120,22 @@ def last_check(
     return max(found.values(), key=lambda check: str(check["date"]))
 
 
-def describe(check: Mapping[str, Any] | None, *, judge: str) -> str:
+def describe(
+    check: Mapping[str, Any] | None, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own"
+) -> str:
     """Says in one line how far a judge is to be trusted.
 
     Args:
         check: from `last_check`.
         judge: the name the user gave.
+        votes: as in `last_check`; for the command that would check it.
+        mode: likewise.
+        prompts: likewise.
     """
     if check is None:
-        return f"judge {judge} was never checked: medical-tasks judge-check kqa --judge {judge}"
+        asked = {"--votes": (votes, 1), "--judging": (mode, "single"), "--prompts": (prompts, "own")}
+        options = "".join(f" {name} {value}" for name, (value, usual) in asked.items() if value != usual)
+        return f"judge {judge} was never checked: medical-tasks judge-check kqa --judge {judge}{options}"
     if "problem" in check:
         return f"judge {judge}: its checks are not known. {check['problem']}"
     pairs = f"{check['pairs']} pairs"
@@ -169,14 +176,10 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
 def _is_check(check: Any) -> bool:
     if not isinstance(check, dict):
         return False
-    whole = all(isinstance(check.get(name), int) for name in ("pairs", "scored", "ways"))
+    counts = all(isinstance(check.get(name), int) for name in ("pairs", "scored", "ways"))
     words = all(isinstance(check.get(name), str) for name in ("set", "date", "judge"))
-    pairwise = check.get("pairwise")
-    return whole and words and isinstance(pairwise, float | None) and all(map(_is_estimate, _estimates(check)))
-
-
-def _estimates(check: Mapping[str, Any]) -> list[Any]:
-    return [check.get("accuracy"), check.get("kappa")]
+    estimates = all(_is_estimate(check.get(name)) for name in ("accuracy", "kappa"))
+    return counts and words and estimates and isinstance(check.get("pairwise"), float | int | None)
 
 
 def _is_estimate(value: Any) -> bool:

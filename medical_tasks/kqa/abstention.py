@@ -50,7 +50,8 @@ _PLAIN: Final = str.maketrans(
 _SENTENCES: Final = re.compile(r"(?<=[.!?])[\s'\")\]]+|\s*[\n;:]\s*|\s+-\s+")
 _CONTRASTS: Final = re.compile(r"[\s,]+(?:but|however|although|though|nevertheless|nonetheless|that said|yet)[\s,]+")
 _LIST_MARK: Final = re.compile(r"\s*(?:[-•·]|\(?\d{1,2}[.)])\s+")
-_LABEL: Final = re.compile(r"(?:the )?(?:final )?(?:answer|response|reply|output|a)(?: is)?")
+_LABEL: Final = re.compile(r"(?:the )?(?:final )?(?:answer|response|reply|output)(?: is)?")
+_INITIAL: Final = re.compile(r"^\W*a\s*:")
 _TAG: Final = re.compile(r"</?[a-z]{1,12}>")
 _EDGES: Final = " \t'\".,!?-()[]{}<>"
 
@@ -88,7 +89,7 @@ def abstention(text: str) -> Abstention:
 def _clauses(text: str) -> Iterator[str]:
     """The clauses in lower case, without lead-ins; those of which nothing is left are left out."""
     plain = unicodedata.normalize("NFKC", text[:READ].translate(_PLAIN)).translate(_PLAIN).lower()
-    plain = _TAG.sub(" ", plain)
+    plain = _INITIAL.sub(" ", _TAG.sub(" ", plain))
     for contraction, spelt in CONTRACTIONS:
         plain = contraction.sub(spelt, plain)
     for sentence in _SENTENCES.split(plain):

@@ -46,6 +46,11 @@ class _Reader(HTMLParser):
         paragraphs = (" ".join("".join(parts).split()) for parts in self._paragraphs)
         return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Skips `<![...>` as browsers do; some releases of the standard library fail an assertion on an unknown keyword."""
+        end = self.rawdata.find(">", i)
+        return end + 1 if end >= 0 else -1
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "body":
             self._hidden.clear()  # a head that was never closed ends here

@@ -81,6 +81,8 @@ METRICS = (
         kind="mean",
         description="Words an answer has, over the questions that were answered.",
         limits=(0.0, math.inf),
+        unit="number",
+        judged=False,
     ),
     MetricSpec(
         name="comprehensiveness_official",

@@ -8,6 +8,7 @@ guard once more by the address that is really connected to.
 from __future__ import annotations
 
 import importlib
+import re
 import ssl
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["http_base_url", "open_http", "proxy_for"]
 
+_USER = re.compile(r"//[^/@]*@")
 _SOCKET_HOST = "http://localhost"  # what a server on a unix socket is called in the request's Host line
 
 
@@ -73,7 +75,8 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     elif guard.protecting() and not is_loopback_host(base_url):
         proxy = proxy_for(base_url)
         if proxy is not None:
-            guard.require_endpoint(proxy, f"proxy on the way to the {purpose}")
+            # Its user and password are for the proxy alone, not for messages and the audit log.
+            guard.require_endpoint(_USER.sub("//", proxy), f"proxy on the way to the {purpose}")
         # The proxy asked about is the one taken; certificates named by the environment count as before.
         settings |= {"trust_env": False, "proxy": proxy, "verify": http.create_ssl_context(trust_env=True)}
     return DefaultAsyncHttpxClient(**settings)
@@ -112,8 +115,10 @@ async def check_peer(event: str, info: Mapping[str, Any]) -> None:
     """
     if not event.endswith("connect_tcp.complete"):
         return
-    peer = info["return_value"].get_extra_info("server_addr")
+    stream = info["return_value"]
+    peer = stream.get_extra_info("server_addr")
     if not peer or not is_loopback_number(str(peer[0])):
+        await stream.aclose()
         raise RefusedError(
             f"credentialed text was about to be sent to {peer[0] if peer else 'an unknown address'}: the local name of the "
             "endpoint no longer leads to this machine. Nothing was sent. Name the server by its address, 127.0.0.1."

@@ -1,8 +1,8 @@
-"""Judged runs in processes of their own, forked from one that has imported everything.
+"""Judged runs in processes of their own, forked from one that has imported everything and asked once.
 
     python -m tests.judges.judged_runs URL
 
-reads lines from standard input and answers each with one. `run STORE FIRST LAST CONCURRENCY OUT` starts a process that
+says `0` when it is ready, then reads lines from standard input and answers each with one. `run STORE FIRST LAST CONCURRENCY OUT` starts a process that
 judges questions FIRST to LAST and writes its verdicts to OUT; the answer is its pid. `wait PID` waits for it; the answer is
 its exit code, negative for a signal.
 """
@@ -13,10 +13,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import TracebackType
-
-import openai.resources.chat.completions  # noqa: F401, TID253 - takes a second, so it is in before the first fork
 
 from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.session import JudgeSession
@@ -25,8 +24,12 @@ from tests.judges.scripted_judge import judge_at, questions, values
 from tests.support import ROOT
 
 
+WARM = 10**6
+"""Number of the question that is asked once before all runs."""
+
+
 class JudgedRuns:
-    """The process that forks; as a context manager.
+    """The process that forks; as a context manager. When it is made, it is ready.
 
     Args:
         url: base URL of the judge.
@@ -37,6 +40,7 @@ class JudgedRuns:
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
+        self._read()
 
     def __enter__(self) -> JudgedRuns:
         return self
@@ -60,8 +64,11 @@ class JudgedRuns:
 
     def _tell(self, line: str) -> int:
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(line + "\n")
+        return self._read()
+
+    def _read(self) -> int:
+        assert self._process.stdout is not None
         return int(self._process.stdout.readline())
 
 
@@ -73,6 +80,10 @@ def judged_run(url: str, store: Path, first: int, last: int, *, concurrency: int
 
 
 def _main(url: str) -> None:
+    # What the client library does at its first request would take most of the time that a short run has.
+    with tempfile.TemporaryDirectory() as folder:
+        judged_run(url, Path(folder, "store"), WARM, WARM + 1, concurrency=1)
+    print(0, flush=True)
     for line in sys.stdin:
         verb, *words = line.split()
         if verb == "wait":

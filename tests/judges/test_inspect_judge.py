@@ -145,7 +145,8 @@ class APIConnectionError(Exception):
 def test_failures_have_a_class_and_no_text(
     say: Callable[[], Any], reason: str, mock: Callable[..., InspectJudge]
 ) -> None:
-    judge = mock(lambda text, config: say() if text == "q1" else "yes", total_time=1.0, max_retries=0)
+    limit = 1.0 if reason == "timeout" else 60.0
+    judge = mock(lambda text, config: say() if text == "q1" else "yes", total_time=limit, max_retries=0)
     outcomes = asked(judge, calls(3))
     assert [type(outcomes[f"key q{number}"]) for number in range(3)] == [Reply, NoReply, Reply]
     failed = outcomes["key q1"]

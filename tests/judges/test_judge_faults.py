@@ -54,7 +54,7 @@ def test_one_request_in_five_fails_and_the_verdicts_are_the_same(store: Store) -
     # What was injected is what was met: a fifth of all requests, each outlived or asked again.
     assert 0.15 < chaos.met.total() / len(server.calls) < 0.25
     good = len(server.calls) - chaos.met.total()
-    assert COUNT <= good  # a good reply can still come too late on a busy machine
+    assert good >= COUNT  # a good reply can still come too late on a busy machine
     # Kept is what was said and nothing else: the good replies, and those that had to be asked again.
     unreadable = sum(chaos.met[kind] for kind in TEXTS)
     assert store.counts(VERDICT) == (judged.stats.replies,) * 2
@@ -137,9 +137,8 @@ def test_a_judge_that_dies_on_the_way_keeps_what_it_said(store: Store) -> None:
     def dies(call: Call) -> Fault | None:
         return Fault.refuse() if call.number > 120 else None
 
-    with FaultServer(dies, answer=answer) as server:
-        with pytest.raises(MissingError):
-            session(judge_at(server.base_url, max_retries=1), store).ask(questions(range(COUNT)))
+    with FaultServer(dies, answer=answer) as server, pytest.raises(MissingError):
+        session(judge_at(server.base_url, max_retries=1), store).ask(questions(range(COUNT)))
     kept = store.counts(VERDICT)[0]
     assert 120 - CONCURRENCY < kept <= 120  # what was under way when it was given up may be lost
     with FaultServer(answer=answer) as server:

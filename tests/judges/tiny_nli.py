@@ -143,10 +143,11 @@ def save_true(
         mean[-1] = 0
         direction -= mean * (direction @ mean) / (mean @ mean)
         direction *= 6 / (states @ direction).std()
-        head = model.lm_head.weight
-        head.zero_()
+        head = torch.zeros(config.vocab_size, d_model)
         head[yes], head[no] = direction / 2, -direction / 2
         head[config.eos_token_id, -1] = 100
+        model.lm_head.weight = torch.nn.Parameter(head)
+    model.config.tie_word_embeddings = False  # transformers 5 sets it whatever it is given
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +95,11 @@ class Judged:
         return self.scores[0]
 
 
+def fresh(folder: Path) -> Path:
+    """A folder of its own for each session, so that none finds what another one asked."""
+    return Path(tempfile.mkdtemp(dir=folder))
+
+
 def judge(
     folder: Path,
     items: Sequence[Item],
@@ -110,6 +116,6 @@ def judge(
     backend = ScriptedBackend(script, reads=reads)
     options = JudgeOptions(reasks=reasks, votes=votes)
     texts = load_judge_prompts(KQA, prompts, PROMPTS if prompts == "official" else None)
-    with Store(folder / "judge.sqlite") as store, JudgeSession(backend, options, store, quiet=True) as session:
+    with Store(fresh(folder) / "judge.sqlite") as store, JudgeSession(backend, options, store, quiet=True) as session:
         judging = Judging(judge=session, prompts=texts, mode=mode)
         return Judged(score_items(KQA, items, responses, judging=judging), backend, session)

@@ -35,6 +35,7 @@ SURE = [
     "`I don't know`",
     "### Answer\nI don't know.",
     "Answer: I don't know.",
+    "A: I don't know.",
     "I do not know the answer to this question.",
     "I really don't know whether that is safe.",
     "Unknown",
@@ -74,6 +75,7 @@ SURE = [
 NONE = [
     LEXAPRO,
     "Yes.",
+    "A.",
     "No, they are different infections.",
     "It is not known whether this drug passes into breast milk.",
     "There is no data on its use in pregnancy.",

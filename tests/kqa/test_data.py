@@ -304,7 +304,9 @@ def test_the_layout_of_the_repository(tmp_path: Path) -> None:
 
 @needs_shared
 @pytest.mark.upstream
-@pytest.mark.parametrize(("path", "config", "true"), [(ANSWERED, "questions", "answered"), (QUESTIONS, "answered", "questions")])
+@pytest.mark.parametrize(
+    ("path", "config", "true"), [(ANSWERED, "questions", "answered"), (QUESTIONS, "answered", "questions")]
+)
 def test_a_mix_up_is_refused(tmp_path: Path, path: Path, config: str, true: str) -> None:
     with pytest.raises(UsageError, match=f"is the official file of config {true}, not of {config}"):
         build_dataset("kqa", source=path, config=config, out=tmp_path / "out")

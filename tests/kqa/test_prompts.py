@@ -52,7 +52,9 @@ def test_worked_examples() -> None:
     assert text.startswith(module.INSTRUCTIONS)
     assert text.endswith(f"Question: {MOLE.fields['question']}\nAnswer:")
     for exemplar in EXEMPLARS:
-        whole = f"Question: {exemplar.question}\nAnswer: {exemplar.answer}\nWhat a better answer adds: {exemplar.better}"
+        whole = (
+            f"Question: {exemplar.question}\nAnswer: {exemplar.answer}\nWhat a better answer adds: {exemplar.better}"
+        )
         assert text.count(whole) == 1
     assert text.count("Question: ") == 4
     assert "Sources:" not in text
@@ -73,7 +75,9 @@ def test_retrieved_passages_are_numbered_and_named() -> None:
 
 def test_everything_together() -> None:
     text = asked(load_prompts(KQA_ICL_RAG), MOLE)
-    places = [text.index(part) for part in (module.INSTRUCTIONS, module.SOURCES_TOO, module.EXAMPLES, "Sources:", "Answer:")]
+    places = [
+        text.index(part) for part in (module.INSTRUCTIONS, module.SOURCES_TOO, module.EXAMPLES, "Sources:", "Answer:")
+    ]
     places[-1] = text.rindex("Answer:")
     assert places == sorted(places)
     assert module.SOURCES_ONLY not in text
@@ -113,7 +117,9 @@ def test_without_documents_only_the_demo_is_asked() -> None:
             prompts = load_prompts(task, arguments=arguments)
             assert prompts.settings["corpus"] == "demo"
             assert len([asked(prompts, item) for item in ITEMS]) == 13
-            expected = f"{task.name}: question .* --task-args documents=FOLDER, .*{DOCUMENTS_VARIABLE}=.*the task {plain}\\."
+            expected = (
+                f"{task.name}: question .* --task-args documents=FOLDER, .*{DOCUMENTS_VARIABLE}=.*the task {plain}\\."
+            )
             with pytest.raises(MissingError, match=expected):
                 prompts.render(other_item())
 
@@ -176,7 +182,9 @@ def test_gold_of_the_release() -> None:
     assert len(items) == 201
     total = 0
     for item in items:
-        statements = [text.strip() for text in (*item.fields["must_have"], *item.fields["nice_to_have"]) if text.strip()]
+        statements = [
+            text.strip() for text in (*item.fields["must_have"], *item.fields["nice_to_have"]) if text.strip()
+        ]
         assert lines_of(item) == statements
         total += len(statements)
     assert total == 892 + 697 - 3

@@ -39,11 +39,18 @@ def test_metrics() -> None:
         "hallucination_official": ("mean", False, count),
         "hallucination_norm_official": ("mean", False, count),
     }
-    assert list(described)[0] == "comprehensiveness"
+    assert next(iter(described)) == "comprehensiveness"
 
 
 def test_the_dataset() -> None:
     assert DATASET.configs == ("answered", "questions", "demo")
     assert (DATASET.default_config, DATASET.access, DATASET.licence) == ("answered", "open", "MIT")
-    for author in ("Itay Manes", "Naama Ronn", "David Cohen", "Ran Ilan Ber", "Zehavi Horowitz-Kugler", "Gabriel Stanovsky"):
+    for author in (
+        "Itay Manes",
+        "Naama Ronn",
+        "David Cohen",
+        "Ran Ilan Ber",
+        "Zehavi Horowitz-Kugler",
+        "Gabriel Stanovsky",
+    ):
         assert author in DATASET.citation

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.checks import check_key, checks_file, describe, last_check, record_check
+from tests.support import ROOT
+
+IDENTITY = {"kind": "chat", "model": "m"}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def estimate(value: float | None, low: float | None = None, high: float | None = None) -> dict[str, Any]:
+    return {"value": value, "ci_low": low, "ci_high": high, "n": 399}
+
+
+def check(**changes: Any) -> dict[str, Any]:
+    return {
+        "set": "kqa", "date": "2026-11-21", "judge": "openai-api/h/m", "pairs": 399, "scored": 399, "ways": 3,
+        "accuracy": estimate(0.834, 0.79, 0.87), "kappa": estimate(0.701, 0.63, 0.77), "pairwise": 0.8546, **changes,
+    }  # fmt: skip
+
+
+def test_a_judge_that_was_never_checked() -> None:
+    assert last_check(IDENTITY) is None
+    assert describe(None, judge="lexical") == (
+        "judge lexical was never checked: medical-tasks judge-check kqa --judge lexical"
+    )
+    assert describe(None, judge="x/y", votes=5, mode="batched", prompts="official").endswith(
+        "--judge x/y --votes 5 --judging batched --prompts official"
+    )
+
+
+def test_the_last_check_is_told_in_one_line(home: Path) -> None:
+    assert record_check(check_key(IDENTITY), check())
+    assert checks_file() == home / "judge_checks.json"
+    assert describe(last_check(IDENTITY), judge="openai-api/h/m") == (
+        "judge openai-api/h/m: checked on kqa (399 pairs, 2026-11-21): accuracy 0.83 (0.79 to 0.87), kappa 0.70 (0.63 to "
+        "0.77); physicians agree pairwise 0.855"
+    )
+
+
+def test_a_judge_of_two_classes_with_missing_pairs() -> None:
+    record_check(
+        check_key(IDENTITY), check(set="anli", pairs=1000, scored=990, ways=2, kappa=estimate(None), pairwise=None)
+    )
+    assert describe(last_check(IDENTITY), judge="j") == (
+        "judge j: checked on anli (990 of 1000 pairs, entailed or not, 2026-11-21): accuracy 0.83 (0.79 to 0.87), kappa not "
+        "defined"
+    )
+
+
+def test_what_is_another_judge() -> None:
+    record_check(check_key(IDENTITY, votes=3, mode="batched", prompts="official"), check())
+    assert last_check(IDENTITY, votes=3, mode="batched", prompts="official") == check()
+    assert last_check(dict(reversed(IDENTITY.items())), votes=3, mode="batched", prompts="official") == check()
+    assert last_check({**IDENTITY, "temperature": "1"}, votes=3, mode="batched", prompts="official") is None
+    assert last_check(IDENTITY, votes=1, mode="batched", prompts="official") is None
+    assert last_check(IDENTITY, votes=3, mode="single", prompts="official") is None
+    assert last_check(IDENTITY, votes=3, mode="batched") is None
+
+
+def test_k_qa_goes_before_other_sets_and_more_before_less() -> None:
+    key = check_key(IDENTITY)
+    record_check(key, check(set="anli", date="2026-12-01"))
+    record_check(key, check(set="mednli", date="2026-12-02"))
+    assert (last_check(IDENTITY) or {})["set"] == "mednli"
+    record_check(key, check(date="2026-01-01"))
+    assert (last_check(IDENTITY) or {})["set"] == "kqa"
+    assert not record_check(key, check(date="2026-02-02", scored=10, pairs=10))
+    assert (last_check(IDENTITY) or {})["date"] == "2026-01-01"
+    assert record_check(key, check(date="2026-03-03"))
+    assert (last_check(IDENTITY) or {})["date"] == "2026-03-03"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"format": 2, "checks": {}}',
+        '{"format": 1, "checks": {"k": []}}',
+        '{"format": 1, "checks": {"k": {"kqa": {"set": "kqa"}}}}',
+        "\x00" * 8,
+    ],
+)
+def test_a_damaged_record_is_told_and_never_written_over(home: Path, content: str) -> None:
+    home.mkdir()
+    checks_file().write_text(content, encoding="utf-8")
+    found = last_check(IDENTITY)
+    assert found is not None
+    told = describe(found, judge="j")
+    assert told.startswith("judge j: its checks are not known. ")
+    assert "judge_checks.json: the record of checks is damaged" in told
+    assert "Delete it" in told
+    with pytest.raises(UsageError, match="damaged"):
+        record_check(check_key(IDENTITY), check())
+    assert checks_file().read_text(encoding="utf-8") == content
+
+
+WRITER = """
+import sys
+from medical_tasks.judges.checks import check_key, record_check
+for number in range(10):
+    estimate = {"value": 0.5, "ci_low": None, "ci_high": None}
+    record_check(check_key({"judge": f"{sys.argv[1]}-{number}"}), {"set": "kqa", "date": "2026-11-21", "judge": "j",
+        "pairs": 1, "scored": 1, "ways": 3, "accuracy": estimate, "kappa": estimate, "pairwise": None})
+"""
+
+
+def test_several_processes_lose_nothing(home: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(number)], cwd=ROOT) for number in range(4)]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    content = json.loads(checks_file().read_text(encoding="utf-8"))
+    assert len(content["checks"]) == 40
+    assert [path.name for path in home.iterdir()] == ["judge_checks.json"]  # nothing half-written is left

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.judges.base import JudgeOptions, NoReply, Pair, Unscored, Verdict
+from medical_tasks.judges.recorded import RecordedJudge
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.store import Store
+from tests.judges.scripted import ScriptedBackend, question
+
+
+def recorded(tmp_path: Path, *rows: Any) -> RecordedJudge:
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), encoding="utf-8"
+    )
+    return RecordedJudge(path)
+
+
+def test_values_are_looked_up_by_id(tmp_path: Path) -> None:
+    judge = recorded(tmp_path, {"id": "a", "value": True}, "", {"id": "b", "value": [1, [2]], "text": "because"})
+    a, b, c = judge.ask([question("a"), question("b"), question("c")])
+    assert isinstance(a, Verdict)
+    assert (a.value, a.votes) == (True, (True,))
+    assert isinstance(b, Verdict)
+    assert (b.value, b.text) == ((1, (2,)), "because")
+    assert c == Unscored(id="c", reason="judge: not in the recorded verdicts", sha256=c.sha256)
+    assert (judge.stats.asked, judge.stats.decided, dict(judge.stats.unscored)) == (3, 2, {c.reason: 1})  # type: ignore[union-attr]
+    assert [row["id"] for row in judge.rows] == ["a", "b", "c"]
+    assert (judge.name, judge.comparable) == ("recorded/verdicts.jsonl", True)
+
+
+def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
+    backend = ScriptedBackend(lambda call: "yes" if call.question.id != "b" else NoReply(key="", reason="timeout"))
+    asked = [question("a"), question("b"), question("c")]
+    with Store(tmp_path / "store.sqlite") as store:
+        session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
+        outcomes = session.ask(asked)
+    judge = recorded(tmp_path, *session.rows)
+    assert judge.ask(asked) == outcomes
+    assert judge.rows == session.rows
+    # The verdict on one answer is none on another, though the question has the same name.
+    (other,) = judge.ask([question("a", content="another answer")])
+    assert isinstance(other, Unscored)
+    assert other.reason == "judge: recorded for another question"
+
+
+def test_two_tasks_may_use_the_same_names(tmp_path: Path) -> None:
+    with Store(tmp_path / "store.sqlite") as store:
+        session = JudgeSession(
+            ScriptedBackend(lambda call: call.messages[0]["content"]), JudgeOptions(), store, quiet=True
+        )
+        tasks = [question("a", content="yes"), question("a", content="no")]
+        for task in tasks:
+            session.ask([task])
+    judge = recorded(tmp_path, *session.rows)
+    assert [outcome.value for outcome in judge.ask(tasks) if isinstance(outcome, Verdict)] == ["yes", "no"]
+
+
+def test_hashes_of_pairs_are_known_too(tmp_path: Path) -> None:
+    asked = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True}))
+    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
+    with Store(tmp_path / "store.sqlite") as store:
+        session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
+        session.ask([asked])
+    (outcome,) = recorded(tmp_path, *session.rows).ask([asked])
+    assert isinstance(outcome, Verdict)
+    assert outcome.value is True
+
+
+def test_rows_that_say_so_are_not_comparable(tmp_path: Path) -> None:
+    assert not recorded(tmp_path, {"id": "a", "value": 1}, {"id": "b", "value": 1, "comparable": False}).comparable
+
+
+def test_another_file_is_another_judge(tmp_path: Path) -> None:
+    first = recorded(tmp_path, {"id": "a", "value": 1}).identity
+    assert first == recorded(tmp_path, {"id": "a", "value": 1}).identity
+    assert first != recorded(tmp_path, {"id": "a", "value": 2}).identity
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["{"], "line 1: not JSON"),
+        (["", "[" * 100_000], "line 2: not JSON"),
+        ([[1]], "line 1: each line is one object with a text as id"),
+        ([{"value": 1}], "a text as id"),
+        ([{"id": 3, "value": 1}], "a text as id"),
+        ([{"id": "a"}], "either value, or unscored"),
+        ([{"id": "a", "value": 1, "unscored": "x"}], "either value, or unscored"),
+        ([{"id": "a", "unscored": 5}], "either value, or unscored"),
+        ([{"id": "a", "value": 1, "sha256": 5}], "sha256 is a text"),
+        ([{"id": "a", "value": 1}, {"id": "a", "value": 2}], "line 2: id 'a' stands twice with different verdicts"),
+        ([{"id": "a", "value": 1}, {"id": "a", "unscored": "x"}], "stands twice with different verdicts"),
+    ],
+)
+def test_other_files_are_refused(rows: list[Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        recorded(tmp_path, *rows)
+
+
+def test_a_missing_file_and_one_that_is_no_text(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="nope.jsonl: cannot read the recorded verdicts"):
+        RecordedJudge(tmp_path / "nope.jsonl")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="are UTF-8 text"):
+        RecordedJudge(tmp_path / "bytes")
+
+
+def test_a_value_of_another_kind_is_refused(tmp_path: Path) -> None:
+    judge = recorded(tmp_path, {"id": "a", "value": "true"})
+    asked = question("a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True, "neutral": False}))
+    with pytest.raises(
+        UsageError, match="id 'a' has the value \"true\", and values of this question are of the kind of true, false"
+    ):
+        judge.ask([asked])

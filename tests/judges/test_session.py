@@ -1,0 +1,565 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.session import VERDICT, JudgeSession
+from medical_tasks.store import Store
+from tests.judges.scripted import ScriptedBackend, question
+from tests.support import ROOT
+
+SECRET = "the patient's zebra allergy"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "store.sqlite") as opened:
+        yield opened
+
+
+def session(backend: ScriptedBackend, store: Store, **options: Any) -> JudgeSession:
+    return JudgeSession(backend, JudgeOptions(**options), store, quiet=True)
+
+
+def values(outcomes: list[Verdict | Unscored]) -> list[Any]:
+    return [outcome.value if isinstance(outcome, Verdict) else outcome.reason for outcome in outcomes]
+
+
+def questions(count: int) -> list[Question]:
+    return [question(f"q{number}") for number in range(count)]
+
+
+# --- one vote ----------------------------------------------------------------------------------------------------------
+
+
+def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
+    backend = ScriptedBackend(
+        lambda call: "yes" if call.question.id in ("q0", "q2") else "no", order=lambda calls: reversed(calls)
+    )
+    judge = session(backend, store)
+    outcomes = judge.ask(questions(4))
+    assert [outcome.id for outcome in outcomes] == ["q0", "q1", "q2", "q3"]
+    assert values(outcomes) == ["yes", "no", "yes", "no"]
+    first = outcomes[0]
+    assert isinstance(first, Verdict)
+    assert (first.votes, first.text, len(first.sha256)) == (("yes",), "yes", 64)
+    assert backend.rounds == [4]
+    assert judge.ask([]) == []
+    assert (judge.name, judge.comparable, judge.identity) == ("scripted/judge", True, backend.identity)
+
+
+def test_what_is_in_the_store_is_not_asked_again(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "yes")
+    first = session(backend, store).ask(questions(3))
+    again = session(backend, store)
+    assert again.ask(questions(3)) == first
+    assert len(backend.calls) == 3
+    assert (again.stats.from_store, again.stats.replies, again.stats.calls) == (3, 0, 0)
+    assert store.counts(VERDICT) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda backend, each: (ScriptedBackend(lambda call: "yes", version="2"), each),
+        lambda backend, each: (backend, replace(each, template="t2")),
+        lambda backend, each: (backend, replace(each, max_tokens=17)),
+        lambda backend, each: (backend, replace(each, messages=({"role": "user", "content": "other"},))),
+        lambda backend, each: (backend, replace(each, messages=({"role": "system", "content": "q0"},))),
+    ],
+    ids=["judge", "template", "length", "content", "role"],
+)
+def test_what_decides_the_reply_is_in_its_key(change: Callable[..., Any], store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "yes")
+    session(backend, store).ask([question("q0")])
+    other_backend, other = change(backend, question("q0"))
+    before = len(other_backend.calls)
+    session(other_backend, store).ask([other])
+    assert len(other_backend.calls) == before + 1
+
+
+def test_name_and_reading_of_a_question_are_not_in_its_key(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "yes")
+    session(backend, store).ask([question("q0", content="same")])
+    renamed = question("other", content="same", read=lambda text: text == "yes")
+    assert values(session(backend, store).ask([renamed])) == [True]
+    assert len(backend.calls) == 1
+
+
+def test_equal_questions_share_a_reply(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "yes")
+    same = [question("a", content="same"), question("b", content="same", read=lambda text: text.upper())]
+    judge = session(backend, store)
+    assert values(judge.ask(same)) == ["yes", "YES"]
+    assert (len(backend.calls), judge.stats.replies, judge.stats.decided) == (1, 1, 2)
+
+
+def test_two_questions_of_one_name_are_a_fault(store: Store) -> None:
+    with pytest.raises(ValueError, match="the same id"):
+        session(ScriptedBackend(lambda call: "yes"), store).ask(
+            [question("a", content="1"), question("a", content="2")]
+        )
+
+
+def test_a_verdict_may_be_any_value(store: Store) -> None:
+    given_values = [None, False, 0, (1, 2), "", 2.5]
+    asked = [question(str(place), read=lambda text: given_values[int(text)]) for place in range(len(given_values))]
+    outcomes = session(ScriptedBackend(lambda call: call.question.id), store).ask(asked)
+    assert all(isinstance(outcome, Verdict) for outcome in outcomes)
+    assert values(outcomes) == given_values
+
+
+def test_replies_of_any_signs_are_kept(store: Store) -> None:
+    text = 'lone \ud800, "quotes", \x00 and \u2028'
+    backend = ScriptedBackend(lambda call: text)
+    asked = [question("q", content="also \udfff here", read=lambda reply: reply)]
+    assert values(session(backend, store).ask(asked)) == [text]
+    assert values(session(backend, store).ask(asked)) == [text]
+    assert len(backend.calls) == 1
+
+
+# --- replies that cannot be read ---------------------------------------------------------------------------------------
+
+
+def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) -> None:
+    replies = {1: "Maybe.", 3: "Hm {problem}", 5: "yes"}
+    backend = ScriptedBackend(lambda call: replies[len(call.messages)])
+    judge = session(backend, store)
+    (outcome,) = judge.ask([question("q")])
+    assert isinstance(outcome, Verdict)
+    assert (outcome.value, outcome.votes, outcome.text) == ("yes", ("yes",), "yes")
+    again = 'Not read: neither yes nor no. Say yes or no, not {"verdict": "yes"}.'
+    assert [message["content"] for message in backend.calls[-1].messages] == [
+        "q",
+        "Maybe.",
+        again,
+        "Hm {problem}",
+        again,
+    ]
+    assert [message["role"] for message in backend.calls[-1].messages] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert (judge.stats.reasked, judge.stats.replies, backend.rounds) == (2, 3, [1, 1, 1])
+    # A second run goes the same way through the store.
+    assert session(backend, store).ask([question("q")]) == [outcome]
+    assert len(backend.calls) == 3
+
+
+@pytest.mark.parametrize("reasks", [0, 1, 2])
+def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
+    backend = ScriptedBackend(lambda call: f"no idea {len(call.messages)}")
+    judge = session(backend, store, reasks=reasks)
+    assert values(judge.ask([question("q")])) == ["judge: unreadable reply"]
+    assert len(backend.calls) == reasks + 1
+    assert dict(judge.stats.unscored) == {"judge: unreadable reply": 1}
+    assert judge.rows[0]["text"] == f"no idea {2 * reasks + 1}"
+    assert values(session(backend, store, reasks=reasks).ask([question("q")])) == ["judge: unreadable reply"]
+    assert len(backend.calls) == reasks + 1
+    # More patience goes on from there.
+    session(backend, store, reasks=reasks + 1).ask([question("q")])
+    assert len(backend.calls) == reasks + 2
+
+
+def test_a_reader_that_raises_is_a_fault_and_loses_nothing(store: Store) -> None:
+    def read(text: str) -> Any:
+        raise KeyError(text)
+
+    with pytest.raises(KeyError):
+        session(ScriptedBackend(lambda call: "yes"), store).ask([question("a"), question("b", read=read)])
+    assert store.counts(VERDICT) == (2, 2)
+
+
+# --- votes -------------------------------------------------------------------------------------------------------------
+
+
+def voting(ballots: dict[str, str]) -> Callable[[Call], str]:
+    return lambda call: {"y": "yes", "n": "no", "?": "hm"}[ballots[call.question.id][call.vote]]
+
+
+def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
+    backend = ScriptedBackend(voting({"q0": "yyyyy", "q1": "ynyny", "q2": "nnynn"}))
+    judge = session(backend, store, votes=5)
+    outcomes = judge.ask(questions(3))
+    assert values(outcomes) == ["yes", "yes", "no"]
+    assert [len(outcome.votes) for outcome in outcomes if isinstance(outcome, Verdict)] == [3, 5, 4]
+    assert backend.rounds == [9, 2, 1]
+    assert (judge.stats.saved, judge.stats.replies) == (3, 12)
+    assert outcomes[2].text == "no"  # type: ignore[union-attr]
+
+
+def test_more_votes_use_those_that_are_there(store: Store) -> None:
+    backend = ScriptedBackend(voting({"q0": "nyyyy"}))
+    assert values(session(backend, store).ask(questions(1))) == ["no"]
+    assert values(session(backend, store, votes=5).ask(questions(1))) == ["yes"]
+    assert [call.vote for call in backend.calls] == [0, 1, 2, 3]
+
+
+def test_a_vote_that_stays_unreadable_counts_for_nobody(store: Store) -> None:
+    backend = ScriptedBackend(voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}))
+    judge = session(backend, store, votes=3, reasks=0)
+    assert values(judge.ask(questions(3))) == ["yes", "judge: unreadable reply", "judge: unreadable reply"]
+    first = judge.rows[0]
+    assert first["votes"] == ["yes", "yes"]
+    assert judge.rows[2]["votes"] == ["yes", "no"]
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(1, 7).flatmap(
+        lambda votes: st.tuples(st.just(votes), st.lists(st.text("yn", min_size=votes, max_size=votes), max_size=6))
+    )
+)
+def test_the_decision_is_that_of_all_votes(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[int, list[str]]
+) -> None:
+    votes, ballots = case
+    script = voting({f"q{number}": ballot for number, ballot in enumerate(ballots)})
+    with Store(tmp_path_factory.mktemp("votes") / "store.sqlite") as store:
+        judge = session(ScriptedBackend(script), store, votes=votes)
+        expected = [
+            {"y": "yes", "n": "no"}[max(dict.fromkeys(ballot), key=ballot.count)] for ballot in ballots
+        ]  # max takes the first of those that tie
+        assert values(judge.ask(questions(len(ballots)))) == expected
+        assert judge.stats.replies + judge.stats.saved == votes * len(ballots)
+
+
+def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "yes", samples=False)
+    with pytest.raises(
+        UsageError, match=r"scripted/judge gives the same reply each time, so that votes must be 1, got 5"
+    ):
+        session(backend, store, votes=5)
+    with pytest.raises(UsageError, match="votes of a judge must be 1 or more, got 0"):
+        session(backend, store, votes=0)
+    with pytest.raises(UsageError, match="reasks of a judge must be 0 or more, got -1"):
+        session(backend, store, reasks=-1)
+
+
+# --- failures ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_call_is_unscored_and_asked_anew_by_the_next_run(store: Store) -> None:
+    down = {"q1"}
+    backend = ScriptedBackend(
+        lambda call: NoReply(key="", reason="http 500", attempts=7) if call.question.id in down else "yes"
+    )
+    judge = session(backend, store)
+    assert values(judge.ask(questions(3))) == ["yes", "judge: http 500", "yes"]
+    assert (judge.stats.calls, judge.stats.replies, judge.stats.decided) == (9, 2, 2)
+    down.clear()
+    assert values(session(backend, store).ask(questions(3))) == ["yes"] * 3
+    assert Counter(call.question.id for call in backend.calls) == {"q0": 1, "q1": 2, "q2": 1}
+
+
+def test_a_judge_that_is_down_keeps_what_it_said(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: MissingError("nobody answers") if call.question.id == "q2" else "yes")
+    with pytest.raises(MissingError, match="nobody answers"):
+        session(backend, store).ask(questions(4))
+    assert store.counts(VERDICT) == (2, 2)
+
+
+@pytest.mark.parametrize("votes", [1, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_faults_invent_no_verdict_and_change_none(votes: int, seed: int, store: Store) -> None:
+    rng = random.Random(seed)
+    asked = questions(60)
+
+    def says(call: Call) -> str:
+        return random.Random(f"{call.question.id} {call.vote}").choice(["yes", "no"])
+
+    def faulty(call: Call) -> str | NoReply:
+        kind = rng.random()
+        if kind < 0.2:
+            return NoReply(key="", reason=rng.choice(["http 500", "timeout", "not json"]), attempts=1)
+        return "yes and no" if kind < 0.4 and len(call.messages) < 5 else says(call)
+
+    with Store(store.path.with_name("plain.sqlite")) as other:
+        truth = [outcome.value for outcome in session(ScriptedBackend(says), other, votes=votes).ask(asked)]  # type: ignore[union-attr]
+    backend = ScriptedBackend(faulty)
+    scored = 0
+    for _ in range(30):
+        judge = session(backend, store, votes=votes)
+        outcomes = judge.ask(asked)
+        for outcome, right in zip(outcomes, truth, strict=True):
+            if isinstance(outcome, Verdict):
+                assert outcome.value == right
+        assert judge.stats.decided + sum(judge.stats.unscored.values()) == judge.stats.asked == 60
+        assert judge.stats.decided >= scored  # a later run never knows less
+        scored = judge.stats.decided
+    assert scored == 60
+
+
+def test_budget_and_its_end(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "yes")
+    judge = session(backend, store, max_calls=2)
+    assert values(judge.ask(questions(3))) == ["yes", "yes", "judge: budget spent"]
+    assert values(judge.ask([question("more")])) == ["judge: budget spent"]  # the limit is the run's, not the round's
+    assert judge.budget.calls == 2
+    assert values(session(backend, store, max_calls=2).ask(questions(3))) == ["yes"] * 3
+    assert len(backend.calls) == 3
+
+
+def test_tokens_are_counted_and_estimated_where_nobody_says(store: Store) -> None:
+    judge = session(ScriptedBackend(lambda call: Reply(key="", text="yes", prompt_tokens=5, output_tokens=2)), store)
+    judge.ask(questions(2))
+    assert (judge.stats.prompt_tokens, judge.stats.output_tokens, judge.stats.estimated) == (10, 4, False)
+    silent = session(ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store)
+    silent.ask([question("abc")])
+    assert (silent.stats.prompt_tokens, silent.stats.output_tokens, silent.stats.estimated) == (9, 1, True)
+
+
+class Careless(ScriptedBackend):
+    """Breaks the contract of `answer` in one of three ways."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(lambda call: "yes")
+        self.how = how
+
+    def answer(self, calls: Any, budget: Any, on_reply: Any) -> None:
+        for call in calls[1:] if self.how == "left" else calls:
+            on_reply(Reply(key="?" if self.how == "unknown" else call.key, text="yes"))
+            if self.how == "twice":
+                on_reply(Reply(key=call.key, text="no"))
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [("left", "left 1 calls without"), ("unknown", "nobody waits for"), ("twice", "nobody waits for")],
+)
+def test_a_backend_that_loses_or_doubles_replies_is_found_out(how: str, message: str, store: Store) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        session(Careless(how), store).ask(questions(2))
+
+
+# --- judges of entailment ----------------------------------------------------------------------------------------------
+
+
+def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
+    wanted: dict[Any, Any] = {"entailment": True, "neutral": False, "contradiction": False}
+    return Pair(premise="p", hypothesis=hypothesis, values=wanted if values is None else values)
+
+
+def test_labels_become_values(store: Store) -> None:
+    labels = {"a": "entailment", "b": "contradiction", "c": "not_entailment"}
+    backend = ScriptedBackend(lambda call: labels[call.question.pair.hypothesis], reads="pair", samples=False)  # type: ignore[union-attr]
+    asked = [question(name, pair=pair(name)) for name in "abc"]
+    judge = session(backend, store)
+    outcomes = judge.ask(asked)
+    assert values(outcomes) == [True, False, "judge: cannot tell not_entailment"]
+    assert isinstance(outcomes[0], Verdict)
+    assert outcomes[0].text == ""
+    # The same pair under other names and prompts, and with other values, is the same question to it.
+    other = [
+        question("x", content="other", template="t2", max_tokens=9, pair=pair("a", {"entailment": 0})),
+        question("y", pair=pair("c", {"not_entailment": "rest"})),
+    ]
+    assert values(session(backend, store).ask(other)) == [0, "rest"]
+    assert len(backend.calls) == 3
+    assert (judge.stats.prompt_tokens, judge.stats.estimated) == (0, False)
+
+
+def test_a_question_that_is_none_of_entailment_is_unscored(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
+    outcomes = session(backend, store).ask([question("a"), question("b", pair=pair("b"))])
+    assert values(outcomes) == ["judge: no question of entailment", True]
+    assert len(backend.calls) == 1
+
+
+# --- rows, forecast, store ---------------------------------------------------------------------------------------------
+
+
+def test_rows_tell_every_question(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "yes" if call.question.id != "q1" else NoReply(key="", reason="timeout"))
+    judge = session(backend, store)
+    outcomes = judge.ask(questions(2))
+    judge.ask([question("later")])
+    assert [row["id"] for row in judge.rows] == ["q0", "q1", "later"]
+    assert judge.rows[0] == {"id": "q0", "value": "yes", "votes": ["yes"], "text": "yes", "sha256": outcomes[0].sha256}
+    assert judge.rows[1] == {
+        "id": "q1", "unscored": "judge: timeout", "votes": [], "text": "", "sha256": outcomes[1].sha256
+    }  # fmt: skip
+    json.dumps(judge.rows)
+
+
+def test_the_store_holds_no_prompt(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "hm" if len(call.messages) == 1 else "yes")
+    asked = question(SECRET, content=f"Judge this: {SECRET}", pair=Pair(premise=SECRET, hypothesis=SECRET, values={}))
+    session(backend, store).ask([asked])
+    store.close()
+    connection = sqlite3.connect(store.path)
+    records = connection.execute("SELECT kind, key, payload FROM records").fetchall()
+    connection.close()
+    assert len(records) == 2
+    for kind, key, payload in records:
+        assert kind == "verdict"
+        assert len(key) == 64
+        assert set(json.loads(payload)) == {"text", "label", "prompt_tokens", "output_tokens"}
+    for path in store.path.parent.iterdir():
+        assert b"zebra" not in path.read_bytes()
+
+
+def test_a_forecast_sends_nothing(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    backend = ScriptedBackend(lambda call: "yes", endpoint="http://127.0.0.1:1/v1", prices=(2.0, 10.0))
+    session(backend, store).ask(questions(2))
+    capsys.readouterr()
+    judge = JudgeSession(backend, JudgeOptions(votes=3, forecast=True), store, label="kqa", quiet=True)
+    asked = [question(f"q{number}", max_tokens=16 if number < 2 else 1000) for number in range(4)]
+    assert values(judge.ask([*asked, question("same", content="q3", max_tokens=1000)])) == ["judge: forecast only"] * 5
+    assert len(backend.calls) == 2
+    # q0, q1: one of two first votes is there; q2, q3: both are wanted. The third vote may follow; each may be asked thrice.
+    # A prompt is one letter and one digit: 2 tokens, and 8 around it. 6 to 10 of them make 60 to 100, and 4 032 to 6 064
+    # tokens out: $ 0.04 to 0.06.
+    told = capsys.readouterr().err
+    assert told == (
+        "judge scripted/judge (kqa): 5 verdicts, 0 in the store; 6 to 30 calls, about 60 to 100 prompt tokens, at most "
+        "4,032 to 6,064 output tokens, about $ 0.04 to 0.06\n"
+    )
+
+
+def test_a_forecast_uses_what_is_there(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    backend = ScriptedBackend(lambda call: "yes")
+    session(backend, store).ask(questions(2))
+    judge = session(backend, store, forecast=True)
+    assert values(judge.ask(questions(3))) == ["yes", "yes", "judge: forecast only"]
+    assert values(judge.ask(questions(2))) == ["yes", "yes"]
+    assert len(judge.forecasts) == 1
+    assert (
+        "3 verdicts, 2 in the store; 1 to 3 calls, about 10 prompt tokens, at most 16 output" in capsys.readouterr().err
+    )
+
+
+def test_large_numbers_are_rounded(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    content = "the premise and the statement " * 57  # 1,710 letters and blanks: 570 tokens
+    asked = [question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512) for number in range(1589)]
+    backend = ScriptedBackend(lambda call: "yes", endpoint="https://api.example.org/v1", name="openai-api/example/m")
+    session(backend, store, forecast=True).ask(asked)
+    # 1,589 x (570 + 4 digits + 8) = 924,798; 1,589 x 512 = 813,568
+    assert capsys.readouterr().err == (
+        "judge openai-api/example/m: 1,589 verdicts, 0 in the store; 1,589 to 4,767 calls, about 0.9 million prompt tokens, "
+        "at most 0.8 million output tokens\n"
+    )
+
+
+def test_only_judges_with_an_address_are_announced(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    for endpoint, told in ((None, 0), ("http://127.0.0.1:1/v1", 1)):
+        backend = ScriptedBackend(lambda call: "hm", endpoint=endpoint, version=str(endpoint))
+        judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")
+        judge.ask(questions(2))
+        assert capsys.readouterr().err.count("in the store") == told  # once an `ask`, not once a round
+        judge.ask(questions(2))
+        assert "in the store" not in capsys.readouterr().err  # nothing left to ask
+
+
+def test_a_judge_of_entailment_has_no_tokens(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
+    session(backend, store, forecast=True).ask([question("a", pair=pair("a")), question("b", pair=pair("b"))])
+    assert capsys.readouterr().err == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
+
+
+def test_closing_closes_the_backend(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "yes")
+    with session(backend, store) as judge:
+        judge.ask(questions(1))
+    assert backend.closed == 1
+
+
+def test_thousands_of_stored_verdicts_take_a_few_queries(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = ScriptedBackend(voting({f"q{number}": "yny" for number in range(1589)}))
+    session(backend, store, votes=3).ask(questions(1589))
+    queries: list[int] = []
+    get_many = Store.get_many
+
+    def counted(self: Store, kind: str, keys: Any) -> dict[str, dict[str, Any]]:
+        queries.append(len(list(keys)))
+        return get_many(self, kind, keys)
+
+    monkeypatch.setattr(Store, "get_many", counted)
+    again = session(backend, store, votes=3)
+    assert values(again.ask(questions(1589))) == ["yes"] * 1589
+    assert queries == [2 * 1589, 1589]
+    assert (again.stats.replies, again.stats.from_store) == (0, 3 * 1589)
+
+
+# --- processes ---------------------------------------------------------------------------------------------------------
+
+_CHILD = """
+import sys, time
+from pathlib import Path
+from medical_tasks.judges.base import JudgeOptions
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.store import Store
+from tests.judges.scripted import ScriptedBackend, question
+
+path, log, pause = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
+with log.open("a") as asked, Store(path) as store:
+    def say(call):
+        print(call.question.id, call.vote, file=asked, flush=True)
+        time.sleep(pause)
+        return "no" if int(call.question.id[1:]) // (call.vote + 1) % 2 else "yes"
+    judge = JudgeSession(ScriptedBackend(say), JudgeOptions(votes=3), store, quiet=True)
+    print("ready", flush=True)
+    print([outcome.value for outcome in judge.ask([question(f"q{n}") for n in range(200)])], flush=True)
+"""
+
+
+def child(store: Path, log: Path, pause: float) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _CHILD, str(store), str(log), str(pause)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None:
+    path, log = tmp_path / "store.sqlite", tmp_path / "asked.txt"
+    rng = random.Random(1)
+    for _ in range(4):
+        process = child(path, log, 0.002)
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.02 + rng.random() / 10)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    assert 0 < log.read_text().count("\n") < 400
+    out, _ = child(path, log, 0).communicate(timeout=60)
+    ballots = [["no" if number // (vote + 1) % 2 else "yes" for vote in range(3)] for number in range(200)]
+    assert out.split("\n")[1] == str(["no" if ballot.count("no") > 1 else "yes" for ballot in ballots])
+    asked = log.read_text().split("\n")[:-1]
+    # Two first votes each, a third one where they differ.
+    assert len(set(asked)) == 400 + sum(ballot[0] != ballot[1] for ballot in ballots)
+    assert len(asked) - len(set(asked)) <= 4
+
+
+@pytest.mark.slow
+def test_two_processes_share_a_store(tmp_path: Path) -> None:
+    path, log = tmp_path / "store.sqlite", tmp_path / "asked.txt"
+    both = [child(path, log, 0.001) for _ in range(2)]
+    said = [process.communicate(timeout=60)[0].split("\n")[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert said[0] == said[1]
+    assert said[0].count("yes") + said[0].count("no") == 200

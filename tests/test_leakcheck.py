@@ -1,0 +1,554 @@
+"""`leakcheck`: text of a source is found in whatever form a file holds it, and never quoted."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import html
+import io
+import json
+import lzma
+import os
+import shutil
+import sqlite3
+import tarfile
+import urllib.parse
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.cli import main
+from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
+from medical_tasks.leak_words import Batch, RunIndex, runs_of, words_of
+from medical_tasks.leakcheck import check_leaks
+from medical_tasks.store import Store
+
+NOTE = (
+    "Mrs. Example was brought in by her daughter on a Sunday with two weeks of worsening cough, “night sweats” and a weight "
+    "loss of 4.5 kg; chest film showed a cavity in the right upper lobe & she was isolated at once."
+)
+CANARY = "her daughter on a Sunday with two weeks of worsening cough, “night sweats” and"  # 14 words of it
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    with (folder / "notes.csv").open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["note_id", "text"])
+        writer.writerow(
+            ["10-DS-1", "An unrelated note about a healthy person who came for a routine check and left soon after it."]
+        )
+        writer.writerow(["10-DS-2", NOTE])
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "results.json").write_text(
+        json.dumps({"tasks": {"t": {"n_items": 2, "metrics": {"accuracy": {"value": 0.5}}}}})
+    )
+    return folder
+
+
+def found(run: Path, source: Path) -> dict[str, int]:
+    return check_leaks(run, str(source)).found
+
+
+def write_text(path: Path) -> None:
+    path.write_text(f"the model said: {CANARY} so it goes", encoding="utf-8")
+
+
+def write_json(path: Path) -> None:
+    path.write_text(json.dumps({"a": [{"b": CANARY}]}))
+
+
+def write_json_wrapped(path: Path) -> None:
+    path.write_text(json.dumps({"a": json.dumps({"b": CANARY.replace(" ", "\n")})}))
+
+
+def write_json_hidden(path: Path) -> None:
+    path.write_text(f'{{"a": {json.dumps(CANARY)}, "a": 1}}')  # a reader of JSON sees the second one alone
+
+
+def write_json_tokens(path: Path) -> None:
+    path.write_text(json.dumps({"logprobs": [{"token": word, "logprob": -0.5} for word in CANARY.split()]}))
+
+
+def write_jsonl_tokens(path: Path) -> None:
+    path.write_text("".join(json.dumps({"position": n, "token": word}) + "\n" for n, word in enumerate(CANARY.split())))
+
+
+def write_log_literal(path: Path) -> None:
+    path.write_text(f"2026-01-01 ERROR prompt={CANARY.replace(' ', chr(10))!a}")
+
+
+def write_html(path: Path) -> None:
+    path.write_text("<p>" + html.escape(CANARY).replace("cough", "<b>cough</b>").replace("“", "&ldquo;") + "</p>")
+
+
+def write_split_markup(path: Path) -> None:
+    path.write_text("<text>" + CANARY.replace("daughter", "daugh<wbr>ter") + "</text>")
+
+
+def write_url(path: Path) -> None:
+    path.write_text(f"GET /ask?q={urllib.parse.quote(CANARY)} HTTP/1.1")
+
+
+def write_upper(path: Path) -> None:
+    path.write_text(CANARY.upper().replace(" ", " | "))
+
+
+def write_utf16(path: Path) -> None:
+    path.write_bytes(CANARY.encode("utf-16"))
+
+
+def write_utf16_be_odd(path: Path) -> None:
+    path.write_bytes(b"\x01" + CANARY.encode("utf-16-be"))
+
+
+def write_cp1252(path: Path) -> None:
+    path.write_bytes(CANARY.encode("cp1252"))
+
+
+def write_unseen_signs(path: Path) -> None:
+    path.write_text(CANARY.replace("daughter", "daugh\u00adter").replace("Sunday", "Sun\u200bday"), encoding="utf-8")
+
+
+def write_parquet(path: Path) -> None:
+    pq.write_table(pa.table({"id": ["1"], "deep": [[{"x": ["no", CANARY]}]]}), path, compression="zstd")
+
+
+def write_parquet_tokens(path: Path) -> None:
+    pq.write_table(pa.table({"token": CANARY.split()}), path, compression="zstd")
+
+
+def write_parquet_binary(path: Path) -> None:
+    pq.write_table(pa.table({"b": pa.array([CANARY.encode()], pa.large_binary())}), path, compression="zstd")
+
+
+def write_parquet_metadata(path: Path) -> None:
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata({"note": CANARY}), path)
+
+
+def write_arrow_file(path: Path) -> None:
+    table = pa.table({"x": [CANARY]})
+    with pa.ipc.new_file(str(path), table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+
+
+def write_arrow_stream(path: Path) -> None:
+    table = pa.table({"x": [CANARY]})
+    with pa.ipc.new_stream(str(path), table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+
+
+def write_store(path: Path) -> None:
+    with Store(path) as store:
+        store.put("answer", "k", {"text": CANARY})
+
+
+def write_sqlite_deleted(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA secure_delete = OFF")
+        connection.execute("CREATE TABLE t (x TEXT)")
+        connection.execute("INSERT INTO t VALUES (?)", (CANARY,))
+        connection.commit()
+        connection.execute("DELETE FROM t")
+        connection.commit()
+    connection.close()
+
+
+def write_sqlite_long(path: Path) -> None:
+    with sqlite3.connect(path) as connection:  # over many pages, in words of their own table
+        connection.execute("CREATE TABLE t (x BLOB)")
+        connection.execute("INSERT INTO t VALUES (?)", (("filler " * 3000 + CANARY + " filler" * 3000).encode(),))
+    connection.close()
+
+
+def write_gzip(path: Path) -> None:
+    path.write_bytes(gzip.compress(gzip.compress(CANARY.encode())))
+
+
+def write_bz2(path: Path) -> None:
+    path.write_bytes(bz2.compress(CANARY.encode()))
+
+
+def write_xz(path: Path) -> None:
+    path.write_bytes(lzma.compress(json.dumps([CANARY]).encode()))
+
+
+def write_zip(path: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("deep/x.json", json.dumps({"a": CANARY}))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("inner.zip", inner.getvalue())
+
+
+def write_zip_name(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(CANARY, "")
+
+
+def write_tar(path: Path) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        entry = tarfile.TarInfo("x.txt")
+        entry.size = len(CANARY.encode())
+        archive.addfile(entry, io.BytesIO(CANARY.encode()))
+
+
+def write_far_in(path: Path) -> None:
+    # Across the edge of the blocks in which files are read.
+    path.write_bytes((b"x" * 1023 + b" ") * 4096)
+    with path.open("r+b") as stream:
+        stream.seek(4 * 2**20 - 20)
+        stream.write(b" " + CANARY.encode())
+
+
+WRITERS: list[Callable[[Path], None]] = [made for name, made in sorted(globals().items()) if name.startswith("write_")]
+
+
+def test_every_form_is_here() -> None:
+    assert len(WRITERS) == 31
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
+def test_the_text_is_found_in_every_form(run: Path, source: Path, write: Callable[[Path], None]) -> None:
+    assert found(run, source) == {}
+    place = run / ".hidden" / "deeper" / "file.dat"
+    place.parent.mkdir(parents=True)
+    write(place)
+    assert set(found(run, source)) == {".hidden/deeper/file.dat"}
+
+
+def test_a_write_ahead_log_is_read(run: Path, source: Path, tmp_path: Path) -> None:
+    with Store(tmp_path / "open.sqlite") as store:
+        store.put("answer", "k", {"text": CANARY})
+        for path in tmp_path.glob("open.sqlite*"):  # what a killed run leaves
+            shutil.copy(path, run / path.name)
+    before = sorted(path.name for path in run.iterdir())
+    assert {"open.sqlite-wal", "open.sqlite"} <= set(found(run, source))
+    assert sorted(path.name for path in run.iterdir()) == before  # looking changes nothing
+
+
+def test_names_of_files_are_read(run: Path, source: Path) -> None:
+    (run / CANARY.replace(" ", "_")).write_text("")
+    assert len(found(run, source)) == 1
+
+
+def test_links_are_followed_once(run: Path, source: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    write_text(outside / "answer.txt")
+    (run / "linked").symlink_to(outside)
+    (run / "itself").symlink_to(run)
+    assert list(found(run, source)) == ["linked/answer.txt"]
+
+
+def test_a_run_of_eleven_words_is_no_leak_and_one_of_twelve_is(run: Path, source: Path) -> None:
+    words = words_of(NOTE)
+    (run / "a.txt").write_text(" ".join(words[3:14]))
+    assert found(run, source) == {}
+    (run / "a.txt").write_text(" ".join(words[3:15]))
+    assert found(run, source) == {"a.txt": 1}
+    (run / "a.txt").write_text(" ".join(words[3:20]))
+    assert found(run, source) == {"a.txt": 6}
+    assert check_leaks(run, str(source), words=18).found == {}
+
+
+def test_runs_do_not_reach_over_the_edge_of_a_text(run: Path, tmp_path: Path) -> None:
+    words = words_of(NOTE)
+    (tmp_path / "s.jsonl").write_text(json.dumps({"a": " ".join(words[:10]), "b": " ".join(words[10:20])}))
+    (run / "a.txt").write_text("of " + " ".join(words[5:17]))
+    assert found(run, tmp_path / "s.jsonl") == {}
+
+
+def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
+    source = tmp_path / "s.jsonl"
+    rows: list[dict[str, Any]] = [
+        {"id": "six", "text": "cavity in the right upper lobe"},
+        {"id": "five", "text": "night sweats and weight loss"},
+    ]
+    source.write_text("\n".join(map(json.dumps, rows)))
+    (run / "a.txt").write_text("shows a cavity in the right upper lobe; night sweats and weight loss")
+    report = check_leaks(run, str(source))
+    assert report.found == {"a.txt": 1}
+    assert report.row_labels == ("s.jsonl, id six",)
+    assert report.too_short == 3  # both ids, and the text of five words
+    (run / "a.txt").write_text("shows a cavity in the right lower lobe")
+    assert check_leaks(run, str(source)).found == {}
+
+
+def test_lists_are_read_alone_and_joined(run: Path, tmp_path: Path) -> None:
+    words = words_of(NOTE)
+    source = tmp_path / "s.jsonl"
+    source.write_text(
+        json.dumps(
+            {"sentences": [{"number": 1, "text": " ".join(words[:4])}, {"number": 2, "text": " ".join(words[4:14])}]}
+        )
+    )
+    (run / "a.txt").write_text(" ".join(words[1:13]))
+    assert found(run, source) == {"a.txt": 1}
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "jsonl", "jsonl.gz", "json", "txt", "txt.gz", "parquet"])
+def test_sources_of_every_form(run: Path, tmp_path: Path, form: str) -> None:
+    folder = tmp_path / "s" / "sub"
+    folder.mkdir(parents=True)
+    path = folder / f"notes.{form}"
+    rows = [{"subject": 1, "note_id": "n1", "text": NOTE}]
+    if form.startswith("csv"):
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+        raw = stream.getvalue().encode()
+    elif form.startswith("json"):
+        raw = json.dumps(rows if form == "json" else rows[0]).encode()
+    else:
+        raw = NOTE.encode()
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        path.write_bytes(gzip.compress(raw) if form.endswith(".gz") else raw)
+    write_text(run / "a.txt")
+    report = check_leaks(run, str(tmp_path / "s"))
+    assert report.found == {"a.txt": 3}
+    assert report.row_labels == (f"notes.{form}, {'from line 1' if 'txt' in form else 'note_id n1'}",)
+
+
+def test_long_text_files_are_read_in_blocks(run: Path, tmp_path: Path) -> None:
+    lines = [f"line {number}" for number in range(5000)]
+    lines[1995:1999] = NOTE.replace(", ", "\n").split("\n")
+    (tmp_path / "s.txt").write_text("\n".join(lines))
+    write_text(run / "a.txt")
+    assert found(run, tmp_path / "s.txt") == {"a.txt": 3}
+
+
+def test_a_built_dataset_is_read_by_name(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    folder = tmp_path / "data" / "tiny_notes"
+    (folder / "demo").mkdir(parents=True)
+    pq.write_table(pa.table({"case_id": ["7"], "note": [NOTE]}), folder / "demo" / "test.parquet")
+    split = BuiltSplit(path="demo/test.parquet", rows=1, sha256="", file_bytes=0, num_bytes=0)
+    config = BuiltConfig(version="1.0.0", suite="0", source={}, splits={"test": split})
+    (folder / MARKER).write_text(marker_text("tiny_notes", {"demo": config}))
+    (folder / "README.md").write_text(
+        "This card is long enough to hold many more than twelve words in a row, which are not of the source."
+    )
+    (run / "card.txt").write_text((folder / "README.md").read_text())
+    write_text(run / "a.txt")
+    for source in ("tiny_notes", str(folder)):
+        report = check_leaks(run, source)
+        assert report.found == {"a.txt": 3}
+        assert report.row_labels == ("test.parquet, case_id 7",)
+
+
+def test_a_long_source_in_many_batches(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medical_tasks.leakcheck._BATCH_WORDS", 50)
+    with (tmp_path / "s.jsonl").open("w") as stream:
+        for number in range(300):
+            text = NOTE if number == 217 else " ".join(f"w{number}x{word}" for word in range(20))
+            stream.write(json.dumps({"text": text}) + "\n")
+    write_text(run / "a.txt")
+    report = check_leaks(run, str(tmp_path / "s.jsonl"))
+    assert report.found == {"a.txt": 3}
+    assert report.row_labels == ("s.jsonl, row 218",)
+    assert report.rows == 300
+
+
+# --- what cannot be read proves nothing
+
+
+def seal_zip(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x", "y" * 100)
+    raw = bytearray(path.read_bytes())
+    at = raw.index(b"PK\x01\x02")
+    raw[6] |= 1  # the flag of encryption, in both headers
+    raw[at + 8] |= 1
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize(
+    ("write", "reason"),
+    [
+        (lambda path: path.write_bytes(b"\x28\xb5\x2f\xfd" + b"x" * 50), "zstd files cannot be looked into"),
+        (lambda path: path.write_bytes(b"%PDF-1.7 ..."), "PDF files cannot be looked into"),
+        (lambda path: path.write_bytes(gzip.compress(b"x" * 1000)[:-5]), "EOFError"),
+        (lambda path: path.write_bytes(b"PAR1 not really"), "ArrowInvalid"),
+        (lambda path: path.write_bytes(b"SQLite format 3\0" + b"x" * 200), "DatabaseError"),
+        (lambda path: path.write_bytes(b"PK\x03\x04 not really"), "BadZipFile"),
+        (seal_zip, "RuntimeError"),
+        (lambda path: path.symlink_to("nowhere"), "leads nowhere"),
+        (lambda path: os.mkfifo(path), "a pipe"),
+    ],
+)
+def test_what_cannot_be_looked_into_is_said(
+    run: Path, source: Path, capsys: pytest.CaptureFixture[str], write: Callable[[Path], None], reason: str
+) -> None:
+    write(run / "odd.dat")
+    assert main(["leakcheck", str(run), "--source", str(source)]) == 5
+    said = capsys.readouterr().err
+    assert "1 files could not be looked into, so nothing is proved" in said
+    assert "odd.dat" in said
+    assert reason in said
+
+
+def test_a_bomb_is_not_unpacked(run: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medical_tasks.leak_files._UNPACKED_LIMIT", 2**20)
+    (run / "bomb.gz").write_bytes(gzip.compress(b"0" * 6 * 2**20))
+    assert "unpacks to more than" in check_leaks(run, str(source)).unreadable["bomb.gz"]
+
+
+def test_archives_too_deep(run: Path, source: Path) -> None:
+    raw = CANARY.encode()
+    for _ in range(6):
+        raw = gzip.compress(raw)
+    (run / "deep.gz").write_bytes(raw)
+    assert "archives in one another" in check_leaks(run, str(source)).unreadable["deep.gz"]
+
+
+# --- the command
+
+
+def test_clean(run: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["leakcheck", str(run), "--source", str(source)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"clean: no run of 12 words of {source} stands in {run}\nCompared: 1 files (")
+    assert "with 2 rows of the source (" in said
+
+
+def test_found_is_refused_without_a_word_of_the_text(
+    run: Path, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_json(run / "a.json")
+    write_parquet(run / "b.parquet")
+    assert main(["leakcheck", str(run), "--source", str(source)]) == 4
+    out = capsys.readouterr()
+    assert f"text of {source} stands in 2 files" in out.err
+    assert "a.json: 3 runs" in out.err
+    assert "notes.csv, note_id 10-DS-2" in out.err
+    for word in ("daughter", "worsening", "Sunday"):
+        assert word not in out.out + out.err
+
+
+def test_found_and_unreadable_is_found(run: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_text(run / "a.txt")
+    (run / "x.pdf").write_bytes(b"%PDF-1.7")
+    assert main(["leakcheck", str(run), "--source", str(source)]) == 4
+    assert "Not looked into" in capsys.readouterr().err
+
+
+def test_ids_that_are_texts_are_not_shown(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s.jsonl").write_text(json.dumps({"id": CANARY, "text": NOTE}))
+    write_text(run / "a.txt")
+    assert main(["leakcheck", str(run), "--source", str(tmp_path / "s.jsonl")]) == 4
+    said = capsys.readouterr().err
+    assert "s.jsonl, row 1" in said
+    assert "daughter" not in said
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words", "code", "message"),
+    [
+        (lambda source: None, "3", 2, "--words must be 4 or more, got 3"),
+        (lambda source: (source / "x.docx").write_text("x"), "12", 2, "of a form that is not read: "),
+        (
+            lambda source: (source / "notes.csv").write_text("note_id,text\n1,two words\n"),
+            "12",
+            2,
+            "holds no text of 6 words",
+        ),
+        (lambda source: (source / "notes.csv.gz").write_bytes(b"\x1f\x8bcut"), "12", 2, "cannot be read to its end"),
+        (lambda source: shutil.rmtree(source), "12", 3, "neither a file or folder nor a built dataset"),
+        (lambda source: (source / "notes.csv").unlink(), "12", 2, "an empty folder"),
+    ],
+)
+def test_bad_sources(
+    run: Path,
+    source: Path,
+    capsys: pytest.CaptureFixture[str],
+    prepare: Callable[[Path], object],
+    words: str,
+    code: int,
+    message: str,
+) -> None:
+    prepare(source)
+    assert main(["leakcheck", str(run), "--source", str(source), "--words", words]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_bad_runs(tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["leakcheck", str(tmp_path / "nowhere"), "--source", str(source)]) == 3
+    assert "no such folder" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main(["leakcheck", str(tmp_path / "empty"), "--source", str(source)]) == 2
+    assert "there is no file in it" in capsys.readouterr().err
+
+
+def test_an_unknown_dataset(
+    run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    assert main(["leakcheck", str(run), "--source", "not_built"]) == 3
+    assert "medical-tasks build not_built" in capsys.readouterr().err
+
+
+# --- laws
+
+WORDS = st.lists(st.sampled_from([*"abcd", "Ärzte", "4"]), max_size=30)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=6), WORDS, st.integers(2, 6))
+@settings(deadline=None, max_examples=150)
+def test_numbers_of_runs_are_equal_exactly_when_the_runs_are(
+    source: list[list[str]], target: list[str], size: int
+) -> None:
+    batch, other = Batch(), Batch()
+    for words in source:
+        batch.add(" ".join(words))
+    other.add(" ".join(target))
+    runs, owners = runs_of(batch, size)
+    hits = RunIndex([runs_of(other, size)[0]]).found(runs)
+    there = {tuple(target[at : at + size]) for at in range(len(target) - size + 1)}
+    expected = [
+        number
+        for number, words in enumerate(source)
+        for at in range(len(words) - size + 1)
+        if tuple(words[at : at + size]) in there
+    ]
+    assert [int(owner) for owner in owners[hits]] == expected
+    whole, whole_owners = runs_of(batch, size, whole_texts=True)
+    assert [int(owner) for owner in whole_owners] == [
+        number for number, words in enumerate(source) if len(words) == size
+    ]
+    assert len(whole) == len(whole_owners)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", []),
+        (" _-_ ", []),
+        ("Don't 4.5", ["don", "t", "4", "5"]),
+        ("STRASSE straße", ["strasse", "strasse"]),
+        ("e\u0301tude étude", ["étude", "étude"]),
+        ("ﬁlm", ["film"]),
+        ("daugh\u00adter", ["daughter"]),
+    ],
+)
+def test_words(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
