@@ -21,8 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.judges.base import JudgeOptions, Question, Unreadable, Verdict
 from medical_tasks.judges.opener import open_judge
@@ -30,6 +29,7 @@ from medical_tasks.judges.session import JudgeSession
 from medical_tasks.store import Store
 from tests.fault_server import FaultServer
 
+ROOT = Path(__file__).resolve().parents[1]
 FILLER = "The patient asks what to do about it and gets an answer of some length. " * 12
 
 
@@ -77,7 +77,6 @@ def judge_server(latency: float) -> Iterator[tuple[str, list[int]]]:
 def judge(url: str, store: Path, questions: list[Question], concurrency: int) -> float:
     """Returns the seconds from opening the store to the last verdict."""
     options = {"base_url": url, "concurrency": str(concurrency)}
-    # Its port changes nothing of what the judge says here, but it is in every key: the same URL for both rounds.
     backend = open_judge("openai-api/local/m", options, log_dir=store.parent)
     began = time.perf_counter()
     with Store(store) as opened, JudgeSession(backend, JudgeOptions(), opened, quiet=True) as session:

@@ -45,7 +45,7 @@ def _title(check: Mapping[str, Any]) -> str:
     judge = check["judge"]
     said = f"{judge['name']} on {check['set']}: {check['pairs']:,} pairs in {check['clusters']:,} clusters"
     if not judge["comparable"]:
-        said += ". This judge compares words and understands nothing"
+        said += ". It compares words and understands nothing; scores made with it are not comparable"
     return said + "."
 
 

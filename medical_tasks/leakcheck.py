@@ -19,7 +19,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leak_files import UnreadableError, file_texts
 from medical_tasks.leak_sources import source_files, source_rows
 from medical_tasks.leak_views import text_views
-from medical_tasks.leak_words import Batch, RunIndex, runs_of
+from medical_tasks.leak_words import Batch, RunIndex, distinct, runs_of
 from medical_tasks.progress import Progress
 
 __all__ = ["LEAST_WORDS", "LeakReport", "check_leaks"]
@@ -173,17 +173,13 @@ class _Collected:
             self._flush()
 
     def _flush(self) -> None:
-        import numpy as np
-
         for size, parts in self._parts.items():
-            parts.append(np.unique(runs_of(self._batch, size)[0]))
+            parts.append(distinct([runs_of(self._batch, size)[0]]))
         self._batch = Batch()
 
     def finished(self) -> dict[int, Any]:
-        import numpy as np
-
         self._flush()
-        return {size: np.unique(np.concatenate(parts)) for size, parts in self._parts.items()}
+        return {size: distinct(parts) for size, parts in self._parts.items()}
 
 
 def _compare(file: Path, indexes: dict[int, RunIndex], hits: _Hits, counts: Counter[str]) -> None:
@@ -210,18 +206,15 @@ def _look_up(batch: Batch, labels: list[str], indexes: dict[int, RunIndex], hits
         runs, owners = runs_of(batch, size, whole_texts=size < longest)
         found = index.found(runs)
         if len(found):
-            hits.runs.setdefault(size, []).append(np.unique(runs[found]))
+            hits.runs.setdefault(size, []).append(distinct([runs[found]]))
             for owner in np.unique(owners[found]):
                 if len(hits.rows) < _ROWS_KEPT:
                     hits.rows[labels[owner]] = None
 
 
 def _by_file(runs: dict[str, dict[int, Any]], hits: _Hits) -> dict[str, int]:
-    import numpy as np
-
-    looked_for = {size: np.unique(np.concatenate(parts)) for size, parts in hits.runs.items()}
+    looked_for = {size: RunIndex(parts) for size, parts in hits.runs.items()}
     counted = {
-        name: sum(int(np.isin(part[size], wanted).sum()) for size, wanted in looked_for.items())
-        for name, part in runs.items()
+        name: sum(len(wanted.found(part[size])) for size, wanted in looked_for.items()) for name, part in runs.items()
     }
     return {name: count for name, count in counted.items() if count}

@@ -62,6 +62,10 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
+def plain(text: str) -> list[str]:
+    return [word.decode() for word in words_of(text)]
+
+
 def found(run: Path, source: Path) -> dict[str, int]:
     return check_leaks(run, str(source)).found
 
@@ -258,7 +262,7 @@ def test_links_are_followed_once(run: Path, source: Path, tmp_path: Path) -> Non
 
 
 def test_a_run_of_eleven_words_is_no_leak_and_one_of_twelve_is(run: Path, source: Path) -> None:
-    words = words_of(NOTE)
+    words = plain(NOTE)
     (run / "a.txt").write_text(" ".join(words[3:14]))
     assert found(run, source) == {}
     (run / "a.txt").write_text(" ".join(words[3:15]))
@@ -269,7 +273,7 @@ def test_a_run_of_eleven_words_is_no_leak_and_one_of_twelve_is(run: Path, source
 
 
 def test_runs_do_not_reach_over_the_edge_of_a_text(run: Path, tmp_path: Path) -> None:
-    words = words_of(NOTE)
+    words = plain(NOTE)
     (tmp_path / "s.jsonl").write_text(json.dumps({"a": " ".join(words[:10]), "b": " ".join(words[10:20])}))
     (run / "a.txt").write_text("of " + " ".join(words[5:17]))
     assert found(run, tmp_path / "s.jsonl") == {}
@@ -292,7 +296,7 @@ def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
 
 
 def test_lists_are_read_alone_and_joined(run: Path, tmp_path: Path) -> None:
-    words = words_of(NOTE)
+    words = plain(NOTE)
     source = tmp_path / "s.jsonl"
     source.write_text(
         json.dumps(
@@ -551,4 +555,4 @@ def test_numbers_of_runs_are_equal_exactly_when_the_runs_are(
     ],
 )
 def test_words(text: str, words: list[str]) -> None:
-    assert words_of(text) == words
+    assert plain(text) == words

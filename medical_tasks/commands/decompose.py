@@ -144,6 +144,7 @@ def _write(out: Path, work: Path, text: str, *, private: bool) -> None:
 
 
 def _finish(outcomes: Sequence[Decomposed | NotDecomposed], arguments: argparse.Namespace, work: Path) -> int:
+    from medical_tasks.judges.open_session import next_step
     from medical_tasks.kqa.decompose import Decomposed, NotDecomposed, official_line
 
     done = [outcome for outcome in outcomes if isinstance(outcome, Decomposed)]
@@ -167,6 +168,6 @@ def _finish(outcomes: Sequence[Decomposed | NotDecomposed], arguments: argparse.
         raise IncompleteError(
             f"{len(failed)} of {len(outcomes)} answers were not taken apart ({shown}{more}). "
             + ("The others are written. " if done else "Nothing is written. ")
-            + "Give the same command again to ask for the missing ones."
+            + next_step({each.reason for each in failed})
         )
     return 0

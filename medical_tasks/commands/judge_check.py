@@ -138,9 +138,12 @@ def _checked(
 
     from medical_tasks._version import __version__
     from medical_tasks.judge_check import check_figures, labels_of, same_labels
+    from medical_tasks.private_store import redact_reason
 
     began = time.monotonic()
     labels, unscored = labels_of(chosen.ask(session, request.mode))
+    if chosen.private:
+        unscored = {redact_reason(reason): count for reason, count in unscored.items()}
     both = None
     if request.mode == "batched":
         singly, _ = labels_of(chosen.ask(session, "single"))
@@ -183,6 +186,7 @@ def _finish(arguments: argparse.Namespace, folder: RunFolder, check: dict[str, A
 
     from medical_tasks.judge_check_table import render_check
     from medical_tasks.judges.checks import check_key, record_check, summary_of
+    from medical_tasks.judges.open_session import next_step
     from medical_tasks.whole_file import WholeFile
 
     text = json.dumps(check, indent=2, ensure_ascii=False) + "\n"
@@ -198,7 +202,7 @@ def _finish(arguments: argparse.Namespace, folder: RunFolder, check: dict[str, A
     if missing:
         said = ", ".join(f"{count} x {reason}" for reason, count in check["unscored"].items())
         raise IncompleteError(
-            f"{missing} of {check['pairs']} pairs have no verdict ({said}). The figures are over the others. Give the same "
-            "command again to ask for the missing ones."
+            f"{missing} of {check['pairs']} pairs have no verdict ({said}). The figures are over the others. "
+            + next_step(check["unscored"])
         )
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -84,12 +85,14 @@ class ChatJudge:
         Raises:
             MissingError: The endpoint cannot answer any request (key refused, nothing listens, quota spent); what it
                 answered before was delivered, and the rest was not.
+            RefusedError: The data guard does not let the text go there.
             UsageError: It does not know the model, or rejects these requests; likewise.
         """
         if not calls:
             return
         with self._place.asking() as settings:
             self.endpoint = settings.base_url
+            settings = replace(settings, purpose="judge")
             desk = _Desk(budget)
             left = self._round(settings, self._groups(calls), desk, on_reply)
             self._round(settings, [(call,) for call in left], desk, on_reply)

@@ -37,6 +37,7 @@ Too few contradictions are labelled to choose it by them; it asks for nearly the
 
 _PREMISES_KEPT = 16
 _ENDS = ".!?。！？"
+_OPENERS = "\"'“‘([{«*_"
 _CLOSERS = "\"'”’)]}»*_"
 _BULLETS = frozenset("-*•–—·+#>")
 
@@ -80,8 +81,8 @@ def decide(premise: str, hypothesis: str) -> Label:
     In this order:
 
     1. A blank premise or hypothesis: neutral.
-    2. The hypothesis stands in the premise as a line or as whole sentences, but for case, white space, a bullet in front
-       and punctuation at the end: entailment, whatever else stands there.
+    2. The hypothesis stands in the premise as a line or as whole sentences, but for case, white space, a bullet or a quote in
+       front and punctuation at the end: entailment, whatever else stands there.
     3. Its content overlaps with a sentence of the premise by `SAME_FROM` (the most similar one), and the two clash in
        negation, opposites or numbers: contradiction.
     4. All of its numbers stand in the premise, and of its content `ENTAILS_FROM`, on average of the best `WINDOW` sentences
@@ -147,7 +148,7 @@ class _Premise:
             for number, part in enumerate(parts):
                 word = part.casefold()
                 if fresh:
-                    starts.add(place)
+                    starts |= {place, place + len(word) - len(word.lstrip(_OPENERS))}
                 words.append(word)
                 bare = word.rstrip(_CLOSERS)
                 ended = bare.endswith(tuple(_ENDS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ class Sentence:
     def numbers(self) -> dict[str, frozenset[str]]:
         """Numbers by the stem of the word that follows them (`""` at the end)."""
         found: dict[str, set[str]] = {}
-        for word, unit in zip(self.words, (*self.words[1:], ""), strict=True):
+        for word, unit in itertools.pairwise((*self.words, "")):
             if word[0].isdigit():
                 found.setdefault(_stem(unit), set()).add(word)
         return {unit: frozenset(values) for unit, values in found.items()}

@@ -87,8 +87,8 @@ def _tokenizer(name: str, checkpoint: Checkpoint) -> Any:
     except _LOAD_ERRORS as error:
         raise UsageError(
             f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {error}\n"
-            "A tokenizer made of a sentencepiece file needs pip install 'medical-tasks[local-judges]'; one saved by "
-            "transformers 5 does not load in 4."
+            "A tokenizer made of a sentencepiece file needs sentencepiece and protobuf (pip install sentencepiece protobuf); one "
+            "saved by transformers 5 does not load in 4."
         ) from error
 
 

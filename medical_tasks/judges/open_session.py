@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgeOptions
+from medical_tasks.judges.case import NO_PAIR, UNREADABLE
 from medical_tasks.judges.opener import open_judge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.store import Store
 
-__all__ = ["open_session"]
+__all__ = ["next_step", "open_session"]
+
+# What the same judge with the same settings does the same way again; an unreadable reply is kept, and not asked for anew.
+_LASTING = (UNREADABLE, NO_PAIR, "judge: prompt too long", "judge: cannot tell", "judge: entails and contradicts")
 
 
 @contextlib.contextmanager
@@ -52,3 +56,15 @@ def open_session(
             yield JudgeSession(backend, options, opened, label=label)
     finally:
         backend.close()
+
+
+def next_step(reasons: Collection[str]) -> str:
+    """Says what can be done about questions without a verdict.
+
+    Args:
+        reasons: why they have none.
+    """
+    again = "Give the same command again to ask for the missing ones."
+    lasting = "What cannot be read, or is too long, stays so with this judge; another one, or other --judge-args, may do better."
+    lost = [reason.startswith(_LASTING) for reason in reasons]
+    return " ".join(([again] if not all(lost) else []) + ([lasting] if any(lost) else []))

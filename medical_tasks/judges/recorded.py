@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from medical_tasks.judges.session_stats import SessionStats
 __all__ = ["RecordedJudge"]
 
 NOT_RECORDED = "judge: not in the recorded verdicts"
+NO_VERDICT = "judge: recorded without a verdict"
+_REASON = re.compile(r"judge: [a-z0-9_ ]{1,60}")
 OTHER_QUESTION = "judge: recorded for another question"
 
 
@@ -92,7 +95,7 @@ class RecordedJudge:
         sha256 = row.get("sha256") or ""
         if not isinstance(sha256, str):
             raise UsageError(f"{where} (id {row['id']!r}): sha256 is a text. Correct it, or leave it out.")
-        record = {"unscored": unscored} if unscored is not None else {"value": _frozen(row["value"])}
+        record = {"unscored": _reason(unscored)} if unscored is not None else {"value": _frozen(row["value"])}
         record["text"] = row["text"] if isinstance(row.get("text"), str) else ""
         before = self._records.setdefault(row["id"], {}).setdefault(sha256, record)
         if (before.get("unscored"), before.get("value")) != (record.get("unscored"), record.get("value")):
@@ -134,6 +137,11 @@ class RecordedJudge:
                 f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and values of this question are "
                 f"of the kind of {said}. Correct the file."
             )
+
+
+def _reason(written: str) -> str:
+    """A reason as coverage counts it: one that is not in our form may be any text."""
+    return written if _REASON.fullmatch(written) else NO_VERDICT
 
 
 def _frozen(value: Any) -> Any:

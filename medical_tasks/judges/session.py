@@ -184,6 +184,8 @@ class JudgeSession:
         stats.calls += reply.attempts
         if isinstance(reply, NoReply):
             return
+        if (reply.label is not None) != (self._backend.reads == "pair"):
+            raise RuntimeError(f"the judge {self.name} reads {self._backend.reads}s and gave another kind of reply")
         prompt, output = reply.prompt_tokens, reply.output_tokens
         self._store.put(
             VERDICT,

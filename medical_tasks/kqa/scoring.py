@@ -19,7 +19,7 @@ from medical_tasks.kqa.judging import judge_answers
 from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["metric_limits", "score_items", "spoken", "unanswered_limits"]
+__all__ = ["item_score", "metric_limits", "score_items", "spoken", "unanswered_limits"]
 
 Limits = tuple[float, float]
 
@@ -53,7 +53,7 @@ def score_items(
     most = max((_n_stated(verdict) for verdict in verdicts), default=0)
     official = judging.prompts.name == "official"
     return [
-        _score(case, verdict, most_statements=most, by_texts=official)
+        item_score(case, verdict, most_statements=most, by_texts=official)
         for case, verdict in zip(cases, verdicts, strict=True)
     ]
 
@@ -142,7 +142,15 @@ def _case(item: Item, response: str) -> Case:
     )
 
 
-def _score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_texts: bool) -> ItemScore:
+def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_texts: bool = False) -> ItemScore:
+    """Makes an item's score of what is known of its answer.
+
+    Args:
+        case: the answer.
+        verdict: what is known of it.
+        most_statements: of all answers scored together.
+        by_texts: whether the authors' prompts were used.
+    """
     # Words as the paper counts them: what stands between white space (its physicians' 88.52 an answer).
     words = len(case.answer.split())
     metrics = metric_limits(verdict, words=words, most_statements=most_statements, by_texts=by_texts)

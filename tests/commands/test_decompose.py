@@ -62,10 +62,15 @@ def test_what_fails_is_listed_and_tried_again(server: FaultServer, capsys: pytes
     assert "The others are written" in said
     assert len(read_gold_file(Path("out.jsonl"))) == 3
     assert len(server.calls) == 3 + 3  # two re-asks
-    # An unreadable reply is kept like any other: another judge, or other settings, is what helps.
+    # An unreadable reply is kept like any other, so the same command asks nobody; other settings do.
+    assert "What cannot be read, or is too long, stays so with this judge" in said
+    assert "same command again" not in said
     answer.well = True  # type: ignore[attr-defined]
     assert decompose() == 5
     assert len(server.calls) == 6
+    assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 2  # out.jsonl is another run's
+    Path("out.jsonl").unlink()
+    assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 0
 
 
 def test_a_failed_call_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -147,9 +152,7 @@ def test_the_budget_is_kept(server: FaultServer, capsys: pytest.CaptureFixture[s
 def test_credentialed_answers_stay_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("MEDICAL_TASKS_PRIVATE", str(tmp_path / "private"))
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "private"))
     monkeypatch.setenv("FAR_HOST_BASE_URL", "http://judge.example:9/v1")
     monkeypatch.setenv("FAR_HOST_API_KEY", "k")
     assert decompose("--credentialed", judge="openai-api/far-host/m") == 4

@@ -2,9 +2,9 @@
 
     python -m tests.judges.judged_runs URL
 
-says `0` when it is ready, then reads lines from standard input and answers each with one. `run STORE FIRST LAST CONCURRENCY OUT` starts a process that
-judges questions FIRST to LAST and writes its verdicts to OUT; the answer is its pid. `wait PID` waits for it; the answer is
-its exit code, negative for a signal.
+says `0` when it is ready, then reads lines from standard input and answers each with one. `run STORE FIRST LAST CONCURRENCY
+OUT` starts a process that judges questions FIRST to LAST and writes its verdicts to OUT; the answer is its pid. `wait PID`
+waits for it; the answer is its exit code, negative for a signal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from medical_tasks.judges.session import JudgeSession
 from medical_tasks.store import Store
 from tests.judges.scripted_judge import judge_at, questions, values
 from tests.support import ROOT
-
 
 WARM = 10**6
 """Number of the question that is asked once before all runs."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import socket
 import sys
 import threading
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, RefusedError, UsageError
+from medical_tasks.guard import Subject, protect
 from medical_tasks.judges.base import Call, NoReply, Question, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.judges.chat import ChatJudge, open_chat
@@ -340,6 +342,17 @@ def test_what_fails_every_call_is_raised(fault: Fault, error: type[Exception], m
     with FaultServer(lambda call: fault) as server, pytest.raises(error, match=message):
         ask(judge_at(server, n_choices=n_choices), calls(30, votes=2))
     assert len(server.calls) < 60
+
+
+def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(tmp_path: Path) -> None:
+    subject = Subject(name="notes", dataset="notes", access="credentialed", rule="it stays at home")
+    log = tmp_path / "audit.jsonl"
+    with protect([subject], audit=log):
+        with pytest.raises(RefusedError, match=r"notes.*judge-api\.example.*\(judge\)"):
+            ask(judge_with("https://judge-api.example/v1"), calls(3))
+        with FaultServer() as server:
+            assert len(ask(judge_at(server), calls(3))) == 3
+    assert [json.loads(line)["purpose"] for line in log.read_text().splitlines()] == ["judge", "judge"]
 
 
 def test_nothing_listens() -> None:

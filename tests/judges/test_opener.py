@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.chat_options import CHAT_JUDGE_OPTIONS
 from medical_tasks.judges.opener import JUDGE_KINDS, NEUTRAL_JUDGE_ARGS, open_judge
 from tests.support import ROOT
@@ -57,6 +58,38 @@ def test_chat_kinds_share_their_arguments() -> None:
         open_judge("transformers-server/x", URL, log_dir=Path())
     with pytest.raises(UsageError, match="openai-api/<host alias>/<model>"):
         open_judge("openai-api/only-a-host", URL, log_dir=Path())
+
+
+def test_other_kinds_are_opened_by_their_own_modules(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="no such folder"):
+        open_judge(f"nli/{tmp_path}/nowhere", {}, log_dir=tmp_path)
+    with pytest.raises(UsageError, match="inspect/<provider>/<model>"):
+        open_judge("inspect/only-a-provider", {}, log_dir=tmp_path)
+
+
+@pytest.mark.parametrize(("votes", "passed"), [(1, {"dtype": "auto"}), (3, {"dtype": "auto", "temperature": "1"})])
+@pytest.mark.parametrize("name", ["hf/some/model", "vllm/some/model"])
+def test_local_chat_models_are_wrapped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, votes: int, passed: dict[str, str]
+) -> None:
+    opened: list[tuple[str, dict[str, str], Path]] = []
+
+    class Local:
+        identity: Mapping[str, str] = {"backend": "hf", "decoding": "temperature=1"}
+        endpoint: str | None = None
+        is_main = True
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    def open_it(name: str, options: Mapping[str, str], *, log_dir: Path) -> Local:
+        opened.append((name, dict(options), log_dir))
+        return Local(name)
+
+    monkeypatch.setattr("medical_tasks.models.opener.open_model", open_it)
+    judge = open_judge(name, {"dtype": "auto"}, votes=votes, log_dir=tmp_path)
+    assert opened == [(name, passed, tmp_path)]
+    assert (judge.name, judge.reads, judge.samples) == (name, "prompt", True)
 
 
 def test_recorded_verdicts_are_no_backend() -> None:

@@ -30,7 +30,7 @@ def test_values_are_looked_up_by_id(tmp_path: Path) -> None:
     assert isinstance(b, Verdict)
     assert (b.value, b.text) == ((1, (2,)), "because")
     assert c == Unscored(id="c", reason="judge: not in the recorded verdicts", sha256=c.sha256)
-    assert (judge.stats.asked, judge.stats.decided, dict(judge.stats.unscored)) == (3, 2, {c.reason: 1})  # type: ignore[union-attr]
+    assert (judge.stats.asked, judge.stats.decided, dict(judge.stats.unscored)) == (3, 2, {c.reason: 1})
     assert [row["id"] for row in judge.rows] == ["a", "b", "c"]
     assert (judge.name, judge.comparable) == ("recorded/verdicts.jsonl", True)
 
@@ -71,6 +71,15 @@ def test_hashes_of_pairs_are_known_too(tmp_path: Path) -> None:
     (outcome,) = recorded(tmp_path, *session.rows).ask([asked])
     assert isinstance(outcome, Verdict)
     assert outcome.value is True
+
+
+def test_a_foreign_reason_is_counted_as_one_class(tmp_path: Path) -> None:
+    judge = recorded(tmp_path, {"id": "a", "unscored": "the note says\nX"}, {"id": "b", "unscored": "judge: http 500"})
+    outcomes = judge.ask([question("a"), question("b")])
+    assert [outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)] == [
+        "judge: recorded without a verdict",
+        "judge: http 500",
+    ]
 
 
 def test_rows_that_say_so_are_not_comparable(tmp_path: Path) -> None:

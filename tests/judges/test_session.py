@@ -351,6 +351,13 @@ def test_a_backend_that_loses_or_doubles_replies_is_found_out(how: str, message:
         session(Careless(how), store).ask(questions(2))
 
 
+def test_a_reply_of_the_wrong_kind_is_found_out(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: Reply(key="", text="entailment"), reads="pair", samples=False)
+    with pytest.raises(RuntimeError, match="reads pairs and gave another kind of reply"):
+        session(backend, store).ask([question("a", pair=pair("a"))])
+    assert store.counts(VERDICT) == (0, 0)
+
+
 # --- judges of entailment ----------------------------------------------------------------------------------------------
 
 

@@ -89,7 +89,9 @@ def make_true(folder: Path, **sizes: int) -> Path:
     """A small T5 whose label depends on the whole pair, and which after `1` or what stands for `0` writes its end."""
     asked = pairs(60, seed=99)
     tokenizer = train_pieces([text for pair in asked for text in pair])
-    return save_true(folder, tokenizer, asked, **{"d_model": 32, "d_kv": 16, "d_ff": 64, "layers": 2, "heads": 2, **sizes})
+    return save_true(
+        folder, tokenizer, asked, **{"d_model": 32, "d_kv": 16, "d_ff": 64, "layers": 2, "heads": 2, **sizes}
+    )
 
 
 def save_true(
@@ -135,7 +137,11 @@ def save_true(
         table[[yes, no]] = 0
         table[[yes, no], -1] = 10 * d_model**0.5
         for block in model.decoder.block:
-            for out in (block.layer[0].SelfAttention.o, block.layer[1].EncDecAttention.o, block.layer[2].DenseReluDense.wo):
+            for out in (
+                block.layer[0].SelfAttention.o,
+                block.layer[1].EncDecAttention.o,
+                block.layer[2].DenseReluDense.wo,
+            ):
                 out.weight[-1] = 0
         states = torch.stack([_first_state(model, tokenizer, pair) for pair in asked[:60]])
         direction[-1] = 0
@@ -190,9 +196,7 @@ def make_classifier(folder: Path, labels: Mapping[int, str] = NLI_LABELS, *, kin
         torch.manual_seed(0)
         model = model_class(config).eval()
     with torch.no_grad():
-        logits = torch.cat(
-            [model(**tokenizer(premise, given, return_tensors="pt")).logits for premise, given in asked]
-        )
+        logits = torch.cat([model(**tokenizer(premise, given, return_tensors="pt")).logits for premise, given in asked])
         head = model.classifier.out_proj if kind == "roberta" else model.classifier
         scale = 3 / logits.std(dim=0)
         head.weight *= scale[:, None]
@@ -211,7 +215,9 @@ def _train_words(texts: Sequence[str], *, segments: bool) -> Any:
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     raw.decoder = decoders.WordPiece()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    raw.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=400, special_tokens=special, show_progress=False))
+    raw.train_from_iterator(
+        texts, trainers.WordPieceTrainer(vocab_size=400, special_tokens=special, show_progress=False)
+    )
     raw.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -222,5 +228,7 @@ def _train_words(texts: Sequence[str], *, segments: bool) -> Any:
         cls_token="[CLS]",
         sep_token="[SEP]",
         model_max_length=128,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"] if segments else ["input_ids", "attention_mask"],
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"]
+        if segments
+        else ["input_ids", "attention_mask"],
     )

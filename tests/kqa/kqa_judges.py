@@ -39,7 +39,7 @@ def asked(call: Call) -> Asked:
     answer = json.loads(line)
     if kind == "Statement":
         return Asked(answer, {"": rest})
-    return Asked(answer, dict(part.split(": ", 1) for part in rest.splitlines()))  # type: ignore[arg-type]
+    return Asked(answer, dict(part.split(": ", 1) for part in rest.splitlines()))
 
 
 def verdict(label: str, reason: str = "So it says.") -> str:

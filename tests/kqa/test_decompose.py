@@ -93,7 +93,7 @@ def test_what_is_no_sorted_statement(entry: Any, said: str) -> None:
 def test_a_reader_never_raises(text: str) -> None:
     for importance in ("must", "judge"):
         for reply in (text, f'{{"statements": {text}}}'):
-            value = decompose_question(SOURCE, importance).read(reply)  # type: ignore[arg-type]
+            value = decompose_question(SOURCE, importance).read(reply)
             if not isinstance(value, Unreadable):
                 statements = [statement for statement, _ in json.loads(value)]
                 assert 1 <= len(statements) == len(set(statements)) <= MAX_STATEMENTS

@@ -83,7 +83,7 @@ def test_limits_are_those_of_all_completions(rows: list[tuple[Label | None, floa
     # What is not known may be anything; `not_entailment` anything but entailment.
     open_to = {None: THREE_WAY, "not_entailment": ("neutral", "contradiction")}
     choices = [open_to.get(label, (label,)) for label, _ in rows]
-    values = [weighted_score(labels, weights, relation).value for labels in itertools.product(*choices)]  # type: ignore[arg-type]
+    values = [weighted_score(labels, weights, relation).value for labels in itertools.product(*choices)]
     assert min(values) == pytest.approx(score.low)
     assert max(values) == pytest.approx(score.high)
 

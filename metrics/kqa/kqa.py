@@ -1,0 +1,73 @@
+"""The metrics of K-QA as an `evaluate` metric: a thin layer over `medical_tasks.kqa.metric`.
+
+kqa = evaluate.load("metrics/kqa")                  # or evaluate.load(medical_tasks.metric_path("kqa"))
+kqa.compute(predictions=[answer], references=[{"question": ..., "must_have": [...], "nice_to_have": [...]}], verdicts=[[...]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
+import evaluate  # noqa: TID253
+
+from medical_tasks.kqa.metric import score_answers
+from medical_tasks.kqa.spec import DATASET
+
+_DESCRIPTION = """\
+How much of what a physician would have said an answer to a patient's question says (comprehensiveness: share of must-have
+statements it entails), and how much it gets wrong (hallucination rate: statements it contradicts, a question). Statements are
+labelled by the verdicts you give, or by word overlap, whose numbers are not comparable with anybody's.
+"""
+
+_INPUTS = """\
+Args:
+    predictions: list of str, the answers.
+    references: list of dicts, one for each prediction:
+        question: str.
+        must_have: list of str, statements an answer has to make.
+        nice_to_have: list of str, statements that supplement it.
+    verdicts: list of lists, for each prediction a label a statement, must-have first: "entailment", "neutral",
+        "contradiction", "not_entailment" (of a two-way judge), None (missing). Default: the lexical judge's.
+    weights: {"must_have": w, "nice_to_have": w}, or for each prediction a weight a statement; adds `weighted`.
+    relation: of `weighted`: "entails" (default), "contradicts", "does not contradict", "does not entail", "is neutral",
+        "is not neutral".
+    normalised: bool, divide `weighted` by the sum of weights. Default False.
+Returns:
+    comprehensiveness, hallucination_rate, their `_answered` and `_official` forms, contradicted, answered, words: float, nan
+        where nothing counts. For each of them _ci_low and _ci_high (95 %: Wilson for shares of answers, else bootstrap), _bound_low
+        and _bound_high (what missing verdicts could make of it).
+    judge: who labelled the statements.
+    coverage: dict of answers, statements, missing.
+"""
+
+
+class Kqa(evaluate.Metric):
+    """Comprehensiveness and hallucination rate, with intervals, bounds and coverage."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        text = datasets.Value("string")
+        row = {"question": text, "must_have": datasets.Sequence(text), "nice_to_have": datasets.Sequence(text)}
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=DATASET.citation,
+            inputs_description=_INPUTS,
+            features=datasets.Features({"predictions": text, "references": row}),
+            homepage=DATASET.homepage,
+            reference_urls=[DATASET.paper],
+        )
+
+    def _compute(
+        self,
+        *,
+        predictions: list[str],
+        references: list[Mapping[str, Any]],
+        verdicts: Sequence[Sequence[Any]] | None = None,
+        weights: Any = None,
+        relation: Any = "entails",
+        normalised: bool = False,
+    ) -> dict[str, Any]:
+        return score_answers(
+            predictions, references, verdicts=verdicts, weights=weights, relation=relation, normalised=normalised
+        )

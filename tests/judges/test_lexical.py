@@ -1,0 +1,187 @@
+"""The lexical judge: what it must say, what it may never do, and how far it goes on the pairs of physicians."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.judges.base import Backend, NoReply, Reply
+from medical_tasks.judges.lexical import LexicalJudge, decide
+from medical_tasks.judges.lexical_words import Sentence
+from tests.judges.tiny_nli import answers
+from tests.support import ROOT, SHARED, needs_shared
+
+TEXT = st.text(max_size=60) | st.lists(
+    st.sampled_from("safe unsafe not no 5 mg 1. - * . ! \n \u2028 \x1c The patient 2,000 % 。 I'd ’ \ud800".split(" ")),
+    max_size=12,
+).map(" ".join)
+LAWS = settings(deadline=None, max_examples=150)
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "label"),
+    [
+        ("Ibuprofen can raise blood pressure. It also irritates the stomach.", "Ibuprofen raises blood pressure.", "entailment"),
+        ("It is known that recommending rest helps patients.", "Patients recommended rest.", "entailment"),
+        ("Ibuprofen is safe in pregnancy.", "Ibuprofen is not safe in pregnancy.", "contradiction"),
+        ("Ibuprofen isn't safe in pregnancy.", "Ibuprofen is safe in pregnancy.", "contradiction"),
+        ("Ibuprofen isn’t safe in pregnancy.", "Ibuprofen is safe in pregnancy.", "contradiction"),
+        ("Ibuprofen is unsafe in pregnancy.", "Ibuprofen is safe in pregnancy.", "contradiction"),
+        ("Ibuprofen is unsafe in pregnancy.", "Ibuprofen is not safe in pregnancy.", "entailment"),
+        ("This drug is not recommended for children.", "This drug is recommended for children.", "contradiction"),
+        ("Exercise increases the risk of injury.", "Exercise reduces the risk of injury.", "contradiction"),
+        ("Exercise lowers the risk of stroke.", "Exercise reduces the risk of stroke.", "entailment"),
+        ("The usual dose is 500 mg twice a day.", "The usual dose is 50 mg twice a day.", "contradiction"),
+        ("The usual dose is 1,000 mg.", "The usual dose is 1000.0 mg.", "entailment"),
+        ("The rash lasts two weeks.", "The rash lasts 2 weeks.", "entailment"),
+        ("The rash itches and can last for weeks.", "The rash can last for 3 weeks.", "neutral"),
+        ("Drink plenty of water and rest.", "Antibiotics treat bacterial pneumonia.", "neutral"),
+        ("", "Anything at all.", "neutral"),
+        (" \n\t", "Anything at all.", "neutral"),
+        ("Anything at all.", "", "neutral"),
+        ("Anything at all.", " \n", "neutral"),
+        ("the of and", "to be or not", "neutral"),
+        ("...", "?", "neutral"),
+    ],
+)  # fmt: skip
+def test_what_it_says(premise: str, hypothesis: str, label: str) -> None:
+    assert decide(premise, hypothesis) == label
+
+
+@pytest.mark.parametrize(
+    "premise",
+    [
+        "Aspirin thins the blood.",
+        "No. Never!\nAspirin thins the blood\nIt is not true.",
+        "It is a myth that it helps. ASPIRIN   thins\n the blood. Aspirin does not thin the blood.",
+        "- aspirin thins the blood",
+        "1. Aspirin thins the blood. 2. It does not.",
+        "Yes. (Not always.) Aspirin thins the blood!",
+        '"Aspirin thins the blood." That is not so.',
+        "Aspirin thins the blood, \nnot always",
+    ],
+)
+def test_a_line_or_sentence_that_is_the_hypothesis_entails_it(premise: str) -> None:
+    assert decide(premise, "Aspirin thins the blood.") == "entailment"
+
+
+def test_a_part_of_a_sentence_is_no_sentence() -> None:
+    assert decide("It is not true that aspirin thins the blood.", "Aspirin thins the blood.") == "contradiction"
+    assert decide("You never need aspirin 5 mg.", "need aspirin 5") != "entailment"
+
+
+@LAWS
+@given(before=TEXT, hypothesis=TEXT, after=TEXT)
+def test_law_a_line_entails_itself(before: str, hypothesis: str, after: str) -> None:
+    if hypothesis.strip():
+        assert decide(f"{before}\n{hypothesis}\n{after}", hypothesis) == "entailment"
+        assert decide(f"{before}\n  {hypothesis}\t\r\n{after}", f" {hypothesis}\n") == "entailment"
+
+
+@LAWS
+@given(
+    before=TEXT,
+    words=st.lists(st.sampled_from("no pain 5 mg not safe for children aged two".split()), min_size=1, max_size=6),
+    end=st.sampled_from([".", "!", "?", ""]),
+    after=TEXT,
+)
+def test_law_a_sentence_entails_itself_whatever_its_case_and_blanks(
+    before: str, words: list[str], end: str, after: str
+) -> None:
+    spread = " \t ".join(word.upper() for word in words)
+    assert decide(f"{before}. {spread}. {after}", " ".join(words) + end) == "entailment"
+
+
+@LAWS
+@given(premise=TEXT, hypothesis=TEXT)
+def test_law_any_text_gets_a_label_and_always_the_same(premise: str, hypothesis: str) -> None:
+    label = decide(premise, hypothesis)
+    assert label in ("entailment", "neutral", "contradiction")
+    assert decide(premise, hypothesis) == label
+    assert decide("", hypothesis) == "neutral"
+
+
+@LAWS
+@given(one=TEXT, other=TEXT)
+def test_law_words_and_clashes_are_read_from_any_text(one: str, other: str) -> None:
+    assert not Sentence(one).clashes(Sentence(one))
+    assert isinstance(Sentence(one).clashes(Sentence(other)), bool)
+
+
+def test_a_text_of_a_million_letters_is_read() -> None:
+    assert decide("a" * 500_000 + " ." * 100_000, "a " * 50_000) in ("entailment", "neutral")
+    assert decide("a. " * 100_000, "a. " * 50_000 + "b") in ("entailment", "neutral")
+
+
+def test_labels_do_not_depend_on_the_hash_seed() -> None:
+    code = (
+        "import random; from medical_tasks.judges.lexical import decide\n"
+        "words = 'safe unsafe not pain mild severe 5 10 mg rises falls recommended children adults daily'.split()\n"
+        "chance = random.Random(3)\n"
+        "text = lambda n: ' '.join(chance.choice(words) + chance.choice(['', '', '.']) for _ in range(n))\n"
+        "print(''.join(decide(text(20), text(6))[0] for _ in range(400)))\n"
+    )
+    outputs = set()
+    for seed in ("0", "1", "77"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True)
+        outputs.add(done.stdout)
+    assert len(outputs) == 1
+    assert set(outputs.pop().decode().strip()) == {"e", "n", "c"}
+
+
+def test_as_a_backend() -> None:
+    judge: Backend = LexicalJudge()
+    assert (judge.name, judge.comparable, judge.samples, judge.endpoint, judge.reads) == (
+        "lexical", False, False, None, "pair",
+    )  # fmt: skip
+    assert all(isinstance(value, str) for value in judge.identity.values())
+    assert {"version", "entails_from", "same_from", "window", "stem"} <= set(judge.identity)
+    got = answers(judge, [("Rest helps.", "Rest helps."), None, ("", "Rest helps.")])
+    assert got == [
+        Reply(key="key 0", label="entailment", attempts=0),
+        NoReply(key="key 1", reason="no pair", detail="the question has no premise and hypothesis"),
+        Reply(key="key 2", label="neutral", attempts=0),
+    ]
+    judge.close()
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_against_physicians() -> None:
+    # Parameters were chosen on the questions at even places of this order alone (docs/judges_local.md has the figures).
+    with (SHARED / "data" / "kqa" / "NLI_medical_annotator.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 399
+    questions = sorted({row["Question"] for row in rows}, key=lambda text: hashlib.sha256(text.encode()).hexdigest())
+    chosen_on = set(questions[::2])
+    halves = {
+        True: [row for row in rows if row["Question"] in chosen_on],
+        False: [row for row in rows if row["Question"] not in chosen_on],
+    }
+    assert [len(halves[True]), len(halves[False])] == [207, 192]
+    figures = {half: _agreement(pairs) for half, pairs in halves.items()}
+    assert figures == {True: (0.705, 0.413), False: (0.677, 0.372)}
+    assert _agreement(rows) == (0.692, 0.393)
+    text = (ROOT / "docs" / "judges_local.md").read_text(encoding="utf-8")
+    said = [json.dumps(number) for half in (*figures.values(), _agreement(rows)) for number in half]
+    assert [number for number in said if number not in text] == []
+
+
+def _agreement(rows: Sequence[dict[str, str]]) -> tuple[float, float]:
+    gold = [row["majority_label"].casefold() for row in rows]
+    labels = [decide(row["answer"], row["claim"]) for row in rows]
+    same = sum(one == other for one, other in zip(gold, labels, strict=True)) / len(rows)
+    golds, given_labels = Counter(gold), Counter(str(label) for label in labels)
+    by_chance = sum(golds[label] * given_labels[label] for label in golds) / len(rows) ** 2
+    return round(same, 3), round((same - by_chance) / (1 - by_chance), 3)

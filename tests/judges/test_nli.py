@@ -1,0 +1,611 @@
+"""Local models of entailment: random weights made here, asked in batches and one by one."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.judges.base import LABELS, Label, NoReply, Reply
+from medical_tasks.judges.nli import NliJudge, open_nli
+from medical_tasks.judges.nli_batches import Batches, Row
+from medical_tasks.judges.nli_classifier import longest_input
+from medical_tasks.judges.nli_form import Columns, Form
+from medical_tasks.judges.nli_labels import combine, read_label, read_labels
+from medical_tasks.judges.nli_options import find_family
+from medical_tasks.judges.nli_true import answer_tokens
+from medical_tasks.judges.sentences import sentence_spans
+from medical_tasks.judges.windows import cut_windows, plan_windows, text_windows
+from tests.judges.tiny_nli import NLI_LABELS, answers, make_classifier, make_true, pairs
+
+# Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+TWO = {0: "entailment", 1: "not_entailment"}
+ASKED = pairs(120, seed=1)
+LONG = pairs(12, seed=2, longest=120)
+LAWS = settings(deadline=None, max_examples=100)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Matrices this small are slower on several threads."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders that tests must not change."""
+    folder = tmp_path_factory.mktemp("nli")
+    return {
+        "true": make_true(folder / "true-t5"),
+        "bert": make_classifier(folder / "bert"),
+        "roberta": make_classifier(folder / "roberta", TWO, kind="roberta"),
+        "deberta": make_classifier(
+            folder / "deberta", {0: "ENTAILMENT", 1: "NEUTRAL", 2: "CONTRADICTION"}, kind="deberta"
+        ),
+    }
+
+
+def open_it(folder: Path, **options: str) -> NliJudge:
+    judge = open_nli(f"nli/{folder}", options)
+    assert isinstance(judge, NliJudge)
+    return judge
+
+
+def labels_of(judge: NliJudge, asked: Sequence[tuple[str, str]]) -> list[Label | None]:
+    return [outcome.label if isinstance(outcome, Reply) else None for outcome in answers(judge, asked)]
+
+
+def one_by_one(folder: Path, asked: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
+    """The plain loop: transformers alone, no padding, no batches, nothing of ours but the meaning of the labels."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    config = json.loads((folder / "config.json").read_text())
+    found = []
+    with torch.inference_mode():
+        if config["model_type"] == "t5":
+            model = AutoModelForSeq2SeqLM.from_pretrained(str(folder)).eval()
+            yes, no = tokenizer("1")["input_ids"][0], tokenizer("0")["input_ids"][0]
+            for premise, hypothesis in asked:
+                ids = tokenizer(f"premise: {premise} hypothesis: {hypothesis}", return_tensors="pt", verbose=False)[
+                    "input_ids"
+                ]
+                logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[0, 0, [yes, no]]
+                found.append(dict(zip(("entailment", "not_entailment"), logits.softmax(-1).tolist(), strict=True)))
+        else:
+            model = AutoModelForSequenceClassification.from_pretrained(str(folder)).eval()
+            names = [name.casefold() for _, name in sorted(config["id2label"].items())]
+            for premise, hypothesis in asked:
+                logits = model(**tokenizer(premise, hypothesis, return_tensors="pt")).logits[0]
+                found.append(dict(zip(names, logits.softmax(-1).tolist(), strict=True)))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["true", "bert", "roberta", "deberta"])
+def test_batches_say_what_a_loop_says(models: dict[str, Path], kind: str) -> None:
+    judge = open_it(models[kind])
+    got = labels_of(judge, ASKED)
+    expected = one_by_one(models[kind], ASKED)
+    assert got == [max(chances, key=chances.__getitem__) for chances in expected]
+    assert set(got) == set(expected[0])  # every label occurs: a judge that always says one would pass otherwise
+    form = judge._form
+    assert form is not None
+    encoded = form.encode([premise for premise, _ in ASKED], [hypothesis for _, hypothesis in ASKED])
+    scores = form.score([Row(pair=number, columns=columns) for number, columns in enumerate(encoded)])  # much padding
+    for row, chances in zip(scores, expected, strict=True):
+        assert row == pytest.approx([chances[label] for label in form.labels], abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["true", "bert"])
+@pytest.mark.parametrize("size", ["1", "7"])
+def test_batch_size_moves_no_label(models: dict[str, Path], kind: str, size: str) -> None:
+    asked = ASKED[:40] + LONG
+    sized = open_it(models[kind], batch_size=size, max_length="120")
+    plain = open_it(models[kind], max_length="120")
+    assert answers(sized, asked) == answers(plain, asked)
+    assert sized.identity == plain.identity
+
+
+def test_long_premises_are_read_in_windows_of_which_each_fits(models: dict[str, Path]) -> None:
+    judge = open_it(models["bert"])
+    assert judge.identity["max_length"] == "128"
+    form = judge._form
+    assert form is not None
+    seen: list[Row] = []
+    score = form.score
+    form.score = lambda rows: seen.extend(rows) or score(rows)  # type: ignore[method-assign, func-returns-value]
+    got = answers(judge, LONG)
+    assert len(seen) > 3 * len(LONG)
+    assert max(map(len, seen)) <= 128
+    assert all(isinstance(outcome, Reply) and outcome.prompt_tokens for outcome in got)
+
+
+def test_the_longest_premise_of_all_raises_no_warning(
+    models: dict[str, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    judge = open_it(models["true"])
+    assert labels_of(judge, [("The patient walks without a stick. " * 2000, "An infant walks.")]) != [None]
+    out, err = capfd.readouterr()
+    assert (out, err) == ("", "")
+
+
+class StubForm(Form):
+    """Words are tokens; a pair is entailed when the hypothesis' words stand in a row in what is read of the premise."""
+
+    def __init__(
+        self, *, max_length: int, labels: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
+    ) -> None:
+        model = SimpleNamespace(device=SimpleNamespace(type="cpu"), config=SimpleNamespace(pad_token_id=0))
+        super().__init__(model, SimpleNamespace(pad_token_id=0), labels=labels, max_length=max_length)
+        self.words: dict[str, int] = {}
+        self.batches: list[int] = []
+        self.room = 10**9
+
+    def ids(self, text: str) -> list[int]:
+        return [self.words.setdefault(word, len(self.words) + 1) for word in text.split()]
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
+        both = zip(premises, hypotheses, strict=True)
+        return [{"input_ids": [*self.ids(premise), 0, *self.ids(given)]} for premise, given in both]
+
+    def score(self, rows: Sequence[Row]) -> list[list[float]]:
+        import torch
+
+        if len(rows) > self.room:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
+        self.batches.append(len(rows))
+        return [self.one(row.columns["input_ids"]) for row in rows]
+
+    def one(self, ids: list[int]) -> list[float]:
+        cut = ids.index(0)
+        premise, wanted = ids[:cut], ids[cut + 1 :]
+        holds = any(premise[start : start + len(wanted)] == wanted for start in range(len(premise)))
+        return [0.9, 0.05, 0.05] if holds else [0.1, 0.8, 0.1]
+
+
+FILLER = " ".join(f"Filler number {number} says nothing at all about it." for number in range(200))
+
+
+@pytest.mark.parametrize(
+    "premise",
+    [
+        f"{FILLER} Rest helps most.",
+        f"Rest helps most. {FILLER}",
+        f"{FILLER} Rest helps most. {FILLER}",
+        "word " * 1000 + "Rest helps most.",
+    ],
+    ids=["end", "start", "middle", "behind a sentence without end"],
+)
+def test_an_entailing_sentence_is_seen_wherever_it_stands(premise: str) -> None:
+    judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
+    assert labels_of(judge, [(premise, "Rest helps most."), (premise, "Rest harms most.")]) == ["entailment", "neutral"]
+
+
+def test_a_hypothesis_that_leaves_no_room_gets_no_reply() -> None:
+    judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
+    long_hypothesis = "word " * 40
+    got = answers(judge, [(FILLER, long_hypothesis), None, (FILLER, "Rest helps."), ("Short.", long_hypothesis)])
+    assert [getattr(outcome, "reason", "") for outcome in got] == ["prompt too long", "no pair", "", ""]
+    assert isinstance(got[0], NoReply)
+    assert got[0].detail == "the hypothesis leaves less than 32 of 64 tokens for the premise"
+    assert [getattr(outcome, "label", None) for outcome in got[2:]] == ["neutral", "neutral"]
+
+
+def test_nothing_to_ask_is_no_trouble(models: dict[str, Path]) -> None:
+    judge = open_it(models["bert"])
+    assert answers(judge, []) == []
+    assert [outcome.key for outcome in answers(judge, [None])] == ["key 0"]
+    assert labels_of(judge, [("", ""), (" ", "x")]).count(None) == 0
+    judge.close()
+    with pytest.raises(RuntimeError, match="was closed"):
+        answers(judge, [("a", "b")])
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 64}])
+def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
+    form = StubForm(max_length=64)
+    form.room = 3
+    judge = NliJudge("nli/stub", {}, form, **options)
+    asked = [(f"Rest {number} helps.", f"Rest {number} helps." if number % 3 else "No.") for number in range(50)]
+    assert labels_of(judge, asked) == ["entailment" if number % 3 else "neutral" for number in range(50)]
+    assert max(form.batches) <= 3
+    assert sum(form.batches) == 50
+    assert len(form.batches) < 40  # halved, and not down to one at once
+    form.room = 0
+    with pytest.raises(UsageError, match=r"memory does not suffice for one pair of \d+ tokens: CUDA out of memory\."):
+        answers(judge, asked)
+
+
+def test_batches_hold_so_many_tokens_and_each_row_once() -> None:
+    sizes: list[tuple[int, int]] = []
+
+    def score(rows: Sequence[Row]) -> list[list[float]]:
+        sizes.append((len(rows), max(map(len, rows))))
+        return [[float(row.pair)] for row in rows]
+
+    chance = random.Random(5)
+    rows = [Row(pair=number, columns={"input_ids": [1] * chance.randint(1, 300)}) for number in range(200)]
+    got = [(row.pair, int(chances[0])) for row, chances in Batches(score, memory_full=(), tokens=256).read(rows)]
+    assert sorted(got) == [(number, number) for number in range(200)]
+    assert all(count * longest <= 256 or count == 1 for count, longest in sizes)
+    assert [longest for _, longest in sizes] == sorted((longest for _, longest in sizes), reverse=True)
+
+
+@LAWS
+@given(lengths=st.lists(st.integers(0, 50), max_size=40), room=st.integers(1, 60))
+def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> None:
+    windows = cut_windows(lengths, room)
+    assert {piece for start, end in windows for piece in range(start, end)} == set(range(len(lengths)))
+    for start, end in windows:
+        assert sum(lengths[start:end]) <= room or end == start + 1
+    for (start, end), (next_start, next_end) in zip(windows, windows[1:], strict=False):
+        assert start < next_start <= end < next_end
+        # They share a piece wherever it fits beside the new one.
+        assert next_start < end or end - start == 1 or lengths[end - 1] + lengths[end] > room
+
+
+@LAWS
+@given(
+    text=st.text(alphabet="ab .!?\n", max_size=200) | st.lists(st.text(max_size=12), max_size=30).map(". ".join),
+    room=st.integers(1, 30),
+)
+def test_law_no_letter_is_lost(text: str, room: int) -> None:
+    spans = plan_windows(text, room, lambda texts: [len(part) for part in texts])
+    covered = set()
+    for start, end in spans:
+        assert start < end
+        assert end - start <= room
+        covered |= set(range(start, end))
+    assert covered == set(range(len(text)))
+    assert [start for start, _ in spans] == sorted(start for start, _ in spans)
+
+
+@LAWS
+@given(text=st.text(max_size=200))
+def test_law_sentences_are_the_text(text: str) -> None:
+    spans = sentence_spans(text)
+    assert "".join(text[start:end] for start, end in spans) == text
+    assert all(start < end for start, end in spans)
+
+
+def test_windows_are_whole_sentences_with_overlap() -> None:
+    text = " ".join(f"Sentence number {number} has six words." for number in range(30))
+    windows = text_windows(text, 30, lambda texts: [len(part.split()) for part in texts])
+    assert all(window.strip().startswith("Sentence") and window.strip().endswith("words.") for window in windows)
+    assert all(len(window.split()) == 30 for window in windows[:-1])
+    assert all(
+        window.split("Sentence")[-1].strip() in after for window, after in zip(windows, windows[1:], strict=False)
+    )
+    assert len(windows) == 8  # 5 sentences each, of which one is shared
+
+
+@pytest.mark.parametrize(
+    ("windows", "label"),
+    [
+        ([(0.5, 0.3, 0.2)], "entailment"),
+        ([(0.3, 0.5, 0.2)], "neutral"),
+        ([(0.2, 0.3, 0.5)], "contradiction"),
+        ([(0.1, 0.8, 0.1), (0.6, 0.3, 0.1), (0.1, 0.8, 0.1)], "entailment"),  # neutral windows decide nothing
+        ([(0.1, 0.8, 0.1), (0.1, 0.3, 0.6)], "contradiction"),
+        ([(0.7, 0.2, 0.1), (0.1, 0.1, 0.8)], "contradiction"),  # the surer of the two
+        ([(0.9, 0.1, 0.0), (0.1, 0.1, 0.8)], "entailment"),
+        ([(0.8, 0.1, 0.1), (0.1, 0.1, 0.8)], "entailment"),  # as sure: entailment
+        ([(0.45, 0.46, 0.09), (0.40, 0.41, 0.19)], "neutral"),  # no window says so
+        ([(0.4, 0.4, 0.2)], "neutral"),  # a tie inside a window: the cautious one
+        ([(0.4, 0.2, 0.4)], "contradiction"),
+    ],
+)
+def test_three_way_windows(windows: list[tuple[float, ...]], label: str) -> None:
+    assert combine(windows, ("entailment", "neutral", "contradiction")) == label
+    turned = [tuple(reversed(row)) for row in reversed(windows)]
+    assert combine(turned, ("contradiction", "neutral", "entailment")) == label
+
+
+@pytest.mark.parametrize(
+    ("windows", "label"),
+    [
+        ([(0.6, 0.4)], "entailment"),
+        ([(0.5, 0.5)], "not_entailment"),
+        ([(0.1, 0.9), (0.51, 0.49), (0.0, 1.0)], "entailment"),
+        ([(0.1, 0.9), (0.49, 0.51)], "not_entailment"),
+    ],
+)
+def test_two_way_windows(windows: list[tuple[float, ...]], label: str) -> None:
+    assert combine(windows, ("entailment", "not_entailment")) == label
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("entailment", "entailment"), ("ENTAILMENT", "entailment"), ("Entail", "entailment"), ("entails", "entailment"),
+        ("entailed", "entailment"), ("SUPPORTS", "entailment"), ("neutral", "neutral"), ("NEUTRAL", "neutral"),
+        ("NOT ENOUGH INFO", "neutral"), ("neither", "neutral"), ("contradiction", "contradiction"),
+        ("Contradict", "contradiction"), ("contradicts", "contradiction"), ("contradictory", "contradiction"),
+        ("REFUTES", "contradiction"), ("not_entailment", "not_entailment"), ("non-entailment", "not_entailment"),
+        ("Not Entailed", "not_entailment"), ("NON_ENTAILMENT", "not_entailment"), ("notentailment", "not_entailment"),
+        ("LABEL_0", None), ("label_2", None), ("0", None), ("positive", None), ("", None),
+    ],
+)  # fmt: skip
+def test_label_names(name: str, label: str | None) -> None:
+    assert read_label(name) == label
+    assert label is None or label in LABELS
+
+
+@pytest.mark.parametrize(
+    ("config", "given_labels", "expected"),
+    [
+        ({"id2label": {"0": "contradiction", "1": "neutral", "2": "entailment"}}, None, "contradiction neutral entailment"),
+        ({"id2label": {"2": "E", "0": "C", "1": "N"}}, None, "contradiction neutral entailment"),
+        ({"id2label": {str(n): f"LABEL_{n}" for n in range(3)}}, "entailment, neutral,contradict", "entailment neutral contradiction"),
+        ({}, "not_entailment,entailment", "not_entailment entailment"),
+        ({"num_labels": 3}, "contradiction,neutral,entailment", "contradiction neutral entailment"),
+        ({"id2label": {"0": "entailment", "1": "contradiction"}}, "entailment,not_entailment", "entailment not_entailment"),
+    ],
+)  # fmt: skip
+def test_labels_in_the_order_of_the_outputs(config: dict[str, object], given_labels: str | None, expected: str) -> None:
+    assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
+
+
+@pytest.mark.parametrize(
+    ("config", "given_labels", "message"),
+    [
+        ({"id2label": {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}}, None, "got LABEL_0, LABEL_1, LABEL_2. Say .* labels=contradiction,neutral,entailment"),
+        ({}, None, "got LABEL_0, LABEL_1"),
+        ({"id2label": {"0": "relevance"}}, None, "got relevance"),
+        ({"id2label": {"0": "entailment", "1": "entail"}}, None, "got entailment, entail"),
+        ({"id2label": {"0": "entailment", "1": "contradiction"}}, None, "or entailment and not_entailment; got entailment, contradiction"),
+        ({"id2label": {"0": "a", "1": "b", "2": "c"}}, "entailment,not_entailment", "names 2 labels, the model has 3 outputs"),
+        ({}, "yes,no", "nli/m: labels must be entailment"),
+    ],
+)  # fmt: skip
+def test_labels_that_mean_nothing(config: dict[str, object], given_labels: str | None, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_labels(config, given_labels, model="nli/m")
+
+
+@pytest.mark.parametrize(
+    ("architectures", "kind", "family"),
+    [
+        (["T5ForConditionalGeneration"], "t5", "true"),
+        (["MT5ForConditionalGeneration"], "mt5", "true"),
+        (None, "t5", "true"),
+        (["T5ForSequenceClassification"], "t5", "classifier"),
+        (["BartForSequenceClassification"], "bart", "classifier"),
+        (["DebertaV2ForSequenceClassification"], "deberta-v2", "classifier"),
+    ],
+)
+def test_families(architectures: list[str] | None, kind: str, family: str) -> None:
+    assert find_family({"architectures": architectures, "model_type": kind}, model="nli/m") == family
+
+
+class _Tokens:
+    """A tokenizer of which only the two answers matter."""
+
+    unk_token_id = 2
+
+    def __init__(self, yes: list[int], no: list[int]) -> None:
+        self.table = {"1": yes, "0": no}
+
+    def __call__(self, text: str, **_: Any) -> dict[str, list[int]]:
+        return {"input_ids": self.table[text]}
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "found"),
+    [
+        ([209], [3, 632], ([], 209, 3)),  # as T5's own vocabulary has it
+        ([10], [11], ([], 10, 11)),
+        ([3, 17], [3, 18], ([3], 17, 18)),  # a blank before each: the step after it decides
+    ],
+)
+def test_where_the_answers_part(yes: list[int], no: list[int], found: tuple[list[int], int, int]) -> None:
+    assert answer_tokens(_Tokens(yes, no), model="nli/m") == found
+
+
+@pytest.mark.parametrize(("yes", "no"), [([2], [2]), ([5], [2]), ([5], [5]), ([5, 6], [5]), ([], [5])])
+def test_answers_that_cannot_be_told_apart(yes: list[int], no: list[int]) -> None:
+    with pytest.raises(UsageError, match="cannot tell the answers 1 and 0 apart"):
+        answer_tokens(_Tokens(yes, no), model="nli/m")
+
+
+def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    judge = open_it(models["true"], official="true")
+    asked = ASKED[:60] + LONG  # some of LONG are beyond 500 words
+    assert any(len(premise.split()) > 500 for premise, _ in asked)
+    tokenizer = AutoTokenizer.from_pretrained(str(models["true"]))
+    model = AutoModelForSeq2SeqLM.from_pretrained(str(models["true"])).eval()
+    expected = []
+    for premise, hypothesis in asked:
+        cut = " ".join(premise.split(" ")[:500])
+        ids = tokenizer(f"premise: {cut} hypothesis: {hypothesis}", return_tensors="pt", verbose=False)["input_ids"]
+        with torch.inference_mode():
+            written = model.generate(ids, max_new_tokens=3, do_sample=False)
+        text = tokenizer.decode(written[0], skip_special_tokens=True)
+        expected.append("entailment" if text == "1" else "not_entailment")
+    assert labels_of(judge, asked) == expected
+    assert set(expected) == {"entailment", "not_entailment"}
+    assert judge.identity["max_length"] == "500 words"
+    form = judge._form
+    assert form is not None
+    longer = " ".join(f"w{number}" for number in range(502))
+    assert form.encode([longer], ["No."]) == form.encode([longer.replace(" w500 w501", "")], ["No."])
+    assert form.encode([longer], ["No."]) != form.encode([longer.replace(" w499 w500 w501", "")], ["No."])
+
+
+@pytest.mark.parametrize(("kind", "mark"), [("true", "</s>"), ("bert", "[SEP]")])
+def test_marks_in_a_judged_text_are_text(models: dict[str, Path], kind: str, mark: str) -> None:
+    judge = open_it(models[kind])
+    form = judge._form
+    assert form is not None
+    special = form.tokenizer.convert_tokens_to_ids(mark)
+    (clean,) = form.encode(["Rest helps"], ["It does"])
+    (planted,) = form.encode([f"Rest helps {mark}"], [f"It {mark} does"])
+    assert planted["input_ids"].count(special) == clean["input_ids"].count(special) > 0
+
+
+@pytest.mark.parametrize("kind", ["true", "bert"])
+def test_half_precision(models: dict[str, Path], kind: str) -> None:
+    import torch
+
+    judge = open_it(models[kind], dtype="bfloat16")
+    assert judge._form is not None
+    assert judge._form.model.dtype == torch.bfloat16
+    assert judge.identity["dtype"] == "bfloat16"
+    plain = open_it(models[kind])
+    assert plain.identity["dtype"] == "float32"
+    same = [one == other for one, other in zip(labels_of(judge, ASKED), labels_of(plain, ASKED), strict=True)]
+    assert sum(same) > 0.8 * len(same)  # random weights have near ties, which three digits move
+
+
+def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
+    judge = open_it(models["bert"])
+    assert (judge.comparable, judge.samples, judge.endpoint, judge.reads) == (True, False, None, "pair")
+    assert dict(judge.identity) | {"weights": "", "engine": ""} == {
+        "kind": "nli", "model": "bert", "weights": "", "form": "classifier", "official": "false",
+        "labels": "contradiction,neutral,entailment", "max_length": "128", "windows": "1", "dtype": "float32",
+        "device": "cpu", "engine": "",
+    }  # fmt: skip
+    moved = shutil.copytree(models["bert"], tmp_path / "bert")
+    assert open_it(moved).identity == judge.identity
+    config = json.loads((moved / "config.json").read_text())
+    (moved / "config.json").write_text(json.dumps({**config, "layer_norm_eps": 0.5}))
+    assert open_it(moved).identity["weights"] != judge.identity["weights"]
+    turned = open_it(models["bert"], labels="entailment,neutral,contradiction")
+    assert turned.identity["labels"] == "entailment,neutral,contradiction"
+    swap = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
+    assert labels_of(turned, ASKED[:30]) == [swap[str(label)] for label in labels_of(judge, ASKED[:30])]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("bert", {"dtype": "int8"}, "dtype must be one of auto, float32, float16, bfloat16, got 'int8'"),
+        ("bert", {"batch_size": "0"}, "batch_size must be a whole number from 1"),
+        ("bert", {"temperature": "1"}, "unknown model argument 'temperature' .* Accepted: batch_size, dtype, labels"),
+        ("bert", {"official": "true"}, "official=true: .* is a classifier"),
+        ("bert", {"max_length": "161"}, "max_length=161: .* has positions for 160 tokens"),
+        ("roberta", {"max_length": "160"}, "max_length=160: .* has positions for 159 tokens"),
+        ("bert", {"labels": "entailment,neutral"}, "labels=entailment,neutral names 2 labels, the model has 3 outputs"),
+        ("bert", {"revision": "main"}, "a folder has no revisions"),
+        ("true", {"labels": "entailment,not_entailment"}, "labels=entailment,not_entailment: .* is a T5"),
+        ("true", {"official": "yes"}, "official must be one of true, false, got 'yes'"),
+        ("true", {"official": "true", "max_length": "512"}, "official=true cuts premises at 500 words"),
+    ],
+)
+def test_bad_options(models: dict[str, Path], kind: str, options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_nli(f"nli/{models[kind]}", options)
+
+
+def test_models_that_are_not_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(MissingError, match="no such folder"):
+        open_nli(f"nli/{tmp_path}/absent", {})
+    with pytest.raises(MissingError, match=r"hf download medical-tasks-tests/absent-model"):
+        open_nli("nli/medical-tasks-tests/absent-model", {})
+    with pytest.raises(MissingError, match="no config.json"):
+        open_nli(f"nli/{tmp_path}", {})
+    for name in ("nli/", "bert"):
+        with pytest.raises(UsageError, match="name the judge nli/"):
+            open_nli(name, {})
+
+
+def test_packages_that_are_not_here(models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else find(name))
+    with pytest.raises(MissingError, match=r"needs torch: pip install 'medical-tasks\[local-judges\]'"):
+        open_nli(f"nli/{models['bert']}", {})
+
+
+def _changed(model: Path, folder: Path, **config: Any) -> Path:
+    shutil.copytree(model, folder)
+    before = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**before, **config}))
+    return folder
+
+
+def test_models_that_do_not_fit(models: dict[str, Path], tmp_path: Path) -> None:
+    chat = _changed(models["bert"], tmp_path / "chat", architectures=["LlamaForCausalLM"], model_type="llama")
+    with pytest.raises(UsageError, match="neither a T5 in the TRUE form .* model_type 'llama' and LlamaForCausalLM"):
+        open_nli(f"nli/{chat}", {})
+    unknown = _changed(models["bert"], tmp_path / "unknown", id2label={"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"})
+    with pytest.raises(UsageError, match="labels=contradiction,neutral,entailment"):
+        open_nli(f"nli/{unknown}", {})
+    larger = _changed(models["bert"], tmp_path / "larger", num_hidden_layers=3)
+    with pytest.raises(UsageError, match=r"lack 16 of its weights \(bert\.encoder\.layer\.2.*would be random"):
+        open_nli(f"nli/{larger}", {})
+    other = _changed(models["bert"], tmp_path / "other", hidden_size=16)
+    with pytest.raises(UsageError, match="does not load with transformers"):
+        open_nli(f"nli/{other}", {})
+    empty = _changed(models["bert"], tmp_path / "empty")
+    (empty / "model.safetensors").unlink()
+    with pytest.raises(MissingError, match="no weights"):
+        open_nli(f"nli/{empty}", {})
+    mute = _changed(models["true"], tmp_path / "mute")
+    (mute / "tokenizer.json").write_text("{}")
+    with pytest.raises(UsageError, match="its tokenizer does not load"):
+        open_nli(f"nli/{mute}", {})
+
+
+def test_code_of_a_repository_never_runs(models: dict[str, Path], tmp_path: Path) -> None:
+    mark = tmp_path / "it ran"
+    code = {"AutoConfig": "evil.Config", "AutoModelForSequenceClassification": "evil.Model"}
+    folder = _changed(models["bert"], tmp_path / "own", model_type="own", auto_map=code)
+    (folder / "evil.py").write_text(f"open({str(mark)!r}, 'w')\n")
+    with pytest.raises(UsageError, match="does not load"):
+        open_nli(f"nli/{folder}", {})
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "own", "wanted", "found"),
+    [
+        ({"max_position_embeddings": 512}, 512, None, 512),
+        ({"max_position_embeddings": 514, "model_type": "roberta", "pad_token_id": 1}, 10**30, None, 512),
+        ({"max_position_embeddings": 512, "model_type": "deberta-v2"}, 10**30, None, 512),
+        ({"max_position_embeddings": 8192}, 512, None, 512),
+        ({"max_position_embeddings": 8192}, 512, 4096, 4096),
+        ({}, 1024, None, 1024),
+        ({}, 10**30, 300, 300),
+    ],
+)
+def test_longest_input(config: dict[str, object], own: int, wanted: int | None, found: int) -> None:
+    assert longest_input(config, SimpleNamespace(model_max_length=own), wanted, model="nli/m") == found
+
+
+def test_a_longest_input_that_nobody_knows() -> None:
+    with pytest.raises(UsageError, match="give max_length"):
+        longest_input({}, SimpleNamespace(model_max_length=10**30), None, model="nli/m")
+
+
+def test_label_tables_of_the_tests_are_what_they_say() -> None:
+    assert {read_label(name) for name in NLI_LABELS.values()} == {"contradiction", "neutral", "entailment"}
+    assert read_label(TWO[1]) == "not_entailment"

@@ -1,0 +1,173 @@
+"""The metric as users load it: by path, offline."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.kqa.spec import DATASET, METRICS
+from medical_tasks.scoring.statistics import wilson_interval
+from tests.support import ROOT, SHARED, needs_shared
+
+FOLDER = ROOT / "metrics" / "kqa"
+ANSWERS = ["Ibuprofen can raise blood pressure. Acetaminophen should not be taken instead.", "I don't know."]
+REFERENCES = [
+    {
+        "question": "Can I take ibuprofen with my blood pressure pills?",
+        "must_have": ["Ibuprofen can raise blood pressure.", "Ibuprofen can weaken blood pressure pills."],
+        "nice_to_have": ["Acetaminophen is an alternative."],
+    },
+    {
+        "question": "How long is the flu contagious?",
+        "must_have": ["The flu is contagious for about 5 to 7 days."],
+        "nice_to_have": [],
+    },
+]
+VERDICTS: list[list[str | None]] = [["entailment", "neutral", "contradiction"], ["neutral"]]
+HOLED: list[list[str | None]] = [["entailment", None, "contradiction"], ["neutral"]]
+
+
+@pytest.fixture
+def metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    import evaluate
+
+    monkeypatch.setenv("HF_EVALUATE_OFFLINE", "1")
+    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    return evaluate.load(str(FOLDER), cache_dir=str(tmp_path / "cache"))
+
+
+def test_the_example_of_the_card(metric: Any) -> None:
+    result = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS)
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    shown = card.split("gives, among others,")[1].split("```")[1]
+    exact = (
+        "judge",
+        "comprehensiveness",
+        "comprehensiveness_answered",
+        "hallucination_rate",
+        "answered",
+        "words",
+        "coverage",
+    )
+    for name in (*exact, "contradicted", *(f"comprehensiveness_bound_{end}" for end in ("low", "high"))):
+        assert f"'{name}': {result[name]!r}" in shown, name
+    low, high = wilson_interval(1, 2)
+    assert (result["contradicted_ci_low"], result["contradicted_ci_high"]) == (low, high)
+    for end in ("low", "high"):
+        assert f"'contradicted_ci_{end}': {math.floor(result[f'contradicted_ci_{end}'] * 100) / 100:.2f}..." in shown
+    holed = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=HOLED)
+    assert holed["comprehensiveness"] == 0.0
+    assert (holed["comprehensiveness_bound_low"], holed["comprehensiveness_bound_high"]) == (0.25, 0.5)
+    assert holed["hallucination_rate_bound_high"] == 1.0
+    assert holed["contradicted"] == 0.5
+    assert holed["coverage"] == {"answers": 2, "statements": 4, "missing": 1}
+    assert DATASET.citation.strip() in card
+
+
+def test_every_metric_of_the_task_is_there_with_its_ends(metric: Any) -> None:
+    result = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS)
+    assert len(METRICS) == 11
+    for one in METRICS:
+        ends = [result[f"{one.name}{end}"] for end in ("_bound_low", "", "_bound_high")]
+        assert ends == sorted(ends)
+    assert len(result) == 11 * 5 + 2
+
+
+def test_by_default_words_are_counted_and_the_result_says_so(metric: Any) -> None:
+    result = metric.compute(predictions=ANSWERS, references=REFERENCES)
+    assert result["judge"] == "lexical (not comparable)"
+    assert (result["comprehensiveness_answered"], result["answered"]) == (1.0, 0.5)
+    assert result["comprehensiveness"] == 0.5
+
+
+def test_the_general_score(metric: Any) -> None:
+    weights = {"must_have": 1, "nice_to_have": 0.5}
+    result = metric.compute(
+        predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS, weights=weights, relation="does not contradict"
+    )
+    assert result["weighted"] == (2 + 1) / 2
+    listed = metric.compute(
+        predictions=ANSWERS,
+        references=REFERENCES,
+        verdicts=HOLED,
+        weights=[[3, 1, 1], [2]],
+        normalised=True,
+    )
+    # The first answer has 3 of 5, or 4 of 5 with the missing one; the second none.
+    assert listed["weighted"] == 0.0
+    assert (listed["weighted_bound_low"], listed["weighted_bound_high"]) == pytest.approx((0.3, 0.4))
+    as_comp = metric.compute(
+        predictions=ANSWERS,
+        references=REFERENCES,
+        verdicts=VERDICTS,
+        weights={"must_have": 1, "nice_to_have": 0},
+        normalised=True,
+    )
+    assert as_comp["weighted"] == as_comp["comprehensiveness"]
+
+
+def test_a_two_way_judge(metric: Any) -> None:
+    result = metric.compute(
+        predictions=ANSWERS[:1],
+        references=REFERENCES[:1],
+        verdicts=[["entailment", "not_entailment", "not_entailment"]],
+    )
+    assert result["comprehensiveness"] == 0.5
+    assert math.isnan(result["hallucination_rate"])
+    assert (result["hallucination_rate_bound_low"], result["hallucination_rate_bound_high"]) == (0.0, 2.0)
+    assert result["coverage"]["missing"] == 2
+
+
+def test_without_rows_there_is_no_number(metric: Any) -> None:
+    result = metric.compute(predictions=[], references=[])
+    assert result.pop("coverage") == {"answers": 0, "statements": 0, "missing": 0}
+    assert result.pop("judge")
+    assert all(math.isnan(value) for value in result.values())
+
+
+def test_bad_input_is_named(metric: Any) -> None:
+    def compute(**options: Any) -> None:
+        metric.compute(predictions=ANSWERS, references=REFERENCES, **options)
+
+    with pytest.raises(ValueError, match="verdicts must be as many as predictions, 2; got 1"):
+        compute(verdicts=VERDICTS[:1])
+    with pytest.raises(ValueError, match="verdicts of prediction 1 must be one for each of its 1 statements"):
+        compute(verdicts=[VERDICTS[0], []])
+    with pytest.raises(ValueError, match="verdicts of prediction 1 must be entailment, .* got 'true'"):
+        compute(verdicts=[VERDICTS[0], ["true"]])
+    with pytest.raises(ValueError, match="a list for each of 2 predictions; got 1"):
+        compute(weights=[[1, 1, 1]])
+    with pytest.raises(ValueError, match="relation must be one of"):
+        compute(weights={"must_have": 1, "nice_to_have": 0}, relation="implies")
+    with pytest.raises(ValueError, match="references"):
+        metric.compute(predictions=["a"], references=["b"])
+
+
+def test_the_card_is_a_hub_card() -> None:
+    import yaml
+
+    header = yaml.safe_load((FOLDER / "README.md").read_text(encoding="utf-8").split("---")[1])
+    assert header["sdk"] == "gradio"
+    assert header["tags"] == ["evaluate", "metric"]
+    assert (FOLDER / header["app_file"]).is_file()
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_gold_in_full_marks_out(metric: Any) -> None:
+    with (SHARED / "data" / "kqa" / "questions_w_answers.jsonl").open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    assert len(rows) == 201
+    references = [
+        {"question": row["Question"], "must_have": row["Must_have"], "nice_to_have": row["Nice_to_have"]}
+        for row in rows
+    ]
+    answers = ["\n".join((*row["Must_have"], *row["Nice_to_have"])) for row in rows]
+    result = metric.compute(predictions=answers, references=references)
+    assert (result["comprehensiveness"], result["hallucination_rate"], result["answered"]) == (1.0, 0.0, 1.0)
+    assert result["coverage"] == {"answers": 201, "statements": 892 + 697 - 3, "missing": 0}

@@ -1,0 +1,33 @@
+"""A judge on a real local model; here because the toy and its imports are shared with this folder's tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.judges.base import JudgeOptions, Verdict
+from medical_tasks.judges.local import LocalJudge
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.store import Store
+from tests.judges.scripted import question
+from tests.models.local_runs import Opener
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
+def test_a_local_model_votes(opened: Opener, toy_model: Path, tmp_path: Path) -> None:
+    model = opened(toy_model, temperature="1", seed="3")
+    asked = [question(f"q{number}", read=lambda text: text) for number in range(2)]
+    with Store(tmp_path / "store.sqlite") as store:
+        first = JudgeSession(LocalJudge(model), JudgeOptions(votes=3), store, quiet=True)
+        outcomes = first.ask(asked)
+        verdicts = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
+        assert len(verdicts) == 2
+        # A random model hardly says the same twice; of votes that all differ the first one stands.
+        assert [len(set(verdict.votes)) for verdict in verdicts] == [3, 3]
+        assert [verdict.value for verdict in verdicts] == [verdict.votes[0] for verdict in verdicts]
+        assert (first.stats.replies, first.stats.estimated) == (6, True)
+        second = JudgeSession(LocalJudge(model), JudgeOptions(votes=3), store, quiet=True)
+        assert second.ask(asked) == outcomes
+        assert (second.stats.replies, second.stats.from_store) == (0, 6)

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from medical_tasks.judge_check import CheckPair, check_figures, labels_of, same_labels, subset
+from medical_tasks.judge_check_table import render_check
+from medical_tasks.judges.base import Label, Unscored
+
+GOLD: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "neutral", "entailment", "neutral")
+
+
+def pairs(*, people: bool = False, groups: bool = False) -> list[CheckPair]:
+    return [
+        CheckPair(
+            id=f"p{n}",
+            gold=label,
+            cluster=f"a{n // 2}",
+            ratings=(label, label, "neutral") if people else (),
+            group=f"g{n % 2}" if groups else "",
+        )
+        for n, label in enumerate(GOLD)
+    ]
+
+
+def rendered(figures: dict[str, object], **changes: object) -> str:
+    cost = {"calls": 0, "from_store": 0, "prompt_tokens": 5, "output_tokens": 5, "tokens_estimated": True}
+    check = {
+        "set": "kqa", "judge": {"name": "j", "comparable": True}, "pairs": 6, "clusters": 3, "scored": 6, "unscored": {},
+        "figures": figures, "votes": 3, "cost": {**cost, "votes_saved": 2, "seconds": 0.1}, **changes,
+    }  # fmt: skip
+    return render_check(json.loads(json.dumps(check, allow_nan=False)))
+
+
+def test_perfect_labels() -> None:
+    figures = check_figures(pairs(people=True), GOLD)
+    # The third physician says neutral six times: right on three pairs, and on the contradiction too when it is but not entailed.
+    for way, third in (("three_way", 3 / 6), ("two_way", 4 / 6)):
+        assert figures[way]["accuracy"]["value"] == figures[way]["kappa"]["value"] == 1.0
+        assert figures[way]["bounds"] == [1.0, 1.0]
+        assert figures[way]["accuracy"]["ci_low"] < 1.0
+        assert all(each["recall"] == each["precision"] == 1.0 for each in figures[way]["classes"].values())
+        assert figures[way]["with_people"]["agreement"] == [1.0, 1.0, third]
+    assert "judge with each person, agreement  three classes      0.833" in rendered(figures)
+    assert "2 votes saved of 3 each" in rendered(figures)
+    assert "10 tokens (partly estimated)" in rendered(figures)
+
+
+def test_no_label_at_all_is_no_zero() -> None:
+    figures = check_figures(pairs(people=True), [None] * 6)
+    three = figures["three_way"]
+    assert three["accuracy"]["value"] is None
+    assert three["kappa"]["value"] is None
+    assert three["bounds"] == [0.0, 1.0]
+    assert [row[-1] for row in three["confusion"]["counts"]] == [2, 3, 1]
+    assert figures["people"]["three_way"]["unanimous"] == 3
+    said = rendered(figures, scored=0, unscored={"judge: timeout": 6})
+    assert (
+        "0 of 6 pairs have a verdict (without: 6 x judge: timeout; with them accuracy would be 0.000 to 1.000)" in said
+    )
+    assert "n/a" in said
+
+
+def test_a_judge_of_two_classes_gets_only_those() -> None:
+    given: list[Label | None] = ["entailment", "not_entailment", "not_entailment", "not_entailment", None, "entailment"]
+    figures = check_figures(pairs(people=True, groups=True), given)
+    assert figures["three_way"] is None
+    assert figures["two_way"]["confusion"]["counts"] == [[1, 0, 1], [1, 3, 0]]
+    assert figures["two_way"]["accuracy"]["value"] == 0.8
+    # People are told in three classes all the same.
+    assert set(figures["people"]["three_way"]["majority"]) == {"entailment", "neutral", "contradiction"}
+    # In a group in which this judge only said entailment it is still one of two classes.
+    assert all(group["three_way"] is None for group in figures["groups"].values())
+    said = rendered(figures)
+    assert "there are no figures for three classes" in said
+    assert "judge: neutral" not in said
+
+
+def test_asked_for_two_classes() -> None:
+    figures = check_figures(pairs(), ["entailment"] * 6, ways=2)
+    assert figures["three_way"] is None
+    assert figures["people"] is None
+    assert figures["two_way"]["kappa"]["value"] == 0.0
+
+
+def test_two_ways_of_asking() -> None:
+    one: list[Label | None] = ["entailment", "neutral", None, "neutral", "contradiction", "neutral"]
+    other: list[Label | None] = ["entailment", "neutral", "neutral", None, "neutral", "neutral"]
+    found = same_labels(pairs(), one, other)
+    assert (found["pairs"], found["agreement"]["value"], found["agreement"]["n"]) == (4, 0.75, 4)
+    assert found["table"] == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
+    nothing = same_labels(pairs(), one, [None] * 6)
+    assert (nothing["pairs"], nothing["agreement"]["value"], nothing["kappa"]["value"]) == (0, None, None)
+    said = rendered(check_figures(pairs(), one), single_vs_batched=nothing)
+    assert "the same label on n/a (n/a) of 0 pairs" in said
+
+
+def test_labels_and_reasons() -> None:
+    labels, reasons = labels_of(["neutral", Unscored(id="a", reason="x"), Unscored(id="b", reason="x")])
+    assert labels == ["neutral", None, None]
+    assert reasons == {"x": 2}
+
+
+@pytest.mark.parametrize("most", [1, 3, 6, 100, None])
+def test_a_subset_depends_on_ids_alone(most: int | None) -> None:
+    everything = pairs()
+    mixed = random.Random(1).sample(everything, len(everything))
+    chosen = subset(everything, most)
+    assert {pair.id for pair in subset(mixed, most)} == {pair.id for pair in chosen}
+    assert len(chosen) == min(most or 6, 6)
+    assert [pair.id for pair in chosen] == sorted(pair.id for pair in chosen)  # their own order
+    assert {pair.id for pair in subset(everything, 1)} <= {pair.id for pair in chosen}
