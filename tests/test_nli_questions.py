@@ -12,7 +12,10 @@ from medical_tasks.nli_sets import LabelledPair
 PAIR = LabelledPair(id="p", premise="Ada has two cats.", hypothesis="Ada has a pet.", label="entailment")
 
 
-@pytest.mark.parametrize(("ways", "labels"), [(3, ["entailment", "neutral", "contradiction"]), (2, ["entailment", "not_entailment"])])  # fmt: skip
+THREE = ["entailment", "neutral", "contradiction"]
+
+
+@pytest.mark.parametrize(("ways", "labels"), [(3, THREE), (2, ["entailment", "not_entailment"])])
 def test_only_the_labels_asked_for_are_read(ways: int, labels: list[str]) -> None:
     read = nli_question(PAIR, ways=ways).read
     for label in ("entailment", "neutral", "contradiction", "not_entailment", "Entailment", "", None):
@@ -51,7 +54,7 @@ def test_what_a_judge_of_pairs_may_say() -> None:
         assert (pair.premise, pair.hypothesis) == (PAIR.premise, PAIR.hypothesis)
         return pair.values
 
-    assert values(3) == {name: name for name in ("entailment", "neutral", "contradiction", "not_entailment")}
+    assert values(3) == {name: name for name in (*THREE, "not_entailment")}
     assert values(2) == {
         "entailment": "entailment",
         "neutral": "not_entailment",

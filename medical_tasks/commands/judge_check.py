@@ -134,16 +134,20 @@ def _checked(
 ) -> dict[str, Any]:
     """Asks the judge and makes the content of check.json."""
     import time
+    from collections import Counter
     from datetime import UTC, datetime
 
     from medical_tasks._version import __version__
     from medical_tasks.judge_check import check_figures, labels_of, same_labels
-    from medical_tasks.private_store import redact_reason
+    from medical_tasks.redaction import redact_reason
 
     began = time.monotonic()
     labels, unscored = labels_of(chosen.ask(session, request.mode))
     if chosen.private:
-        unscored = {redact_reason(reason): count for reason, count in unscored.items()}
+        reasons: Counter[str] = Counter()
+        for reason, count in unscored.items():
+            reasons[redact_reason(reason)] += count
+        unscored = dict(reasons)
     both = None
     if request.mode == "batched":
         singly, _ = labels_of(chosen.ask(session, "single"))

@@ -6,6 +6,9 @@
 The stock command scans all of lighteval's own tasks when it starts, one of which wants the internet. This one registers
 ours alone, takes every spelling of their names, and switches lighteval's cache of answers off (it would go on giving old
 answers after a prompt has changed).
+
+Tasks on credentialed data: what would publish or write texts, and models that are not on this machine or cannot be seen, are
+refused. A server on another machine (`endpoint tgi`) needs --allow-remote HOST and --attest-zero-retention.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from medical_tasks.guard import Attestation
     from medical_tasks.spec import TaskSpec
 
 __all__ = ["PASSES_ARGUMENTS_ON", "add_arguments", "run_with", "translate"]
@@ -157,14 +161,36 @@ def run_with(words: Sequence[str]) -> int:
     Raises:
         UsageError: The arguments are wrong, or name a model's folder that is not there.
         MissingError: lighteval is not installed, or a named task's data is not built.
+        RefusedError: The data guard refuses what the arguments would do with credentialed text.
     """
+    from medical_tasks import guard
     from medical_tasks.catalog import dataset_spec
     from medical_tasks.harness.lighteval_checks import check_data, check_model
+    from medical_tasks.harness.lighteval_guard import check_arguments, private_dataset_cache
     from medical_tasks.harness.lighteval_launcher import launch
 
-    request = _read(words)
-    if not request.asks_help:
-        if request.ours:
-            check_data(dataset_spec(name) for name in dict.fromkeys(task.dataset for task in request.tasks))
-        check_model(request.positional)
-    return launch(request.arguments, custom_tasks=CUSTOM_TASKS)
+    attestation, own = _attestation(words)
+    request = _read(own)
+    specs = {task.name: dataset_spec(task.dataset) for task in request.tasks}
+    subjects = [guard.Subject.of(spec, task=name) for name, spec in specs.items()]
+    with guard.protect(subjects, attestation), private_dataset_cache():
+        if not request.asks_help:
+            if request.ours:
+                check_data({spec.name: spec for spec in specs.values()}.values())
+            check_model(request.positional)
+            check_arguments(request.arguments, request.positional)
+        return launch(request.arguments, custom_tasks=CUSTOM_TASKS)
+
+
+def _attestation(words: Sequence[str]) -> tuple[Attestation, list[str]]:
+    """Takes the guard's two options out of the words."""
+    from medical_tasks import guard
+    from medical_tasks.errors import UsageError
+
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    guard.add_guard_arguments(parser)
+    try:
+        known, rest = parser.parse_known_args(list(words))
+    except argparse.ArgumentError as error:
+        raise UsageError(f"{error}. See: medical-tasks lighteval --help") from error
+    return guard.attestation_from(known), rest

@@ -19,6 +19,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
+from medical_tasks import guard
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.protocol import Ask, Dialogue, MultiStep
@@ -147,8 +148,10 @@ def load(
         upstream: the authors' checkout, for `official`.
 
     Raises:
-        PrerequisiteError: A bad option, or data or prompts that are not here; the message holds the steps.
+        PrerequisiteError: A bad option, or data or prompts that are not here; the message holds the steps. Or a task on
+            credentialed data.
     """
+    _require_open(task, spec)
     try:
         part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
         prompt_set = benchmark_module(task, "prompts").load_prompts(
@@ -159,3 +162,21 @@ def load(
         # inspect prints with rich, which would take what stands in square brackets for a style.
         raise PrerequisiteError(escape(message)) from error
     return inspect_task(task, part.items, prompt_set, part.revision)
+
+
+def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
+    """Refuses tasks on credentialed data.
+
+    inspect writes questions and answers into logs, a buffer of running samples, reductions, error messages, caches and
+    whatever hooks other packages register, and serves them live; a task cannot see which of these are on.
+    """
+    if guard.text_allowed(spec):
+        return
+    subject = guard.Subject.of(spec, task=task.name)
+    raise PrerequisiteError(
+        escape(
+            f"{subject.name}: {subject.rule}. inspect's logs, buffers and caches hold questions and answers as text, and a task "
+            f"cannot see that all of them are off, so it is refused here. Use: medical-tasks run --tasks {task.name} --model "
+            "hf/MODEL (or vllm/, vllm-server/, openai-api/ with a server on this machine)."
+        )
+    )

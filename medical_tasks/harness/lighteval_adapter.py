@@ -21,6 +21,7 @@ from medical_tasks.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
+from medical_tasks.harness.lighteval_guard import require_launcher
 from medical_tasks.spec import DatasetSpec, Item, ItemScore, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module
 
@@ -163,6 +164,7 @@ class _Prompt:
                 f"{task_name}: worked examples are part of a task here. Ask for {self.task.harness_name}|0, or for the task "
                 "that shows one (medical:medcalc_one_shot|0 for medical:medcalc)."
             )
+        require_launcher(self.task)
         line.pop("__index", None)
         prompts = benchmark_module(self.task, "prompts")
         item = _item(self.task, line)

@@ -48,10 +48,7 @@ class ClassifierForm(Form):
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
         """Tokenises pairs as the tokenizer joins two texts."""
-        if not premises:
-            return []
-        made = self.tokenize(list(premises), list(hypotheses))
-        return [{name: made[name][row] for name in made} for row in range(len(premises))]
+        return self.tokenize(list(premises), list(hypotheses))
 
     def score(self, rows: Sequence[Row]) -> list[list[float]]:
         """One pass; softmax over the outputs."""

@@ -30,6 +30,7 @@ class Form(ABC):
         self.tokenizer = tokenizer
         self.labels = labels
         self.max_length = max_length
+        self._marks = frozenset(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
 
     @abstractmethod
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
@@ -41,12 +42,38 @@ class Form(ABC):
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each of some texts, special ones left out."""
-        return [len(ids) for ids in self.tokenize(list(texts), add_special_tokens=False)["input_ids"]] if texts else []
+        return [len(columns["input_ids"]) for columns in self.tokenize(list(texts), add_special_tokens=False)]
 
-    def tokenize(self, *texts: list[str], **settings: Any) -> Any:
-        """Calls the tokenizer. What looks like a special token in a judged text is text: it must not end or divide it."""
-        settings = {"split_special_tokens": True, "truncation": False, "verbose": False, **settings}
-        return self.tokenizer(*texts, return_attention_mask=False, **settings)
+    def tokenize(self, *texts: list[str], add_special_tokens: bool = True) -> list[Columns]:
+        """Calls the tokenizer.
+
+        What looks like a special token in a judged text must not end or divide it. Most tokenizers can be told to take it
+        for text; those of T5's kind find it among their pieces all the same, and there it is left out.
+        """
+        if not texts[0]:
+            return []
+        made = self.tokenizer(
+            *texts,
+            add_special_tokens=add_special_tokens,
+            split_special_tokens=True,
+            truncation=False,
+            verbose=False,
+            return_attention_mask=False,
+            return_special_tokens_mask=True,
+        )
+        masks = made.pop("special_tokens_mask")
+        return [self._unmarked({name: made[name][row] for name in made}, mask) for row, mask in enumerate(masks)]
+
+    def _unmarked(self, columns: Columns, mask: Sequence[int]) -> Columns:
+        """Drops special tokens that the tokenizer did not add itself."""
+        ids = columns["input_ids"]
+        planted = {place for place, token in enumerate(ids) if token in self._marks and not mask[place]}
+        if not planted:
+            return columns
+        return {
+            name: [value for place, value in enumerate(values) if place not in planted]
+            for name, values in columns.items()
+        }
 
     def tensors(self, rows: Sequence[Row]) -> dict[str, Any]:
         """Pads rows on the right to the longest, and masks the padding."""

@@ -78,8 +78,7 @@ class TrueForm(Form):
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
         """Tokenises pairs in the form that TRUE was trained on."""
-        texts = [f"premise: {premise} hypothesis: {given}" for premise, given in zip(premises, hypotheses, strict=True)]
-        return [{"input_ids": ids} for ids in self.tokenize(texts)["input_ids"]] if texts else []
+        return self.tokenize(_in_form(premises, hypotheses))
 
     def score(self, rows: Sequence[Row]) -> list[list[float]]:
         """One pass of the encoder and one step of the decoder; softmax over the two answers."""
@@ -99,12 +98,10 @@ class OfficialTrueForm(TrueForm):
         super().__init__(model, tokenizer, name=name, max_length=None)
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
-        """Tokenises pairs, their premises cut."""
-        return super().encode([" ".join(premise.split(" ")[:OFFICIAL_WORDS]) for premise in premises], hypotheses)
-
-    def tokenize(self, *texts: list[str], **settings: Any) -> Any:
-        """Tokens that end a text are honoured, wherever they come from."""
-        return super().tokenize(*texts, split_special_tokens=False, **settings)
+        """Tokenises pairs, their premises cut. Marks that end a text are honoured, wherever they come from."""
+        texts = _in_form([" ".join(premise.split(" ")[:OFFICIAL_WORDS]) for premise in premises], hypotheses)
+        made = self.tokenizer(texts, truncation=False, verbose=False)["input_ids"] if texts else []
+        return [{"input_ids": ids} for ids in made]
 
     def score(self, rows: Sequence[Row]) -> list[list[float]]:
         """Writes greedily; 1 or 0 is all that is said of a probability."""
@@ -121,3 +118,7 @@ class OfficialTrueForm(TrueForm):
             written = self.model.generate(**self.tensors(rows), generation_config=greedy)
         texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
         return [[1.0, 0.0] if text == "1" else [0.0, 1.0] for text in texts]
+
+
+def _in_form(premises: Sequence[str], hypotheses: Sequence[str]) -> list[str]:
+    return [f"premise: {premise} hypothesis: {given}" for premise, given in zip(premises, hypotheses, strict=True)]

@@ -44,7 +44,7 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
         A verdict an answer, in order.
 
     Raises:
-        UsageError: Official prompts batched, or two cases of the same id.
+        UsageError: Official prompts batched, two cases of the same id, or recorded verdicts of another kind.
     """
     if len({case.id for case in cases}) != len(cases):
         raise UsageError("two items to judge have the same id. Give each item one response.")
@@ -134,7 +134,14 @@ def _has_text(outcome: Verdict | Unscored | None) -> TypeGuard[Verdict]:
 
 
 def _value(outcome: Verdict | Unscored | None) -> bool | None:
-    return bool(outcome.value) if isinstance(outcome, Verdict) else None
+    if not isinstance(outcome, Verdict):
+        return None
+    if not isinstance(outcome.value, bool):  # it may come from a file
+        raise UsageError(
+            f"the verdict {outcome.value!r} of the question {outcome.id} is neither true nor false. Correct the recorded "
+            "verdicts."
+        )
+    return outcome.value
 
 
 def _with_abstention(verdict: AnswerVerdict, case: Case, kind: Abstention, outcomes: _Outcomes) -> AnswerVerdict:
@@ -143,7 +150,7 @@ def _with_abstention(verdict: AnswerVerdict, case: Case, kind: Abstention, outco
     if kind == "sure":
         return replace(verdict, answered=False, how="abstained by the rule")
     outcome = outcomes.get(f"{case.id}/answered")
-    if isinstance(outcome, Verdict) and not outcome.value:
+    if _value(outcome) is False:
         return replace(verdict, answered=False, how="abstained by the judge")
     if isinstance(outcome, Unscored) and outcome.reason != NO_PAIR:
         return replace(verdict, answered=None, reasons=(outcome.reason,))

@@ -9,9 +9,10 @@ them would only fail eight times as often.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
-from medical_tasks.judges.base import Judging, Label, Question, Unscored, Verdict
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored, Verdict
 from medical_tasks.judges.case import NO_PAIR, UNREADABLE
 from medical_tasks.kqa.judge_reading import batched_question, single_question
 from medical_tasks.kqa.verdicts import Case
@@ -48,6 +49,9 @@ def label_statements(
 
     Returns:
         The labels, and the outcomes of `also`.
+
+    Raises:
+        UsageError: A recorded verdict is no label.
     """
     by_id = {case.id: case for case in cases}
     wanted = {case.id: [name for name, text in case.statements.items() if text.strip()] for case in cases}
@@ -82,7 +86,7 @@ def _take(
             continue
         outcome = outcomes[f"{case_id}/{round_name}"]
         if isinstance(outcome, Verdict):
-            found = dict(outcome.value)
+            found = _pairs(outcome)
             labels |= {f"{case_id}/{name}": found[key] for name, key in _keys(names).items() if key in found}
             missing = [name for name, key in _keys(names).items() if key not in found]
             if missing:
@@ -100,7 +104,30 @@ def _keys(names: Sequence[str]) -> dict[str, str]:
 
 
 def _labels(outcomes: Mapping[str, Verdict | Unscored]) -> dict[str, Label | Unscored]:
-    return {name: outcome.value if isinstance(outcome, Verdict) else outcome for name, outcome in outcomes.items()}
+    return {
+        name: _label(outcome.id, outcome.value) if isinstance(outcome, Verdict) else outcome
+        for name, outcome in outcomes.items()
+    }
+
+
+def _label(question_id: str, value: Any) -> Label:
+    """Checks a label: verdicts may come from a file."""
+    if value not in LABELS:
+        raise UsageError(
+            f"the verdict {value!r} of the question {question_id} is none of {', '.join(LABELS)}. Correct the recorded "
+            "verdicts."
+        )
+    label: Label = value
+    return label
+
+
+def _pairs(outcome: Verdict) -> dict[str, Label]:
+    value = outcome.value
+    if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+        raise UsageError(
+            f"the verdict of the question {outcome.id} is no list of ids with labels. Correct the recorded verdicts."
+        )
+    return {str(name): _label(outcome.id, label) for name, label in value}
 
 
 def _batches(cases: Mapping[str, Case], wanted: _Wanted, judging: Judging, round_name: str) -> list[Question]:

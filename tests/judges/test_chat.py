@@ -4,6 +4,7 @@ import json
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -208,9 +209,9 @@ def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
 def test_waiting_for_leave_is_not_the_servers_time() -> None:
     wanted = estimate_chat(question("0").messages) + 400
     with FaultServer(latency=0.2) as server:
-        judge = judge_with(server.base_url, total_time=0.6)
-        found = ask(judge, calls(5, size=400), RunBudget(max_tokens=wanted + 100))
-    assert len(server.calls) == 5  # one after the other: the last waits 0.8 s
+        judge = judge_with(server.base_url, total_time=0.9)
+        found = ask(judge, calls(6, size=400), RunBudget(max_tokens=wanted + 100))
+    assert len(server.calls) == 6  # one after the other: the last waits 1 s
     assert all(isinstance(reply, Reply) for reply in found.values())
 
 
@@ -418,13 +419,18 @@ def test_identity_is_what_makes_the_reply_and_holds_no_secret(monkeypatch: pytes
 
 
 def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
-    with FaultServer(latency=0.15) as server:
-        url = {"base_url": server.base_url}
-        ask(open_chat("openai-api/h/m", url, log_dir=Path()), calls(40))
-        assert server.most_at_once == 32
-        server.most_at_once = 0
-        ask(open_chat("openai-api/h/m", url | {"concurrency": "2"}, log_dir=Path()), calls(6))
-        assert server.most_at_once == 2
+    def patient(call: Received) -> str:
+        end = time.monotonic() + 10
+        while server.most_at_once < 32 and time.monotonic() < end:
+            time.sleep(0.01)
+        return "yes"
+
+    with FaultServer(answer=patient) as server:
+        ask(open_chat("openai-api/h/m", {"base_url": server.base_url}, log_dir=Path()), calls(40))
+    assert server.most_at_once == 32
+    with FaultServer(latency=0.01) as server:
+        ask(open_chat("openai-api/h/m", {"base_url": server.base_url, "concurrency": "2"}, log_dir=Path()), calls(6))
+    assert server.most_at_once == 2
 
 
 @pytest.mark.parametrize(

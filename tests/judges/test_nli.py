@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -31,9 +32,10 @@ from tests.judges.tiny_nli import NLI_LABELS, answers, make_classifier, make_tru
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
+NAMELESS = {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}
 TWO = {0: "entailment", 1: "not_entailment"}
 ASKED = pairs(120, seed=1)
-LONG = pairs(12, seed=2, longest=120)
+LONG = pairs(8, seed=2, longest=90)
 LAWS = settings(deadline=None, max_examples=100)
 
 
@@ -141,8 +143,8 @@ def test_long_premises_are_read_in_windows_of_which_each_fits(models: dict[str, 
 def test_the_longest_premise_of_all_raises_no_warning(
     models: dict[str, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    judge = open_it(models["true"])
-    assert labels_of(judge, [("The patient walks without a stick. " * 2000, "An infant walks.")]) != [None]
+    judge = open_it(models["true"], max_length="256")
+    assert labels_of(judge, [("The patient walks without a stick. " * 400, "An infant walks.")]) != [None]
     out, err = capfd.readouterr()
     assert (out, err) == ("", "")
 
@@ -154,7 +156,8 @@ class StubForm(Form):
         self, *, max_length: int, labels: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
     ) -> None:
         model = SimpleNamespace(device=SimpleNamespace(type="cpu"), config=SimpleNamespace(pad_token_id=0))
-        super().__init__(model, SimpleNamespace(pad_token_id=0), labels=labels, max_length=max_length)
+        tokenizer = SimpleNamespace(pad_token_id=0, unk_token_id=None, all_special_ids=[0])
+        super().__init__(model, tokenizer, labels=labels, max_length=max_length)
         self.words: dict[str, int] = {}
         self.batches: list[int] = []
         self.room = 10**9
@@ -259,7 +262,7 @@ def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> 
     assert {piece for start, end in windows for piece in range(start, end)} == set(range(len(lengths)))
     for start, end in windows:
         assert sum(lengths[start:end]) <= room or end == start + 1
-    for (start, end), (next_start, next_end) in zip(windows, windows[1:], strict=False):
+    for (start, end), (next_start, next_end) in itertools.pairwise(windows):
         assert start < next_start <= end < next_end
         # They share a piece wherever it fits beside the new one.
         assert next_start < end or end - start == 1 or lengths[end - 1] + lengths[end] > room
@@ -294,9 +297,7 @@ def test_windows_are_whole_sentences_with_overlap() -> None:
     windows = text_windows(text, 30, lambda texts: [len(part.split()) for part in texts])
     assert all(window.strip().startswith("Sentence") and window.strip().endswith("words.") for window in windows)
     assert all(len(window.split()) == 30 for window in windows[:-1])
-    assert all(
-        window.split("Sentence")[-1].strip() in after for window, after in zip(windows, windows[1:], strict=False)
-    )
+    assert all(window.split("Sentence")[-1].strip() in after for window, after in itertools.pairwise(windows))
     assert len(windows) == 8  # 5 sentences each, of which one is shared
 
 
@@ -357,7 +358,7 @@ def test_label_names(name: str, label: str | None) -> None:
     [
         ({"id2label": {"0": "contradiction", "1": "neutral", "2": "entailment"}}, None, "contradiction neutral entailment"),
         ({"id2label": {"2": "E", "0": "C", "1": "N"}}, None, "contradiction neutral entailment"),
-        ({"id2label": {str(n): f"LABEL_{n}" for n in range(3)}}, "entailment, neutral,contradict", "entailment neutral contradiction"),
+        ({"id2label": NAMELESS}, "entailment, neutral,contradict", "entailment neutral contradiction"),
         ({}, "not_entailment,entailment", "not_entailment entailment"),
         ({"num_labels": 3}, "contradiction,neutral,entailment", "contradiction neutral entailment"),
         ({"id2label": {"0": "entailment", "1": "contradiction"}}, "entailment,not_entailment", "entailment not_entailment"),
@@ -370,11 +371,11 @@ def test_labels_in_the_order_of_the_outputs(config: dict[str, object], given_lab
 @pytest.mark.parametrize(
     ("config", "given_labels", "message"),
     [
-        ({"id2label": {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}}, None, "got LABEL_0, LABEL_1, LABEL_2. Say .* labels=contradiction,neutral,entailment"),
+        ({"id2label": NAMELESS}, None, "got LABEL_0, LABEL_1, LABEL_2. Say .* labels=contradiction,neutral,entailment"),
         ({}, None, "got LABEL_0, LABEL_1"),
         ({"id2label": {"0": "relevance"}}, None, "got relevance"),
         ({"id2label": {"0": "entailment", "1": "entail"}}, None, "got entailment, entail"),
-        ({"id2label": {"0": "entailment", "1": "contradiction"}}, None, "or entailment and not_entailment; got entailment, contradiction"),
+        ({"id2label": {"0": "entailment", "1": "contradiction"}}, None, "not_entailment; got entailment, contradiction"),
         ({"id2label": {"0": "a", "1": "b", "2": "c"}}, "entailment,not_entailment", "names 2 labels, the model has 3 outputs"),
         ({}, "yes,no", "nli/m: labels must be entailment"),
     ],
@@ -434,7 +435,7 @@ def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     judge = open_it(models["true"], official="true")
-    asked = ASKED[:60] + LONG  # some of LONG are beyond 500 words
+    asked = ASKED[:30] + LONG  # some of LONG are beyond 500 words
     assert any(len(premise.split()) > 500 for premise, _ in asked)
     tokenizer = AutoTokenizer.from_pretrained(str(models["true"]))
     model = AutoModelForSeq2SeqLM.from_pretrained(str(models["true"])).eval()
@@ -456,7 +457,9 @@ def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
     assert form.encode([longer], ["No."]) != form.encode([longer.replace(" w499 w500 w501", "")], ["No."])
 
 
-@pytest.mark.parametrize(("kind", "mark"), [("true", "</s>"), ("bert", "[SEP]")])
+@pytest.mark.parametrize(
+    ("kind", "mark"), [("true", "</s>"), ("true", "<pad>"), ("bert", "[SEP]"), ("deberta", "[CLS]")]
+)
 def test_marks_in_a_judged_text_are_text(models: dict[str, Path], kind: str, mark: str) -> None:
     judge = open_it(models[kind])
     form = judge._form
@@ -464,7 +467,10 @@ def test_marks_in_a_judged_text_are_text(models: dict[str, Path], kind: str, mar
     special = form.tokenizer.convert_tokens_to_ids(mark)
     (clean,) = form.encode(["Rest helps"], ["It does"])
     (planted,) = form.encode([f"Rest helps {mark}"], [f"It {mark} does"])
-    assert planted["input_ids"].count(special) == clean["input_ids"].count(special) > 0
+    assert planted["input_ids"].count(special) == clean["input_ids"].count(special)
+    (bare,) = form.encode(["Rest helps"], [mark])
+    assert bare["input_ids"].count(special) == clean["input_ids"].count(special)
+    assert form.encode([f"Rest helps {mark}"] * 2, [f"It {mark} does", "It"])[0] == planted
 
 
 @pytest.mark.parametrize("kind", ["true", "bert"])
@@ -556,7 +562,7 @@ def test_models_that_do_not_fit(models: dict[str, Path], tmp_path: Path) -> None
     chat = _changed(models["bert"], tmp_path / "chat", architectures=["LlamaForCausalLM"], model_type="llama")
     with pytest.raises(UsageError, match="neither a T5 in the TRUE form .* model_type 'llama' and LlamaForCausalLM"):
         open_nli(f"nli/{chat}", {})
-    unknown = _changed(models["bert"], tmp_path / "unknown", id2label={"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"})
+    unknown = _changed(models["bert"], tmp_path / "unknown", id2label=NAMELESS)
     with pytest.raises(UsageError, match="labels=contradiction,neutral,entailment"):
         open_nli(f"nli/{unknown}", {})
     larger = _changed(models["bert"], tmp_path / "larger", num_hidden_layers=3)

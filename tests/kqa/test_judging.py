@@ -347,3 +347,19 @@ def test_a_judge_without_a_session(tmp_path: Path) -> None:
     assert answer.reason == "judge: http 500"
     assert all(isinstance(question, Question) for question in table.asked)
     assert isinstance(table.ask(table.asked)[-1], Unscored)
+
+
+@pytest.mark.parametrize(
+    ("values", "mode", "message"),
+    [
+        ({"q1/must/0": "entailed"}, "single", "the verdict 'entailed' of the question q1/must/0 is none of entailment"),
+        ({"q1/batch": "entailment"}, "batched", "q1/batch is no list of ids with labels"),
+        ({"q1/batch": (("s1", "yes"),)}, "batched", "the verdict 'yes' of the question q1/batch is none of"),
+        ({"q1/answered": "no", "q1/must/0": "neutral"}, "single", "q1/answered is neither true nor false"),
+    ],
+)
+def test_recorded_verdicts_of_another_kind_are_refused(values: dict[str, Any], mode: Any, message: str) -> None:
+    case = Case(id="q1", question="Q", answer=MIXED, must_have=("a",), nice_to_have=())
+    judging = Judging(judge=TableJudge(values), prompts=load_judge_prompts(KQA), mode=mode)
+    with pytest.raises(UsageError, match=message):
+        judge_answers([case], judging)

@@ -198,7 +198,7 @@ def test_slow_answer_times_out_and_is_asked_again(fault: Fault) -> None:
 
 def test_answers_that_never_come_end_with_timeout() -> None:
     with FaultServer(lambda call: Fault.hang()) as server:
-        failed = failure(quick(server, timeout=0.05, max_retries=1))
+        failed = failure(quick(server, timeout=0.3, max_retries=1))
     assert (failed.reason, failed.attempts, len(server.calls)) == ("timeout", 2, 2)
 
 

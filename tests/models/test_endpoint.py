@@ -128,7 +128,7 @@ def test_one_bad_question_is_a_failure_and_the_others_are_answered(reason: str, 
 
 def test_timeout_is_a_failure() -> None:
     with FaultServer(lambda call: Fault.hang() if call.prompt == "question 1" else None) as server:
-        found = results_of(model_at(server, timeout=0.1, max_retries=1), requests(3))
+        found = results_of(model_at(server, timeout=0.5, max_retries=1), requests(3))
     assert {key: getattr(result, "reason", "answered") for key, result in found.items()} == {
         "k0": "answered",
         "k1": "timeout",
