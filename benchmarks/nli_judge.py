@@ -14,12 +14,11 @@ import logging
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.judges.base import Reply
 from medical_tasks.judges.nli import open_nli
@@ -28,12 +27,13 @@ from medical_tasks.models.quiet import quiet_libraries
 from tests.judges.tiny_nli import answers, save_true, train_pieces
 
 VOCABULARY = 32128  # T5's
-CSV = ROOT.parent / "shared" / "data" / "kqa" / "NLI_medical_annotator.csv"
+CSV = Path(__file__).resolve().parents[2] / "shared" / "data" / "kqa" / "NLI_medical_annotator.csv"
 
 Pairs = Sequence[tuple[str, str]]
+Ask = Callable[[Pairs], list[str]]
 
 
-def generate_each(folder: Path) -> Callable[[Pairs], list[str]]:
+def generate_each(folder: Path) -> Ask:
     """As the authors: one pair, greedy generation, the text compared with 1."""
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -52,7 +52,7 @@ def generate_each(folder: Path) -> Callable[[Pairs], list[str]]:
     return lambda asked: [label(premise, hypothesis) for premise, hypothesis in asked]
 
 
-def judge_all(folder: Path, **options: str) -> Callable[[Pairs], list[str]]:
+def judge_all(folder: Path, **options: str) -> Ask:
     judge = open_nli(f"nli/{folder}", options)
 
     def ask(asked: Pairs) -> list[str]:
@@ -61,11 +61,18 @@ def judge_all(folder: Path, **options: str) -> Callable[[Pairs], list[str]]:
     return ask
 
 
-def timed(ask: Callable[[Pairs], list[str]], asked: Pairs) -> tuple[list[str], float]:
-    ask(asked[:8])  # warm up
-    start = time.perf_counter()
-    labels = ask(asked)
-    return labels, time.perf_counter() - start
+def timed(ways: Mapping[str, Ask], asked: Pairs, rounds: int) -> dict[str, tuple[list[str], float]]:
+    """Asks in turns, so that what else the machine does meets all ways; returns labels and the best time of each."""
+    best: dict[str, tuple[list[str], float]] = {}
+    for _ in range(rounds):
+        for way, ask in ways.items():
+            ask(asked[:8])  # warm up
+            start = time.perf_counter()
+            labels = ask(asked)
+            seconds = time.perf_counter() - start
+            if way not in best or seconds < best[way][1]:
+                best[way] = (labels, seconds)
+    return best
 
 
 def make(folder: Path, tokenizer: Any, asked: Pairs, size: str) -> None:
@@ -92,11 +99,14 @@ def main() -> int:
     parser.add_argument("source", type=Path, nargs="?", default=CSV, help="K-QA's NLI_medical_annotator.csv")
     parser.add_argument("--sizes", default="64x2,128x4,512x6")
     parser.add_argument("--limit", type=int, help="pairs, from the start of the file")
+    parser.add_argument("--rounds", type=int, default=3, help="the best of so many")
     options = parser.parse_args()
     with options.source.open(encoding="utf-8", newline="") as stream:
         asked = [(row["answer"], row["claim"]) for row in csv.DictReader(stream)][: options.limit]
     tokenizer = train_pieces([text for pair in asked for text in pair], size=8000)
-    lengths = [len(tokenizer(f"premise: {one} hypothesis: {other}")["input_ids"]) for one, other in asked]
+    lengths = [
+        len(tokenizer(f"premise: {one} hypothesis: {other}", verbose=False)["input_ids"]) for one, other in asked
+    ]
     print(f"{len(asked)} pairs, {sum(lengths) / len(lengths):.0f} tokens each, at most {max(lengths)}; ", end="")
     print(f"CPU, {torch.get_num_threads()} threads")
     print(f"{'size':>8} {'weights':>8}  {'way':<28} {'pairs/s':>8} {'entailed':>8} {'same':>5}  batched is faster by")
@@ -106,13 +116,14 @@ def main() -> int:
             folder = Path(name) / "model"
             make(folder, tokenizer, asked, size)
             weights = (folder / "model.safetensors").stat().st_size / 4e6
-            labels, batched = timed(judge_all(folder), asked)
-            ways = {
-                "batched, one step": (labels, batched),
-                "one by one, one step": timed(judge_all(folder, batch_size="1"), asked),
-                "one by one, generate": timed(generate_each(folder), asked),
+            ways: dict[str, Ask] = {
+                "batched, one step": judge_all(folder),
+                "one by one, one step": judge_all(folder, batch_size="1"),
+                "one by one, generate": generate_each(folder),
             }
-        for way, (found, seconds) in ways.items():
+            best = timed(ways, asked, options.rounds)
+        labels, batched = best["batched, one step"]
+        for way, (found, seconds) in best.items():
             agree = sum(one == other for one, other in zip(found, labels, strict=True))
             same &= agree == len(asked)
             rate, entailed = len(asked) / seconds, found.count("entailment")

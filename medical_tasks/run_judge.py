@@ -258,7 +258,14 @@ class TaskJudge:
     def _said(self, check: Mapping[str, Any] | None) -> str:
         if isinstance(self._judge, RecordedJudge):
             return f"judge {self._judge.name}: verdicts from a file; who gave them is for that file to say"
-        return describe(check, judge=self._judge.name)
+        options = self._opened.request.options
+        return describe(
+            check,
+            judge=self._judge.name,
+            votes=options.votes,
+            mode=self.judging.mode,
+            prompts=self.judging.prompts.name,
+        )
 
     def rows(self, *, private: bool) -> list[dict[str, Any]]:
         """The lines of `verdicts.jsonl`.

@@ -243,6 +243,7 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
     Raises:
         IncompleteError: Some items have no answer or no score; everything is written all the same.
     """
+    from medical_tasks.judges.open_session import next_step as judge_step
     from medical_tasks.report.markdown import write_markdown
     from medical_tasks.report.table import on_terminal, render_table
 
@@ -255,10 +256,13 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
         if entry["coverage"]["scored"] < entry["coverage"]["asked"]
     }
     if missing:
-        only_too_long = {reason for reasons in missing.values() for reason in reasons} == {"no answer: prompt too long"}
+        reasons = {reason for found in missing.values() for reason in found}
+        only_too_long = reasons == {"no answer: prompt too long"}
+        if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
+            next_step = judge_step(reasons)
         parts = [
-            f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
-            for name, reasons in missing.items()
+            f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in counts.items())
+            for name, counts in missing.items()
         ]
         troubles = {entry["judge"]["trouble"] for entry in results["tasks"].values() if "judge" in entry} - {None}
         if troubles:
