@@ -11,7 +11,7 @@ import socket
 import stat
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import ThreadingMixIn, UnixStreamServer
 from typing import Any
@@ -30,6 +30,7 @@ from medical_tasks.models.chat_client import CallFailed, ChatClient
 from medical_tasks.models.chat_settings import ChatSettings, check_base_url
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
+from tests.recording_proxy import VARIABLES, RecordingProxy, recording_proxy
 from tests.support import ROOT
 from tests.tiny_dataset import CREDENTIALED, SPEC
 
@@ -42,9 +43,8 @@ SECRET = "the patient was brought in by his daughter on a Sunday"
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+    for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
     return tmp_path / "home"
 
 
@@ -442,65 +442,28 @@ def chat(base_url: str, *, purpose: str = "model", text: str = SECRET) -> str:
     return asyncio.run(ask())
 
 
-class _Recorder(BaseHTTPRequestHandler):
-    """A forward proxy that keeps every byte it is sent and answers plain requests itself."""
-
-    server: Recorder
-
-    def _take(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        self.server.seen.append(f"{self.requestline}\n{body.decode('utf-8', 'replace')}")
-        reply = json.dumps({"choices": [{"message": {"content": "by proxy"}, "finish_reason": "stop"}]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    do_POST = do_GET = do_PUT = _take
-
-    def do_CONNECT(self) -> None:
-        self.server.seen.append(self.requestline)
-        self.send_error(502)
-
-    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
-        pass
-
-
-class Recorder(ThreadingHTTPServer):
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-        super().__init__(("127.0.0.1", 0), _Recorder)
-
-
 @pytest.fixture
-def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
-    with Recorder() as recorder:
-        thread = threading.Thread(target=recorder.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-            monkeypatch.setenv(name, f"http://127.0.0.1:{recorder.server_port}")
-            monkeypatch.setenv(name.lower(), f"http://127.0.0.1:{recorder.server_port}")
-        yield recorder
-        recorder.shutdown()
-        thread.join()
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
+    with recording_proxy(monkeypatch) as running:
+        yield running
 
 
 @pytest.mark.parametrize("purpose", ["model", "judge"])
 @pytest.mark.parametrize("url", ["http://api.remote.example/v1", "https://api.remote.example/v1"])
-def test_nothing_leaves_without_attestation(proxy: Recorder, url: str, purpose: str) -> None:
+def test_nothing_leaves_without_attestation(proxy: RecordingProxy, url: str, purpose: str) -> None:
     with guard.protect([SUBJECT]), pytest.raises(RefusedError, match=rf"\({purpose}\)"):
         chat(url, purpose=purpose)
     assert proxy.seen == []
 
 
-def test_the_recorder_sees_what_open_data_send(proxy: Recorder) -> None:
-    assert chat("http://api.remote.example/v1") == "by proxy"
+def test_the_recorder_sees_what_open_data_send(proxy: RecordingProxy) -> None:
+    assert chat("http://api.remote.example/v1") == "by proxy: true"
     assert SECRET in proxy.seen[0]
 
 
-def test_what_is_attested_leaves(proxy: Recorder) -> None:
+def test_what_is_attested_leaves(proxy: RecordingProxy) -> None:
     with guard.protect([SUBJECT], attested("api.remote.example")):
-        assert chat("http://api.remote.example/v1") == "by proxy"
+        assert chat("http://api.remote.example/v1") == "by proxy: true"
     assert len(proxy.seen) == 1
     assert [(line["decision"], line["purpose"]) for line in audit_lines()] == [
         ("allowed", "model"),
@@ -508,7 +471,7 @@ def test_what_is_attested_leaves(proxy: Recorder) -> None:
     ]
 
 
-def test_local_requests_take_no_proxy(proxy: Recorder) -> None:
+def test_local_requests_take_no_proxy(proxy: RecordingProxy) -> None:
     with FaultServer() as server, guard.protect([SUBJECT]):
         chat(server.base_url)
         chat(server.base_url.replace("127.0.0.1", "localhost"))
@@ -533,7 +496,7 @@ def test_a_proxy_with_a_password_is_not_quoted(monkeypatch: pytest.MonkeyPatch) 
     assert "hidden" not in audit_path().read_text()
 
 
-def test_no_proxy_is_kept_to(monkeypatch: pytest.MonkeyPatch, proxy: Recorder) -> None:
+def test_no_proxy_is_kept_to(monkeypatch: pytest.MonkeyPatch, proxy: RecordingProxy) -> None:
     assert http_transport.proxy_for("http://api.remote.example/v1") is not None
     monkeypatch.setenv("NO_PROXY", "remote.example")
     monkeypatch.setenv("no_proxy", "remote.example")
@@ -541,7 +504,7 @@ def test_no_proxy_is_kept_to(monkeypatch: pytest.MonkeyPatch, proxy: Recorder) -
     assert http_transport.proxy_for("http://127.0.0.1:1/v1") is None
 
 
-def test_redirects_are_not_followed(proxy: Recorder) -> None:
+def test_redirects_are_not_followed(proxy: RecordingProxy) -> None:
     with FaultServer() as other:
         moved = Fault("reply", 307, {"Location": f"{other.base_url}/chat/completions"})
         with FaultServer([moved]) as server, guard.protect([SUBJECT]), pytest.raises(CallFailed, match="http 307"):
@@ -550,7 +513,7 @@ def test_redirects_are_not_followed(proxy: Recorder) -> None:
     assert proxy.seen == []
 
 
-def test_a_client_opened_before_the_block_is_guarded_too(proxy: Recorder) -> None:
+def test_a_client_opened_before_the_block_is_guarded_too(proxy: RecordingProxy) -> None:
     async def ask() -> None:
         async with ChatClient(ChatSettings(base_url="http://api.remote.example/v1", model="m")) as client:
             with guard.protect([SUBJECT]):
@@ -561,7 +524,7 @@ def test_a_client_opened_before_the_block_is_guarded_too(proxy: Recorder) -> Non
     assert proxy.seen == []
 
 
-def test_a_refusal_ends_all_calls_at_once(proxy: Recorder) -> None:
+def test_a_refusal_ends_all_calls_at_once(proxy: RecordingProxy) -> None:
     delivered: list[object] = []
 
     async def call(client: ChatClient, job: int) -> str:
@@ -650,7 +613,7 @@ class _OnSocket(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_unix_socket_is_asked_and_local(tmp_path: Path, proxy: Recorder) -> None:
+def test_a_unix_socket_is_asked_and_local(tmp_path: Path, proxy: RecordingProxy) -> None:
     path = str(tmp_path / "model server.sock")
     url = f"http+unix://{path.replace('/', '%2F').replace(' ', '%20')}/v1"
     with _SocketServer(path) as server:

@@ -80,6 +80,10 @@ class _JudgedAnswers:
         self._texts: list[str] | None = None
         self._scores: list[ItemScore] = []
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> _JudgedAnswers:
+        """lighteval copies its configurations; an open judge stays one."""
+        return self
+
     def scores(self, docs: list[Doc], texts: list[str]) -> list[ItemScore]:
         asked = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
         if asked != self._texts:
@@ -182,10 +186,12 @@ def _source(spec: DatasetSpec) -> tuple[str, str]:
     """Where lighteval finds the rows: the built folder, and the configuration `medical-tasks run` would take."""
     try:
         folder, config = dataset_source(spec)
-    except MissingError as error:
-        # Another task of the table may be the one that is run; lighteval fails by itself if it is this one.
+    except (MissingError, UsageError) as error:
+        # Another task of the table may be the one that is run, of another dataset with other configurations; lighteval
+        # fails by itself if it is this one.
         logger.warning("%s", error)
-        return str(datasets_home() / spec.name), wanted_config() or spec.default_config
+        wanted = wanted_config()
+        return str(datasets_home() / spec.name), wanted if wanted in spec.configs else spec.default_config
     return str(folder), config
 
 

@@ -128,10 +128,12 @@ class Judge(Protocol):
     Attributes:
         name: the name the user gave (`lexical`, `openai-api/...`, `nli/...`).
         comparable: False when numbers made with it cannot be set beside anybody else's.
+        reads: `prompt`, or `pair` for a judge of entailment, which decides nothing but `Question.pair`.
     """
 
     name: str
     comparable: bool
+    reads: Literal["prompt", "pair"]
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Decides all questions, in order. May be called several times, when what is asked depends on what was said."""

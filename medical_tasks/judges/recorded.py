@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.judges.base import Question, Unscored, Verdict
@@ -53,6 +53,7 @@ class RecordedJudge:
         self.name = name or f"recorded/{path.name}"
         self.identity = {"backend": "recorded", "sha256": hashlib.sha256(raw).hexdigest()}
         self.comparable = True
+        self.reads: Literal["prompt", "pair"] = "prompt"
         self.stats = SessionStats()
         self.rows: list[dict[str, Any]] = []
         """Every question asked so far, in the form of `session.JudgeSession.rows`."""

@@ -73,6 +73,7 @@ class JudgeSession:
             )
         self.name = backend.name
         self.comparable = backend.comparable
+        self.reads = backend.reads
         self.identity = dict(backend.identity)
         self.budget = budget or RunBudget(options.max_calls, options.max_tokens)
         self.stats = SessionStats()

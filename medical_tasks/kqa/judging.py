@@ -52,7 +52,7 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
     unsure = [
         abstention_question(judging.prompts, f"{case.id}/answered", question=case.question, answer=case.answer)
         for case, kind in zip(cases, kinds, strict=True)
-        if kind == "unsure"
+        if kind == "unsure" and judging.judge.reads == "prompt"
     ]
     if judging.prompts.name == "official":
         if judging.mode != "single":

@@ -8,6 +8,7 @@ guard once more by the address that is really connected to.
 from __future__ import annotations
 
 import importlib
+import logging
 import re
 import ssl
 import urllib.request
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["http_base_url", "open_http", "proxy_for"]
 
+_LOGGERS = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
 _USER = re.compile(r"//[^/@]*@")
 _SOCKET_HOST = "http://localhost"  # what a server on a unix socket is called in the request's Host line
 
@@ -62,6 +64,10 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
 
     http = _library()
 
+    if guard.protecting():
+        # A server's status line and headers may repeat what it was sent, and these libraries log both.
+        for name in _LOGGERS:
+            logging.getLogger(name).setLevel(logging.WARNING)
     address = read_address(base_url)
     settings: dict[str, Any] = {"follow_redirects": False, "trust_env": not is_loopback_host(base_url)}
     settings["event_hooks"] = {"request": [_asks_guard(base_url, purpose)]}

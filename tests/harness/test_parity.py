@@ -15,10 +15,14 @@ import pytest
 
 from medical_tasks.catalog import tasks
 from medical_tasks.cli import main
+from medical_tasks.kqa.prompts import gold_response as kqa_gold
+from medical_tasks.kqa.prompts import load_prompts as kqa_prompts
+from medical_tasks.kqa.spec import DATASET as KQA_DATASET
+from medical_tasks.kqa.spec import KQA
 from medical_tasks.medcalc_bench.prompts import gold_response, load_prompts
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
-from medical_tasks.spec import Item
-from medical_tasks.task_data import load_task_data
+from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.task_data import benchmark_module, load_task_data
 from tests.fault_server import Fault, FaultServer
 from tests.support import ROOT
 
@@ -30,14 +34,13 @@ class Script:
     """The demo's questions and an answer to each: right, right in other dress, wrong, silent, unreadable."""
 
     home: Path
-    items: list[Item]
+    items: Mapping[str, list[Item]]
     answers: Mapping[str, str]
     file: Path
 
-    @property
-    def by_id(self) -> dict[str, str]:
-        prompts = load_prompts(MEDCALC)
-        return {item.id: self.answers[prompts.render(item)[0]["content"]] for item in self.items}
+    def by_id(self, task: TaskSpec) -> dict[str, str]:
+        prompts = benchmark_module(task, "prompts").load_prompts(task)
+        return {item.id: self.answers[prompts.render(item)[0]["content"]] for item in self.items[task.name]}
 
 
 def _answer(number: int, item: Item) -> str:
@@ -53,17 +56,37 @@ def _answer(number: int, item: Item) -> str:
     return forms[number % len(forms)]
 
 
+def _kqa_answer(number: int, item: Item) -> str:
+    gold = kqa_gold(KQA, item)
+    statement = item.fields["must_have"][0]
+    forms = [
+        gold,
+        gold[: len(gold) // 2],
+        "",
+        "I don't know.",
+        f"It is not true that {statement}",
+        "Please see a doctor.",
+        statement,
+    ]
+    return forms[number % len(forms)]
+
+
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
     home = tmp_path_factory.mktemp("parity")
     assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
+    assert main(["build", "kqa", "--config", "demo", "--out", str(home / "kqa")]) == 0
     items = load_task_data(MEDCALC, DATASET, data=home, config="demo").items
     prompts = load_prompts(MEDCALC)
     answers = {prompts.render(item)[0]["content"]: _answer(number, item) for number, item in enumerate(items)}
     assert len(answers) == len(items) >= 24
+    questions = load_task_data(KQA, KQA_DATASET, data=home, config="demo").items
+    asking = kqa_prompts(KQA)
+    answers |= {asking.render(item)[0]["content"]: _kqa_answer(n, item) for n, item in enumerate(questions)}
+    assert len(answers) == len(items) + len(questions) >= 37
     file = home / "answers.json"
     file.write_text(json.dumps(answers), encoding="utf-8")
-    return Script(home=home, items=items, answers=answers, file=file)
+    return Script(home=home, items={"medcalc": items, "kqa": questions}, answers=answers, file=file)
 
 
 def _environment(script: Script, **more: str) -> dict[str, str]:
@@ -71,6 +94,7 @@ def _environment(script: Script, **more: str) -> dict[str, str]:
     return kept | {
         "MEDICAL_TASKS_DATA": str(script.home),
         "MEDICAL_TASKS_CONFIG": "demo",
+        "MEDICAL_TASKS_HOME": str(script.home / "cache"),
         "HF_HUB_OFFLINE": "1",
         "HF_HOME": str(script.home / "hf"),
         "SCRIPTED_ANSWERS": str(script.file),
@@ -92,29 +116,45 @@ def _run(words: list[str], script: Script, **environment: str) -> str:
     return done.stdout
 
 
+def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
+    metrics = json.loads((folder / "results.json").read_text())["tasks"][task.name]["metrics"]
+    return {name: metric["value"] for name, metric in metrics.items()}
+
+
 @pytest.fixture(scope="module")
-def expected(script: Script) -> dict[str, float]:
+def expected(script: Script) -> dict[str, dict[str, float]]:
     """What `score` makes of the answers."""
-    file = script.home / "responses.jsonl"
-    lines = [json.dumps({"id": key, "response": text}) for key, text in script.by_id.items()]
-    file.write_text("\n".join(lines), encoding="utf-8")
-    words = ["score", "medcalc", "--config", "demo", "--data", str(script.home), "--responses", str(file)]
-    assert main([*words, "--out", str(script.home / "scored")]) == 0
-    metrics = json.loads((script.home / "scored" / "results.json").read_text())["tasks"]["medcalc"]["metrics"]
-    values = {name: metric["value"] for name, metric in metrics.items()}
-    assert 0 < values["accuracy_official"] < values["accuracy"] < 1
-    return values
+    found = {}
+    for task in (MEDCALC, KQA):
+        file = script.home / f"{task.name}.jsonl"
+        lines = [json.dumps({"id": key, "response": text}) for key, text in script.by_id(task).items()]
+        file.write_text("\n".join(lines), encoding="utf-8")
+        words = ["score", task.name, "--config", "demo", "--data", str(script.home), "--responses", str(file)]
+        assert main([*words, "--out", str(script.home / "scored" / task.name)]) == 0
+        found[task.name] = _metrics(script.home / "scored" / task.name, task)
+    assert 0 < found["medcalc"]["accuracy_official"] < found["medcalc"]["accuracy"] < 1
+    assert 0 < found["kqa"]["comprehensiveness"] < found["kqa"]["comprehensiveness_answered"] < 1
+    return found
 
 
-def test_lighteval_command(script: Script, expected: dict[str, float]) -> None:
+def _shown(values: dict[str, float]) -> dict[str, float]:
+    """As harnesses name the numbers of the lexical judge."""
+    return {name if name == "words" else f"{name}_not_comparable": value for name, value in values.items()}
+
+
+def test_lighteval_command(script: Script, expected: dict[str, dict[str, float]]) -> None:
     out = script.home / "lighteval"
     model = str(ROOT / "tests" / "harness" / "scripted_model.py")
-    _run(
-        ["medical_tasks", "lighteval", "custom", "scripted", model, "medical|medcalc", "--output-dir", str(out)], script
-    )
+    words = ["medical_tasks", "lighteval", "custom", "scripted", model, "medical|medcalc,medical|kqa"]
+    _run([*words, "--output-dir", str(out)], script)
     (file,) = out.glob("results/**/results_*.json")
-    found = json.loads(file.read_text())["results"]["medical:medcalc|0"]
-    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    results = json.loads(file.read_text())["results"]
+    found = results["medical:medcalc|0"]
+    assert {name: found[name] for name in expected["medcalc"]} == pytest.approx(expected["medcalc"])
+    judged = results["medical:kqa|0"]
+    wanted = _shown(expected["kqa"]) | {"judged": 1.0}
+    assert {name: judged[name] for name in wanted} == pytest.approx(wanted)
+    assert "comprehensiveness" not in judged
 
 
 _TABLE = """
@@ -139,31 +179,34 @@ def test_lighteval_finds_every_task_and_leaks_no_example(script: Script) -> None
     names = [name for name, _, _ in json.loads(table)]
     assert sorted(names) == sorted(name for task in offered for name in (task.name, task.harness_name))
     sources = {(folder, config) for _, folder, config in json.loads(table)}
-    assert sources == {(str(script.home / "medcalc_bench"), "demo")}
+    assert sources == {(str(script.home / name), "demo") for name in ("medcalc_bench", "kqa")}
     # lighteval would take its worked examples from the questions that are being asked.
     assert refusal.startswith("UsageError medical:medcalc: worked examples are part of a task here")
 
 
-def test_inspect_and_our_runner_on_one_endpoint(script: Script, expected: dict[str, float]) -> None:
+def test_inspect_and_our_runner_on_one_endpoint(script: Script, expected: dict[str, dict[str, float]]) -> None:
     with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
         variables = {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
         logs = script.home / "logs"
-        words = ["eval", "medical_tasks/medcalc", "--model", "openai-api/script/m", "-T", "config=demo"]
-        words += ["--log-dir", str(logs), "--log-format", "json", "--display", "none"]
+        words = ["eval", "medical_tasks/medcalc", "medical_tasks/kqa", "--model", "openai-api/script/m"]
+        words += ["-T", "config=demo", "--log-dir", str(logs), "--log-format", "json", "--display", "none"]
         _run(["inspect_ai", *words], script, **variables)
         asked = len(server.calls)
-        assert asked == len(script.items)
-        (file,) = logs.glob("*.json")
-        log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        scores = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
-        assert scores == pytest.approx(expected)
-        words = ["run", "--tasks", "medcalc", "--config", "demo", "--model", "openai-api/script/m", "--out", "ours"]
+        assert asked == len(script.answers)
+        files = sorted(logs.glob("*.json"))
+        assert len(files) == 2
+        for file in files:
+            log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            scores = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
+            judged = log["eval"]["task"].endswith("kqa")
+            assert scores == pytest.approx(_shown(expected["kqa"]) if judged else expected["medcalc"])
+        words = ["run", "--tasks", "medcalc,kqa", "--config", "demo", "--model", "openai-api/script/m", "--out", "ours"]
         _run(["medical_tasks", *words], script, **variables)
         assert len(server.calls) == 2 * asked
         # Byte for byte the same questions.
         assert sorted(server.prompts[:asked]) == sorted(server.prompts[asked:])
-    metrics = json.loads((script.home / "ours" / "results.json").read_text())["tasks"]["medcalc"]["metrics"]
-    assert {name: metric["value"] for name, metric in metrics.items()} == expected
+    for task in (MEDCALC, KQA):
+        assert _metrics(script.home / "ours", task) == expected[task.name]
 
 
 def test_inspect_scores_no_reply_without_choices(script: Script) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -118,7 +119,7 @@ FAULTS = {
 
 
 class Chaos:
-    """Spoils a share of all attempts, each with a fault drawn by seed, conversation and attempt alone.
+    """Spoils a share of all attempts, each with a fault drawn by seed, conversation, vote and attempt alone.
 
     Attributes:
         met: how often each fault was met.
@@ -126,14 +127,18 @@ class Chaos:
 
     def __init__(self, probability: float, *, seed: int) -> None:
         self.met: Counter[str] = Counter()
+        self._attempts: Counter[str] = Counter()
+        self._lock = threading.Lock()
         self._probability = probability
         self._seed = seed
 
     def __call__(self, call: Call) -> Fault | None:
         same = json.dumps([call.body["messages"], call.body.get("seed")])
-        chance = random.Random(f"{self._seed}:{same}:{call.attempt}")
-        if chance.random() >= self._probability:
-            return None
-        kind = chance.choice(sorted(FAULTS))
-        self.met[kind] += 1
+        with self._lock:
+            self._attempts[same] += 1  # the server's own count takes votes for attempts
+            chance = random.Random(f"{self._seed}:{same}:{self._attempts[same]}")
+            if chance.random() >= self._probability:
+                return None
+            kind = chance.choice(sorted(FAULTS))
+            self.met[kind] += 1
         return FAULTS[kind](call)
