@@ -21,7 +21,7 @@ from medical_tasks.kqa.spec import DATASET as KQA_DATASET
 from medical_tasks.kqa.spec import KQA
 from medical_tasks.medcalc_bench.prompts import gold_response, load_prompts
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module, load_task_data
 from tests.fault_server import Fault, FaultServer
 from tests.support import ROOT
@@ -39,7 +39,7 @@ class Script:
     file: Path
 
     def by_id(self, task: TaskSpec) -> dict[str, str]:
-        prompts = benchmark_module(task, "prompts").load_prompts(task)
+        prompts: PromptSet = benchmark_module(task, "prompts").load_prompts(task)
         return {item.id: self.answers[prompts.render(item)[0]["content"]] for item in self.items[task.name]}
 
 

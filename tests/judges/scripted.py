@@ -102,6 +102,7 @@ class TableJudge:
     """
 
     name = "table/judge"
+    reads: Literal["prompt", "pair"] = "prompt"
 
     def __init__(self, verdicts: Mapping[str, Any] | Callable[[Question], Any], *, comparable: bool = True) -> None:
         self.comparable = comparable
