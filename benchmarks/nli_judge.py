@@ -1,6 +1,6 @@
 """Speed of the `nli` judge: batches against one pair after the other, on random T5 models, and whether they agree.
 
-    python benchmarks/nli_judge.py [../shared/data/kqa/NLI_medical_annotator.csv] --sizes 64x2,128x4,512x6
+    python benchmarks/nli_judge.py [../shared/data/kqa/NLI_medical_annotator.csv] --sizes 64x2
 
 A size is width x layers; 512x6 is t5-small. The reference generates up to three tokens for one pair at a time, as DocLens'
 authors do. Loading is not counted.
@@ -97,7 +97,7 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", type=Path, nargs="?", default=CSV, help="K-QA's NLI_medical_annotator.csv")
-    parser.add_argument("--sizes", default="64x2,128x4,512x6")
+    parser.add_argument("--sizes", default="64x2")
     parser.add_argument("--limit", type=int, help="pairs, from the start of the file")
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many")
     options = parser.parse_args()

@@ -81,7 +81,7 @@ class _JudgedAnswers:
         self._scores: list[ItemScore] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _JudgedAnswers:
-        """lighteval copies its configurations; an open judge stays one."""
+        """Lighteval copies its configurations; an open judge stays one."""
         return self
 
     def scores(self, docs: list[Doc], texts: list[str]) -> list[ItemScore]:

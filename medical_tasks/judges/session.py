@@ -1,7 +1,8 @@
 """Asking a judge: votes, re-asks, the store of finished replies and the budget, for every kind of judge alike.
 
 Every reply is in the store the moment it arrives, under a hash of what decides it, and is never asked for again; the store
-holds no prompt. What the judge could not be brought to say is `Unscored` with its reason and asked anew by the next run.
+holds no prompt. What got no reply is `Unscored` with its reason and asked anew by the next run; what stayed unreadable is
+kept as it is, since the same judge would say the same again.
 """
 
 from __future__ import annotations

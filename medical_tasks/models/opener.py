@@ -48,9 +48,7 @@ def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, st
     try:
         parts = next(csv.reader([_quote_fields(text)], strict=True, skipinitialspace=True))
     except csv.Error as error:
-        raise UsageError(
-            f"{option} {text!r}: {error}. Give k=v,k=v; a value with commas in double quotes."
-        ) from error
+        raise UsageError(f"{option} {text!r}: {error}. Give k=v,k=v; a value with commas in double quotes.") from error
     for part in parts:
         name, equals, value = part.partition("=")
         name = name.strip()

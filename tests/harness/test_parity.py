@@ -57,8 +57,8 @@ def _answer(number: int, item: Item) -> str:
 
 
 def _kqa_answer(number: int, item: Item) -> str:
-    gold = kqa_gold(KQA, item)
-    statement = item.fields["must_have"][0]
+    gold: str = kqa_gold(KQA, item)
+    statement: str = item.fields["must_have"][0]
     forms = [
         gold,
         gold[: len(gold) // 2],

@@ -11,7 +11,7 @@ import pytest
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Call, Judging, NoReply, Question, Unscored
-from medical_tasks.judges.case import NO_PAIR, UNREADABLE
+from medical_tasks.judges.case import UNREADABLE
 from medical_tasks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.kqa.judging import judge_answers
 from medical_tasks.kqa.spec import KQA
@@ -190,12 +190,16 @@ def test_a_failing_server_is_not_asked_eight_times_as_often(tmp_path: Path) -> N
     assert done.one.limits["comprehensiveness"] == (0.0, 1.0)
 
 
-def test_reasons_that_a_smaller_question_may_cure_are_those_of_a_session(tmp_path: Path) -> None:
+def test_a_batch_that_cannot_be_read_is_asked_statement_by_statement(tmp_path: Path) -> None:
     unreadable = judge(tmp_path, [ITEM], [ANSWER], lambda call: "No idea.", mode="batched")
     assert unreadable.one.unscored == UNREADABLE
     assert unreadable.backend.rounds[-1] == 4  # every single one was tried, and asked again
-    outcomes = judge(tmp_path, [ITEM], [MIXED], lambda call: "neutral", reads="pair").session.rows
-    assert [row["unscored"] for row in outcomes if row["id"] == "q1/answered"] == [NO_PAIR]
+
+
+def test_a_judge_of_entailment_is_not_asked_whether_it_is_an_answer(tmp_path: Path) -> None:
+    rows = judge(tmp_path, [ITEM], [MIXED], lambda call: "neutral", reads="pair").session.rows
+    assert rows
+    assert "q1/answered" not in {row["id"] for row in rows}
 
 
 def test_batches_with_votes(tmp_path: Path) -> None:
