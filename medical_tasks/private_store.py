@@ -7,6 +7,7 @@ in it, named by a random id that the run's `run.json` holds. `medical-tasks purg
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -153,7 +154,9 @@ def _opened(path: Path) -> int:
     """
     try:
         return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
-    except NotADirectoryError:
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP):  # what a link gives depends on the system
+            raise
         raise _refused(path, "it is a link or a file") from None
 
 

@@ -13,6 +13,7 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgeOptions
@@ -35,8 +36,12 @@ logger = logging.getLogger(__name__)
 _FOLDER = hashlib.sha256(b"harness").hexdigest()[:32]
 
 
-def harness_request() -> JudgeRequest:
+def harness_request(prompts: str = "own", upstream: str | None = None) -> JudgeRequest:
     """Reads whom to ask from the environment; the lexical judge when nothing is said.
+
+    Args:
+        prompts: the judge's prompts, `own` or `official`.
+        upstream: the authors' checkout, for `official`.
 
     Raises:
         UsageError: A variable's value is not of its form.
@@ -47,7 +52,8 @@ def harness_request() -> JudgeRequest:
     return JudgeRequest(
         name=os.environ.get(JUDGE_VARIABLE) or "lexical",
         args=parse_model_args(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE),
-        options=JudgeOptions(votes=int(votes)),
+        options=JudgeOptions(votes=int(votes), upstream=None if upstream is None else Path(upstream)),
+        prompts=prompts,
     )
 
 

@@ -29,7 +29,13 @@ from medical_tasks.task_data import benchmark_module, load_task_data
 __all__ = ["inspect_task", "load"]
 
 
-def inspect_task(task: TaskSpec, items: list[Item], prompts: PromptSet, data_revision: dict[str, Any]) -> Task:
+def inspect_task(
+    task: TaskSpec,
+    items: list[Item],
+    prompts: PromptSet,
+    data_revision: dict[str, Any],
+    judge: HarnessJudge | None = None,
+) -> Task:
     """Makes the inspect task.
 
     Args:
@@ -37,6 +43,7 @@ def inspect_task(task: TaskSpec, items: list[Item], prompts: PromptSet, data_rev
         items: its items.
         prompts: how they are asked.
         data_revision: what the recipe says of the data.
+        judge: who scores, for a task with a judge.
 
     Returns:
         The task, with the recipe in its metadata.
@@ -59,7 +66,7 @@ def inspect_task(task: TaskSpec, items: list[Item], prompts: PromptSet, data_rev
         name=task.name,
         dataset=MemoryDataset(samples, name=task.dataset, location=str(data_revision.get("config", ""))),
         solver=[steps],
-        scorer=_scorer(task, by_id),
+        scorer=_scorer(task, by_id, judge),
         config=GenerateConfig(max_tokens=task.generation_size, temperature=0.0, stop_seqs=list(task.stop) or None),
         version=task.version,
         metadata={"data": json.dumps(data_revision), "prompts": prompts.name, "prompts_sha256": prompts.sha256},
@@ -110,8 +117,7 @@ def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: Promp
     return follow_protocol()
 
 
-def _scorer(task: TaskSpec, items: dict[str, Item]) -> Scorer:
-    judge = HarnessJudge(harness_request()) if task.judge else None
+def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) -> Scorer:
     # Names are all that inspect's tables show of a metric.
     suffix = "" if judge is None or judge.comparable else "_not_comparable"
     names = {metric.name: f"{metric.name}{suffix if metric.judged else ''}" for metric in task.metrics}
@@ -135,7 +141,14 @@ def _scorer(task: TaskSpec, items: dict[str, Item]) -> Scorer:
 
 
 def load(
-    task: TaskSpec, spec: DatasetSpec, *, config: str | None, data: str | None, prompts: str, upstream: str | None
+    task: TaskSpec,
+    spec: DatasetSpec,
+    *,
+    config: str | None,
+    data: str | None,
+    prompts: str,
+    upstream: str | None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> Task:
     """Makes the inspect task from its options, as `-T name=value` gives them.
 
@@ -146,6 +159,7 @@ def load(
         data: folder of the built dataset.
         prompts: `own` or `official`.
         upstream: the authors' checkout, for `official`.
+        arguments: settings of the task itself (`TaskSpec.arguments`); None where one is not given.
 
     Raises:
         PrerequisiteError: A bad option, or data or prompts that are not here; the message holds the steps. Or a task on
@@ -154,14 +168,16 @@ def load(
     _require_open(task, spec)
     try:
         part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
+        given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
         prompt_set = benchmark_module(task, "prompts").load_prompts(
-            task, prompts, None if upstream is None else Path(upstream)
+            task, prompts, None if upstream is None else Path(upstream), **({"arguments": given} if given else {})
         )
+        judge = HarnessJudge(harness_request(prompts, upstream)) if task.judge else None
+        return inspect_task(task, part.items, prompt_set, part.revision, judge)
     except MedicalTasksError as error:
         message = f"{error}\nUnder inspect, options as --config demo are written -T config=demo."
         # inspect prints with rich, which would take what stands in square brackets for a style.
         raise PrerequisiteError(escape(message)) from error
-    return inspect_task(task, part.items, prompt_set, part.revision)
 
 
 def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:

@@ -1,7 +1,7 @@
 """K-QA in inspect.
 
 inspect eval medical_tasks/kqa --model openai-api/local/my-model
-MEDICAL_TASKS_DOCUMENTS=FOLDER inspect eval medical_tasks/kqa_rag --model openai-api/local/my-model
+inspect eval medical_tasks/kqa_rag --model openai-api/local/my-model -T documents=FOLDER -T top_k=3
 """
 
 from __future__ import annotations
@@ -30,15 +30,29 @@ def kqa_icl(
 
 @task
 def kqa_rag(
-    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+    config: str | None = None,
+    data: str | None = None,
+    prompts: str = "own",
+    upstream: str | None = None,
+    documents: str | None = None,
+    top_k: int | None = None,
+    chunk_words: int | None = None,
 ) -> Task:
-    """Passages retrieved from the documents that `MEDICAL_TASKS_DOCUMENTS` names."""
-    return load(KQA_RAG, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)
+    """Passages retrieved from documents: a folder of yours, or the one that `MEDICAL_TASKS_DOCUMENTS` names."""
+    arguments = {"documents": documents, "top_k": top_k, "chunk_words": chunk_words}
+    return load(KQA_RAG, DATASET, config=config, data=data, prompts=prompts, upstream=upstream, arguments=arguments)
 
 
 @task
 def kqa_icl_rag(
-    config: str | None = None, data: str | None = None, prompts: str = "own", upstream: str | None = None
+    config: str | None = None,
+    data: str | None = None,
+    prompts: str = "own",
+    upstream: str | None = None,
+    documents: str | None = None,
+    top_k: int | None = None,
+    chunk_words: int | None = None,
 ) -> Task:
     """Instructions, worked examples and retrieved passages."""
-    return load(KQA_ICL_RAG, DATASET, config=config, data=data, prompts=prompts, upstream=upstream)
+    arguments = {"documents": documents, "top_k": top_k, "chunk_words": chunk_words}
+    return load(KQA_ICL_RAG, DATASET, config=config, data=data, prompts=prompts, upstream=upstream, arguments=arguments)

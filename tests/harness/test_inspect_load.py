@@ -54,3 +54,22 @@ def test_the_command_shows_no_traceback(tmp_path: Path) -> None:
     told = done.stdout + done.stderr
     assert "Traceback" not in told
     assert "has no configuration 'nope'" in " ".join(told.split())
+
+
+def test_a_judged_task_takes_its_documents_judge_and_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks.kqa.inspect_task import kqa, kqa_rag
+
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "kqa"
+    assert main(["build", "kqa", "--config", "demo", "--out", str(folder)]) == 0
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "one.txt").write_text("Ibuprofen and lisinopril together can harm the kidneys.\n")
+    made = kqa_rag(config="demo", data=str(folder), documents=str(tmp_path / "documents"), top_k=1)
+    assert any("harm the kidneys" in str(sample.input) for sample in made.dataset)
+    with pytest.raises(PrerequisiteError, match="top_k"):
+        kqa_rag(config="demo", data=str(folder), top_k=0)
+    monkeypatch.setenv("MEDICAL_TASKS_JUDGE_VOTES", "none")
+    with pytest.raises(PrerequisiteError, match="MEDICAL_TASKS_JUDGE_VOTES must be a whole number from 1, got 'none'"):
+        kqa(config="demo", data=str(folder))
