@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from medical_tasks import guard
 from medical_tasks.errors import MissingError
 from medical_tasks.judges.base import (
     Backend,
@@ -29,7 +30,7 @@ from medical_tasks.judges.checks import describe, last_check
 from medical_tasks.judges.opener import NEUTRAL_JUDGE_ARGS, open_judge
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.private_store import redact_reason
+from medical_tasks.redaction import redact_reason, redact_value
 from medical_tasks.spec import TaskSpec
 from medical_tasks.store import Store
 from medical_tasks.task_data import benchmark_module
@@ -126,6 +127,8 @@ class OpenJudge:
         else:
             opened = open_judge(request.name, request.args, votes=request.options.votes, log_dir=log_dir)
             self._backend = _Patient(opened)
+            # Before the model under test answers for hours.
+            guard.require_endpoint(opened.endpoint, "judge")
         self._budget = RunBudget(request.options.max_calls, request.options.max_tokens)
 
     @property
@@ -279,6 +282,7 @@ class TaskJudge:
             line = {"task": self._task.name, **row, **about}
             if private:
                 line.pop("text", None)
+                line |= {name: redact_value(line[name]) for name in ("value", "votes") if name in line}
                 if "unscored" in line:
                     line["unscored"] = redact_reason(line["unscored"])
             made.append(line)

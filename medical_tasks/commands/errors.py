@@ -17,7 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks import guard
 from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.guard import add_guard_arguments
 
 __all__ = ["add_arguments", "run"]
 
@@ -40,17 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--upstream", type=Path, metavar="DIR", help="the authors' checkout, if the run used --prompts official"
     )
     parser.add_argument("--json", action="store_true", help="print errors.json instead of tables")
+    add_guard_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Sorts the errors; exit code 5 when the judge left some without a verdict."""
-    from medical_tasks.catalog import task_spec
-    from medical_tasks.medcalc_bench.error_report import rule_rows, write_attributes, write_errors
-    from medical_tasks.results import read_items, read_results
+    from medical_tasks.catalog import dataset_spec, task_spec
+    from medical_tasks.results import read_results
 
     folder: Path = arguments.run
     results = read_results(folder)
-    items = read_items(folder)
     specs = [spec for spec in map(task_spec, results["tasks"]) if spec.benchmark == _BENCHMARK]
     if not specs:
         raise UsageError(
@@ -60,6 +61,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"{folder}: --responses goes with one task, the run has {', '.join(spec.name for spec in specs)}."
         )
+    subjects = [guard.Subject.of(dataset_spec(spec.dataset), task=spec.name) for spec in specs]
+    with guard.protect(subjects, guard.attestation_from(arguments)):
+        return _sorted_errors(arguments, specs, results)
+
+
+def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
+    from medical_tasks.medcalc_bench.error_report import rule_rows, write_attributes, write_errors
+    from medical_tasks.results import read_items
+
+    folder: Path = arguments.run
+    items = read_items(folder)
     report: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "tasks": {}}
     rows, paths, wrong = [], [], {}
     for spec in specs:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks import guard
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import add_guard_arguments
 from medical_tasks.judge_arguments import add_judge_arguments
@@ -88,7 +89,6 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
     Returns:
         What was written, and the run's folder; None in all but the main process of a distributed run.
     """
-    from medical_tasks import guard
     from medical_tasks.catalog import dataset_spec
     from medical_tasks.judge_arguments import judge_request
     from medical_tasks.models.opener import NEUTRAL_ARGS, parse_model_args
@@ -223,6 +223,7 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
             load_task_prompts(task, options)  # likewise
     model = open_model(name, model_args, log_dir=folder.logs)
     try:
+        guard.require_endpoint(model.endpoint, "model")
         return run_model(tasks, data, model, folder, options)
     finally:
         model.close()

@@ -17,11 +17,13 @@ from lighteval.metrics.utils.metric_utils import SampleLevelMetric, SampleLevelM
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
+from medical_tasks import guard
 from medical_tasks.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
 from medical_tasks.harness.lighteval_guard import require_launcher
+from medical_tasks.redaction import redact_reason
 from medical_tasks.spec import DatasetSpec, Item, ItemScore, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module
 
@@ -90,7 +92,8 @@ class _JudgedAnswers:
             items = [_item(self.task, doc.specific) for doc in docs]
             self._scores = self.judge.score(self.task, items, texts)
             self._texts = asked
-            missing = Counter(score.unscored for score in self._scores if score.unscored is not None)
+            shown = redact_reason if guard.protecting() else str
+            missing = Counter(shown(score.unscored) for score in self._scores if score.unscored is not None)
             if missing:
                 said = ", ".join(f"{count} x {reason}" for reason, count in missing.items())
                 logger.warning(
