@@ -15,10 +15,11 @@ _DIGEST = "response_sha256"
 # Reasons for which an item has no score that are known to hold no text of anybody's: those of our own client and runner.
 _PLAIN_REASONS = frozenset(
     {
-        "budget spent", "cannot tell entailment", "cannot tell neutral",
-        "connection", "empty choices", "empty content",
-        "http error", "no pair", "no reply", "no verdict", "not asked", "not in the responses",
-        "not in the store", "not json", "out of memory", "prompt too long", "quota exhausted", "rate limited",
+        "budget spent", "cannot tell contradiction", "cannot tell entailment", "cannot tell neutral",
+        "cannot tell not_entailment", "connection", "empty choices", "empty content", "entails and contradicts",
+        "forecast only", "http error", "no pair", "no question of entailment", "no reply", "no verdict", "not asked",
+        "not in the recorded verdicts", "not in the responses", "not in the store", "not json", "not reachable",
+        "out of memory", "prompt too long", "quota exhausted", "rate limited", "recorded for another question",
         "refused by filter", "timeout", "tool call", "unreadable reply",
     }
 )  # fmt: skip

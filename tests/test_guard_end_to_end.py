@@ -93,7 +93,8 @@ def test_a_remote_model_gets_nothing(proxy: RecordingProxy, capfd: pytest.Captur
         "--attest-zero-retention",
     ):
         assert part in told
-    assert {(line["decision"], line["purpose"]) for line in audit_lines()} == {("refused", "model")}
+    decided = {(line["decision"], line["purpose"]) for line in audit_lines()}
+    assert decided == {("refused", "model"), ("local", "judge")}
 
 
 @pytest.mark.parametrize("verb", ["run", "score"])
