@@ -35,10 +35,13 @@ def judge_notes(entry: Mapping[str, Any]) -> list[str]:
     missing = ", ".join(f"{count} x {reason}" for reason, count in verdicts["unscored"].items())
     parts = [
         f"judge {judge['name']}: {verdicts['decided']:,} of {verdicts['asked']:,} verdicts"
-        + (f" (missing: {missing})" if missing else ""),
-        f"{judge['from_store']:,} replies from the store",
-        f"{judge['calls']:,} calls made",
+        + (f" (missing: {missing})" if missing else "")
     ]
+    if judge["from_store"]:
+        parts.append(f"{judge['from_store']:,} replies from the store")
+    # A judge that asks nobody says so by having no calls.
+    if judge["calls"] or not judge["from_store"]:
+        parts.append(f"{judge['calls']:,} calls made")
     if judge["votes"] > 1:
         parts.append(f"{judge['votes_saved']:,} votes saved of {judge['votes']} each")
     tokens = judge["prompt_tokens"] + judge["output_tokens"]
