@@ -142,9 +142,9 @@ class OpenJudge:
             self._backend.trouble = None
 
     @property
-    def in_process(self) -> bool:
-        """Whether it runs here, so that only one thread at a time may ask it."""
-        return self._backend is None or self._backend.endpoint is None
+    def endpoint(self) -> str | None:
+        """Where the judge is asked, None in this process."""
+        return None if self._backend is None else self._backend.endpoint
 
     def task_judge(self, task: TaskSpec, store: Store) -> TaskJudge:
         """Opens a session for one task, on a store and the run's budget."""
@@ -189,6 +189,11 @@ class RunJudge:
         if self._store is not None:
             self._store.close()
         self._judge.close()
+
+    @property
+    def endpoint(self) -> str | None:
+        """Where the judge is asked, None in this process."""
+        return self._judge.endpoint
 
     def task_judge(self, task: TaskSpec) -> TaskJudge:
         """Opens the judge for one task: a session of its own, on the same store and budget."""

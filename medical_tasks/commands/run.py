@@ -12,7 +12,9 @@ The same command goes on with a run that was stopped. Over several GPUs, one mod
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +140,7 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
     with guard.protect(subjects, guard.attestation_from(arguments)):
         if judge is not None and judge.options.forecast:
             _forecast(tasks, data, judge, options)
+            print("This is with the reference answers in place of the model's. No judge was asked, nothing is written.")
             return None
         private = any(not guard.text_allowed(spec) for spec in specs.values())
         folder = open_run_folder(arguments.out or default_folder(arguments.model, settings), settings, private=private)
@@ -171,6 +174,10 @@ def _finished(
         return RunJudge(request, store=folder.answers, log_dir=folder.logs)
 
     early = opened() if request is not None and is_main_process() and opens_early(request.name) else None
+    from_model = not name.startswith("baseline/")
+    if early is not None and from_model and early.endpoint is not None and not folder.answers.exists():
+        print("With the reference answers in place of the model's, judging would take:", file=sys.stderr)
+        _forecast(tasks, data, replace(request, options=replace(request.options, forecast=True)), options)
     answered = _answers(name, model_args, tasks, data, folder, options)
     if answered is None:
         return None
@@ -196,9 +203,6 @@ def _forecast(tasks: Any, data: Any, request: Any, options: Any) -> None:
             if task.judge:
                 answered = run_baseline("reference", task, data[task.name], max_samples=options.max_samples)
                 score_responses(answered, judge.task_judge(task).judging)
-    print(
-        "The forecast takes the reference answers in place of the model's. No judge was asked and nothing is written."
-    )
 
 
 def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any) -> Any:

@@ -89,7 +89,7 @@ class HarnessJudge:
         # A connection of SQLite belongs to one thread.
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.task_judge(task, store).judging
-            with self._lock if judge.in_process else contextlib.nullcontext():
+            with self._lock if judge.endpoint is None else contextlib.nullcontext():
                 scores: list[ItemScore] = benchmark_module(task, "scoring").score_items(
                     task, items, responses, judging=judging
                 )

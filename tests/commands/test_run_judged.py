@@ -15,6 +15,7 @@ from medical_tasks.cli import main
 from medical_tasks.results import read_items, read_results
 from tests.fault_server import Call, Fault, FaultServer, Plan, randomly
 
+ANSWER = "Paracetamol at the usual dose is safe for most adults, and drinking water helps with the headache."
 N_ITEMS = 13
 VERDICTS = 80
 JUDGED = "comprehensiveness hallucination_rate contradicted comprehensiveness_official hallucination_official".split()
@@ -197,6 +198,21 @@ def test_a_forecast_asks_nothing_and_writes_nothing(
     assert f"{VERDICTS} verdicts, 0 in the store; 160 to " in shown.err
     assert server.calls == []
     assert not (tmp_path / "r").exists()
+
+
+def test_a_run_says_what_judging_will_take_before_the_model_is_asked(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serving(answer=lambda call: judge(call) if "Statement:" in call.prompt else ANSWER)
+    words = ["run", "--tasks", "kqa", "--config", "demo", "--model", "openai-api/judge-host/model", *ASK, "--out", "r"]
+    assert main(words) == 0
+    told = capsys.readouterr().err
+    assert (
+        told.index("judging would take:") < told.index(f"{VERDICTS} verdicts, 0 in the store") < told.index("answers:")
+    )
+    assert len(server.calls) == N_ITEMS + VERDICTS
+    assert main(words) == 0
+    assert "judging would take" not in capsys.readouterr().err
 
 
 def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
