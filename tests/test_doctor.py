@@ -155,7 +155,7 @@ def test_list_shows_a_damaged_dataset(folder: Path, capsys: pytest.CaptureFixtur
     told = capsys.readouterr().out
     assert "medcalc_bench (open; damaged)" in told
     assert told.count(f"{folder / MARKER}: damaged") == 1
-    assert "official data is not built" not in told
+    assert "medcalc_bench: the official data is not built" not in told
     assert main(["list", "--json"]) == 0
     entries = [entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name]
     assert entries

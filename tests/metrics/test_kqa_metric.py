@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,8 @@ HOLED: list[list[str | None]] = [["entailment", None, "contradiction"], ["neutra
 
 
 @pytest.fixture
-def metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    import evaluate
-
-    monkeypatch.setenv("HF_EVALUATE_OFFLINE", "1")
-    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "modules"))
-    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
-    return evaluate.load(str(FOLDER), cache_dir=str(tmp_path / "cache"))
+def metric(load_metric: Callable[[Path], Any]) -> Any:
+    return load_metric(FOLDER)
 
 
 def test_the_example_of_the_card(metric: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,8 @@ DUE = {"calculator_id": 13, "answer": "03/07/2021", "lower": "03/07/2021", "uppe
 
 
 @pytest.fixture
-def metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    import evaluate
-
-    monkeypatch.setenv("HF_EVALUATE_OFFLINE", "1")
-    monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "modules"))
-    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
-    return evaluate.load(str(FOLDER), cache_dir=str(tmp_path / "cache"))
+def metric(load_metric: Callable[[Path], Any]) -> Any:
+    return load_metric(FOLDER)
 
 
 def test_both_accuracies_and_intervals(metric: Any) -> None:
