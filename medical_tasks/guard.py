@@ -19,9 +19,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from medical_tasks import withheld
 from medical_tasks.addresses import Address, Host, is_local, is_loopback_host, read_address, read_host
 from medical_tasks.audit_log import audit_path, write_decision
-from medical_tasks.errors import RefusedError, UsageError
+from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.spec import Access, DatasetSpec
 
 __all__ = [
@@ -213,15 +214,27 @@ def protect(
 ) -> Iterator[None]:
     """Guards the text of some tasks or datasets in this whole process, for the length of a `with` block.
 
+    Meanwhile neither this process nor one it starts leaves its memory in a core file.
+
     Args:
         subjects: whose text is held; open ones change nothing.
         attestation: what the user answers for.
         audit: the log of decisions; the user's own by default.
+
+    Raises:
+        WithheldError: In place of an error that is not of this package: its words may quote the text that is held.
     """
     policy = _Policy(subjects, attestation, audit)
     _policies.append(policy)
     try:
-        yield
+        with withheld.no_core_files() if policy.subjects else contextlib.nullcontext():
+            yield
+    except (MedicalTasksError, BrokenPipeError):
+        raise
+    except Exception as error:  # whatever it is: others' errors quote what they stumbled over
+        if not policy.subjects or withheld.is_full_disk(error):
+            raise
+        raise withheld.WithheldError(withheld.told(error)) from None
     finally:
         _policies.remove(policy)
 

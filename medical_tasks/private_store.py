@@ -103,18 +103,20 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
         RefusedError: The store belongs to somebody else, is a link, or cannot be closed to others.
         IncompleteError: It cannot be made.
     """
-    if not _ID.fullmatch(private_id):
+    if not isinstance(private_id, str) or not _ID.fullmatch(private_id):  # read from a file that anybody may have edited
         raise UsageError(f"a private id has 32 hexadecimal digits, got {private_id!r}. Is run.json as it was written?")
     home = private_home()
     folder = home / private_id
     try:
+        # The audit log lies beside the store: where others may write, they could remove it.
+        home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for path in (home, folder):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
             _close(path)
-        for path in folder.rglob("*"):
-            found = path.lstat()
-            if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & 0o077:
-                path.chmod(0o600)
+        for place, _, names in os.walk(folder):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):  # another process's journal, gone since it was listed
+                    _close_file(Path(place) / name)
         if run is not None:
             _write_owner(folder / _OWNER_FILE, run)
     except OSError as error:
@@ -123,6 +125,12 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
             f"another place: export {HOME_VARIABLE}=DIR"
         ) from error
     return folder
+
+
+def _close_file(path: Path) -> None:
+    found = path.lstat()
+    if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & 0o077:
+        path.chmod(0o600)
 
 
 def _write_owner(path: Path, run: Path) -> None:

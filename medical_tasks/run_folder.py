@@ -67,16 +67,31 @@ class RunFolder:
     Args:
         path: the folder.
         home: where answers, verdicts and logs lie; the folder itself, or one of the private store for credentialed tasks.
+        private: whether no text of the source may stand in the folder; by default when `home` is another folder.
+        writes: whether this process is the one that keeps answers.
     """
 
-    def __init__(self, path: Path, *, home: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, *, home: Path | None = None, private: bool | None = None, writes: bool = True
+    ) -> None:
         self.path = path
-        self.private = home is not None
+        self.private = home is not None if private is None else private
         self._home = home or path
+        self._writes = writes
 
     @property
     def answers(self) -> Path:
-        """The store of finished answers and verdicts."""
+        """The store of finished answers and verdicts.
+
+        Raises:
+            UsageError: This is one of several processes, and not the one that keeps answers.
+        """
+        if not self._writes:
+            raise UsageError(
+                f"{self.path}: several processes were started (this one is RANK={os.environ.get('RANK')}), each of which would "
+                "ask and write by itself. Only models named hf/PATH share work between processes: give the plain command, "
+                "without torchrun or accelerate launch."
+            )
         return self._home / ANSWERS_FILE
 
     @property
@@ -113,7 +128,7 @@ def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = 
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path}: is a file. Choose another --out.")
     if not is_main_process():
-        return RunFolder(path)
+        return RunFolder(path, private=private, writes=False)
     file = path / SETTINGS_FILE
     try:
         path.mkdir(parents=True, exist_ok=True)

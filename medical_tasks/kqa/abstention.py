@@ -19,6 +19,7 @@ from medical_tasks.kqa.abstention_patterns import (
     CONCESSION,
     CONTRACTIONS,
     COURTESY,
+    DOUBTFUL,
     LEAD_IN,
     OPENS_A_CLAUSE,
     REFERRAL,
@@ -53,7 +54,7 @@ _LIST_MARK: Final = re.compile(r"\s*(?:[-•·]|\(?\d{1,2}[.)])\s+")
 _LABEL: Final = re.compile(r"(?:the )?(?:final )?(?:answer|response|reply|output)(?: is)?")
 _INITIAL: Final = re.compile(r"^\W*a\s*:")
 _TAG: Final = re.compile(r"</?[a-z]{1,12}>")
-_EDGES: Final = " \t'\".,!?-()[]{}<>"
+_EDGES: Final = " \t'\".,!?-()[]{}<>。،؟¿¡।"
 
 
 def abstention(text: str) -> Abstention:
@@ -75,6 +76,9 @@ def abstention(text: str) -> Abstention:
         if kind == "refusal":
             refuses = True
             said += max(0, size - CLAUSE_WORDS)
+        elif kind == "doubtful":
+            refuses = True
+            said += size
         elif kind == "content":
             said += size
     if not any(map(str.isalnum, text)):
@@ -115,10 +119,12 @@ def _split(clause: str) -> Iterator[str]:
             yield rest
 
 
-def _kind(clause: str) -> Literal["refusal", "courtesy", "content"]:
+def _kind(clause: str) -> Literal["refusal", "doubtful", "courtesy", "content"]:
     start = " ".join(clause.split(" ")[:CLAUSE_WORDS])[:400]
-    if BARE.fullmatch(start) or REFUSAL.match(start):
+    if BARE.fullmatch(start):
         return "refusal"
+    if REFUSAL.match(start):
+        return "doubtful" if DOUBTFUL.match(start) else "refusal"
     short = len(clause.split()) <= CLAUSE_WORDS
     if short and (COURTESY.match(start) or REFERRAL.fullmatch(start)):
         return "courtesy"

@@ -16,6 +16,7 @@ __all__ = [
     "CONCESSION",
     "CONTRACTIONS",
     "COURTESY",
+    "DOUBTFUL",
     "LEAD_IN",
     "OPENS_A_CLAUSE",
     "REFERRAL",
@@ -85,6 +86,10 @@ _UNABLE = _one(
     "equipped to, am not in a position to, will not be able to, would not be able to, would be unable to, have to decline "
     "to, must decline to, decline to, would rather not, prefer not to, refuse to"
 )
+_SAYING = _one(
+    "contain, mention, include, provide, address, say, specify, have, has, answer, cover, discuss, state, give, offer, indicate, "
+    "describe"
+)
 _KNOWLEDGE = _one(
     "information, info, knowledge, data, answer, answers, expertise, details, context, ability, idea, clue, qualifications, "
     "training, source, sources, records, that, way of knowing, way to know, way to tell"
@@ -109,7 +114,7 @@ LEAD_IN: Final = re.compile(
             _one("as, being, since i am, because i am")
             + r" an? "
             + _one("ai, artificial, large, language, virtual, chat")
-            + r"[a-z -]{0,40}?(?=,|$)",
+            + r"[a-z -]{0,40}?(?=,|$| i )",
             _one("based on, relying on, according to, from, in, given, with") + f" {_SOURCES}",
         )
     )
@@ -134,12 +139,18 @@ REFUSAL: Final = re.compile(
     "|".join(
         (
             # the speaker does not know
-            r"(?:i|we) (?:do|did) not know\b(?! of (?:any|an?|no)\b)",
+            r"i (?:do|did) not know\b(?! of (?:any|an?|no)\b)",
+            r"we (?:do|did) not know(?:$| (?:this|that)$| (?:the|an) answer\b)",  # what medicine does not know is an answer
+            r"i would not know\b",
+            r"(?:i|we) lack " + _MUCH + _KNOWLEDGE + r"\b",
+            rf"my {_one('knowledge, training, training data, expertise')} (?:does|do) not\b",
             rf"(?:i|we) do not have {_MUCH}{_KNOWLEDGE}\b",
             rf"(?:i|we) have no {_MUCH}{_KNOWLEDGE}\b",
             r"i am not (?:sure|certain|familiar with|aware of (?:the|an) answer)\b",
             # the speaker can not or will not say
             rf"(?:i|we) {_UNABLE} (?:be able to )?(?:{_ANSWERING}\b|(?:say|tell)\b(?! (?:you )?(?:that|it|how|enough)\b))",
+            r"(?:i|we) (?:must|have to|need to|should|will|would rather) refrain\b",
+            rf"i do not (?:believe|think|feel) (?:that )?i (?:can|could|am able to) {_ANSWERING}\b",
             # the question, or the answer to it
             r"(?:this|that|the|your) (?:question|request|query) (?:can not|could not|is not something|is not one)\b",
             rf"(?:the|an|that|your) answer(?: to \w+ question)? {_one('is not, was not, can not be, could not be')} (?:\w+ )?"
@@ -154,12 +165,8 @@ REFUSAL: Final = re.compile(
             + r"\b",
             rf"there is (?:not enough|no|insufficient) (?:\w+ ){{0,3}}?{_KNOWLEDGE} (?:\w+ ){{0,3}}?to {_ANSWERING}\b",
             # the sources
-            rf"{_SOURCES} (?:do|does|did) not (?:appear to |seem to )?"
-            + _one(
-                "contain, mention, include, provide, address, say, specify, have, answer, cover, discuss, state, give, offer, "
-                "indicate, describe"
-            )
-            + r"\b",
+            rf"{_SOURCES} (?:do|does|did) not (?:appear to |seem to )?{_SAYING}\b",
+            rf"{_one('none of, neither of, nothing in')} {_SOURCES} (?:\w+ )?{_SAYING}e?s?\b",
             rf"{_SOURCES} (?:contains?|has|have|offers?|provides?|gives?) (?:no|nothing)\b",
             rf"{_SOURCES} lacks?\b",
             rf"{_one('there is, there are, i find, i found, i see, i could find')} (?:no|nothing)\b[\w '-]{{0,80}} (?:in|from) "
@@ -170,6 +177,35 @@ REFUSAL: Final = re.compile(
     )
 )
 """Starts of clauses that refuse."""
+
+_FINDING = _one(
+    "interaction, interactions, risk, risks, harm, harms, danger, dangers, side effect, side effects, contraindication, "
+    "contraindications, evidence, problem, problems, warning, warnings, restriction, restrictions, association, link, reason, "
+    "reasons, fault, proof, study, studies"
+)
+_NO_KNOWLEDGE = rf"(?:(?!{_KNOWLEDGE}\b|anything\b|about\b|on\b)[\w'-]+ ){{0,4}}?"
+_ADVICE = _one(
+    "advice, diagnosis, diagnoses, opinion, opinions, recommendation, recommendations, guidance, help, assistance, anything, "
+    "suggestion, suggestions, response, responses, a reply, document, documents"
+)
+DOUBTFUL: Final = re.compile(
+    "|".join(
+        (
+            # a physician may give, or find, something other than an answer
+            rf"(?:i|we) {_UNABLE} (?:be able to )?{_one('give, offer, provide, prescribe, find, locate')} "
+            rf"{_NO_KNOWLEDGE}{_FINDING}\b",
+            rf"(?:i|we) {_UNABLE} (?:be able to )?{_one('give, offer, provide, prescribe, find, locate')} "
+            rf"(?!(?:you )?(?:with )?(?:that|this|it|one|any)$)(?!.*\b(?:{_KNOWLEDGE}|{_ADVICE})\b)",
+            # that the sources name no danger may be all there is to say
+            rf"{_SOURCES} (?:do|does|did) not (?:appear to |seem to )?{_SAYING} (?:that\b|{_NO_KNOWLEDGE}{_FINDING}\b)",
+            rf"{_one('none of, neither of, nothing in')} {_SOURCES} (?:\w+ )?{_SAYING}e?s? "
+            rf"(?:that\b|{_NO_KNOWLEDGE}{_FINDING}\b)",
+            rf"{_SOURCES} (?:contains?|has|have|offers?|provides?|gives?) no {_NO_KNOWLEDGE}{_FINDING}\b",
+            rf"{_one('there is, there are, i find, i found, i see, i could find')} no {_NO_KNOWLEDGE}{_FINDING}\b",
+        )
+    )
+)
+"""Starts of refusals that may be a finding: "I could not find any interaction", "we can not give antibiotics for viruses"."""
 
 BARE: Final = re.compile(
     "|".join(
@@ -182,8 +218,16 @@ BARE: Final = re.compile(
             ),
             r"(?:can not|could not|unable to) "
             + _one("answer, say, tell, determine, respond, help, assist")
-            + r"(?: (?:this|that|the|your)(?: question| request)?| with (?:this|that))?",
-            r"(?:not enough|insufficient) (?:information|data|context)(?: (?:provided|available|given))?",
+            + r"(?: (?:this|that|the|your)(?: question| request)?| with (?:this|that))?"
+            + rf"(?: (?:based on|from|with|given|using) {_SOURCES})?",
+            r"(?:not enough|insufficient) (?:information|data|context)(?: (?:provided|available|given))?"
+            rf"(?: to {_ANSWERING}\b[\w '-]{{0,80}})?",
+            # "I don't know" in the languages that models fall into most
+            _one(
+                "no sé, no lo sé, je ne sais pas, ich weiß es nicht, ich weiß nicht, das weiß ich nicht, não sei, eu não sei, non lo "
+                "so, ik weet het niet, nie wiem, я не знаю, не знаю, bilmiyorum, 我不知道, 不知道, わかりません, 分かりません, 모르겠습니다, لا "
+                "أعرف, لا أدري, मुझे नहीं पता, मैं नहीं जानता"
+            ),
         )
     )
 )
