@@ -54,10 +54,11 @@ def write_decision(path: Path, decision: Mapping[str, Any]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # A link in its place could lead the lines to where others read them.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         handle = os.open(path, flags, 0o600)
         try:
             _check_own(handle)
+            line = _begun(handle) + line
             if os.write(handle, line) != len(line):
                 raise OSError(None, "only a part of the line was written")
             os.fsync(handle)
@@ -68,6 +69,12 @@ def write_decision(path: Path, decision: Mapping[str, Any]) -> None:
             f"{path}: the audit log of the data guard cannot be written ({system_reason(error)}), and a decision that leaves no "
             f"line does not count. Make it an ordinary file of your own, or name another folder: export {HOME_VARIABLE}=DIR"
         ) from error
+
+
+def _begun(handle: int) -> bytes:
+    """What ends a line that a full disk or a kill left half written, so that the next one stays readable."""
+    size = os.fstat(handle).st_size
+    return b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
 
 
 def _check_own(handle: int) -> None:

@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
     "run": "evaluate a model on tasks; resumes when repeated",
     "score": "score answers you already have",
     "compare": "compare two runs, item by item",
+    "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
     "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
     "decompose": "take free-form answers apart into statements, by a judge model",
     "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",

@@ -16,6 +16,7 @@ __all__ = ["CsvRow", "read_csv"]
 
 # A lost quote makes the rest of a file one field; the limit must not hide that behind another message.
 FIELD_LIMIT_BYTES = 256 * 1024 * 1024
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +84,17 @@ def read_csv(path: Path, columns: Sequence[str], *, release: str) -> Iterator[Cs
             ) from error
 
 
+def _shown(name: str) -> str:
+    """A column's name for a message; where the header is lost, the first row's texts stand in its place."""
+    return repr(name) if len(name) <= _LONGEST_NAME else f"a text of {len(name)} characters"
+
+
 def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, release: str) -> None:
     missing = [name for name in columns if name not in header]
     unexpected = [name for name in header if name not in columns]
     twice = sorted({name for name in header if header.count(name) > 1})
     problems = [
-        f"{label}: {', '.join(map(repr, names))}"
+        f"{label}: {', '.join(map(_shown, names))}"
         for label, names in (("missing", missing), ("unexpected", unexpected), ("twice", twice))
         if names
     ]

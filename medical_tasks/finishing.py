@@ -13,7 +13,7 @@ from medical_tasks.results import SCHEMA_VERSION, Limits, item_rows, summarise, 
 from medical_tasks.run_folder import RunFolder
 from medical_tasks.run_judge import RunJudge
 from medical_tasks.runner import AnsweredTask
-from medical_tasks.spec import ItemScore, TaskSpec
+from medical_tasks.spec import Item, ItemScore, TaskSpec
 from medical_tasks.task_data import benchmark_module
 
 __all__ = ["finish", "score_responses"]
@@ -56,7 +56,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         scores = score_responses(part, None if task_judge is None else task_judge.judging)
         if folder.private:
             part, scores = _redacted(part, scores)
-        limits = _unanswered_limits(part.task)
+        limits = _unanswered_limits(part.task, part.items)
         entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
         entry["cut_at_length"] = len(part.cut)
         if task_judge is not None:
@@ -80,8 +80,17 @@ def _redacted(answered: AnsweredTask, scores: Mapping[str, ItemScore]) -> tuple[
     return replace(answered, unanswered=unanswered), kept
 
 
-def _unanswered_limits(task: TaskSpec) -> Limits | None:
+def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:
     if all(math.isfinite(limit) for metric in task.metrics for limit in metric.limits):
         return None
-    known = getattr(benchmark_module(task, "scoring"), "unanswered_limits", None)
-    return None if known is None else lambda item: known(task, item)
+    scoring = benchmark_module(task, "scoring")
+    known = getattr(scoring, "unanswered_limits", None)
+    if known is None:
+        return None
+    # An item that may not count at all must be able to leave the mean of the others where it is, and that of any of them.
+    widest: dict[str, tuple[float, float]] = {}
+    for name in getattr(scoring, "NOT_ON_EVERY_ITEM", ()):
+        each = [known(task, item)[name] for item in items if name in known(task, item)]
+        if each:
+            widest[name] = (min(low for low, _ in each), max(high for _, high in each))
+    return lambda item: {**known(task, item), **widest}

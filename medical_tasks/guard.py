@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -37,6 +38,7 @@ __all__ = [
     "protecting",
     "protects",
     "require_endpoint",
+    "require_processes",
     "require_push",
     "require_text_outlet",
     "require_visible_endpoint",
@@ -275,6 +277,20 @@ def require_visible_endpoint(what: str, purpose: str) -> None:
     """
     for policy in tuple(_policies):
         policy.require(None, purpose, what=what)
+
+
+def require_processes() -> None:
+    """Asks whether questions and answers may be shared with processes of this run on other machines (`torchrun --nnodes`).
+
+    Where they are is named by `MASTER_ADDR` alone, which therefore is the host to attest.
+
+    Raises:
+        RefusedError: They may not.
+    """
+    everywhere = os.environ.get("WORLD_SIZE", "1")
+    if everywhere not in ("1", os.environ.get("LOCAL_WORLD_SIZE")):
+        host, port = os.environ.get("MASTER_ADDR", ""), os.environ.get("MASTER_PORT", "")
+        require_endpoint(f"tcp://{host}{f':{port}' if port else ''}", "processes of this run on other machines")
 
 
 def require_push(what: str) -> None:

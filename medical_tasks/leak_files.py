@@ -7,6 +7,7 @@ By content, not by name: parquet and Arrow (all strings), SQLite (tables, then t
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import json
 import lzma
@@ -20,6 +21,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
+from medical_tasks.csv_table import FIELD_LIMIT_BYTES
 from medical_tasks.leak_views import bytes_views, strings_by_place, text_views
 
 __all__ = ["UnreadableError", "file_texts"]
@@ -38,8 +40,15 @@ _SEALED = {
     b"Rar!": "rar",
     b"%PDF": "PDF",
     b"\x04\x22\x4d\x18": "lz4",
+    b"\x1f\x9d": "compress",
+    b"\x78\x01": "zlib",
+    b"\x78\x9c": "zlib",
+    b"\x78\xda": "zlib",
+    b"\x89HDF\r\n": "HDF5",
+    b"Obj\x01": "Avro",
 }
 _ARROW = (b"ARROW1", b"\xff\xff\xff\xff")
+_TABLES = {".csv": ",", ".tsv": "\t"}
 _SQLITE = b"SQLite format 3\0"
 _BROKEN = (OSError, EOFError, ValueError, RecursionError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError)
 
@@ -72,40 +81,46 @@ def _texts(path: Path, head: bytes, scratch: Path, depth: int) -> Iterator[str]:
     for start, name in _SEALED.items():
         if head.startswith(start):
             raise UnreadableError(f"{name} files cannot be looked into")
+    if head.startswith(b"ORC") and b"\0" in head:  # a text may begin so
+        raise UnreadableError("ORC files cannot be looked into")
     for start, opener in _PACKED.items():
         if head.startswith(start):
+            yield from bytes_views(head)  # which may hold the file's name
             with opener(path, "rb") as stream:
-                yield from _unpacked(stream, scratch, depth)
+                yield from _unpacked(stream, scratch, depth, path.stem)
             return
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(b"PK\x03\x04") or zipfile.is_zipfile(path):  # a program may stand before it
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
                 yield member.filename
                 if not member.is_dir():
                     with archive.open(member) as stream:
-                        yield from _unpacked(stream, scratch, depth)
+                        yield from _unpacked(stream, scratch, depth, member.filename)
     elif head[257:262] == b"ustar":
         with tarfile.open(path) as tar:
             for entry in tar:
                 yield entry.name
                 inner = tar.extractfile(entry) if entry.isfile() else None
                 if inner is not None:
-                    yield from _unpacked(inner, scratch, depth)
+                    yield from _unpacked(inner, scratch, depth, entry.name)
     elif head.startswith(b"PAR1"):
         yield from _parquet(path)
     elif head.startswith(_ARROW):
         yield from _arrow(path)
     elif head.startswith(_SQLITE):
         yield from _sqlite(path, scratch)
+    elif path.suffix.lower() in _TABLES:
+        yield from _table(path)
     elif path.suffix.lower() == ".jsonl" or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         yield from _json(path)
     yield from _raw(path)
 
 
-def _unpacked(stream: IO[bytes], scratch: Path, depth: int) -> Iterator[str]:
+def _unpacked(stream: IO[bytes], scratch: Path, depth: int, name: str) -> Iterator[str]:
     if depth >= _DEEPEST:
         raise UnreadableError(f"more than {_DEEPEST} archives in one another")
-    place = scratch / f"unpacked-{depth}"
+    ending = Path(name).suffix.lower()
+    place = scratch / f"unpacked-{depth}{ending if ending in _TABLES else ''}"
     written = 0
     try:
         with place.open("xb") as out:
@@ -166,6 +181,19 @@ def _json(path: Path) -> Iterator[str]:
     yield from places.rest()
 
 
+def _table(path: Path) -> Iterator[str]:
+    """The columns of a table, each as one text: it may hold a word a row."""
+    csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
+    places = _Places()
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        try:
+            for row in csv.reader(stream, delimiter=_TABLES[path.suffix.lower()]):
+                yield from places.add({str(number): cell for number, cell in enumerate(row)})
+        except csv.Error:  # no table after all: its bytes are looked through
+            pass
+    yield from places.rest()
+
+
 def _parquet(path: Path) -> Iterator[str]:
     import pyarrow.parquet as pq
 
@@ -214,24 +242,14 @@ def _sqlite(path: Path, scratch: Path) -> Iterator[str]:
                 yield f"{name} {sql}"
             for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
                 quoted = '"' + name.replace('"', '""') + '"'
+                places = _Places()
                 for row in connection.execute(f"SELECT * FROM {quoted}"):  # noqa: S608 - a quoted name of its own
-                    for value in row:
-                        if isinstance(value, str | bytes):
-                            yield from _value(value)
+                    cells = {str(number): value for number, value in enumerate(row) if isinstance(value, str | bytes)}
+                    yield from places.add({number: value for number, value in cells.items() if isinstance(value, str)})
+                    for value in cells.values():
+                        if isinstance(value, bytes):
+                            yield from bytes_views(value)
+                yield from places.rest()
     finally:
         for place in (copy, *beside, scratch / "database-shm"):
             place.unlink(missing_ok=True)
-
-
-def _value(value: str | bytes) -> Iterator[str]:
-    if isinstance(value, bytes):
-        yield from bytes_views(value)
-        return
-    yield from text_views(value)
-    if value.lstrip()[:1] in ("{", "["):
-        places = _Places()
-        try:
-            yield from places.add(json.loads(value))
-        except (ValueError, RecursionError):
-            return
-        yield from places.rest()

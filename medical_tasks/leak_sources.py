@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -15,7 +16,7 @@ from typing import IO, Any, cast
 from medical_tasks.csv_table import FIELD_LIMIT_BYTES
 from medical_tasks.dataset_store import built_configs, built_name, datasets_home
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.leak_views import strings_by_place
+from medical_tasks.leak_views import readings, strings_by_place
 
 __all__ = ["SourceRow", "source_files", "source_rows"]
 
@@ -64,10 +65,7 @@ def source_files(source: str) -> list[Path]:
     if path.is_dir() and built_name(path) is not None:
         splits = [split for config in built_configs(path).values() for split in config.splits.values()]
         return list(dict.fromkeys(path / split.path for split in splits))
-    if not path.is_dir():
-        files = [path]
-    else:
-        files = sorted(part for part in path.rglob("*") if part.is_file() and not part.name.startswith("."))
+    files = sorted(_files(path)) if path.is_dir() else [path]
     strange = [str(file) for file in files if _form(file) not in _FORMS]
     if strange or not files:
         shown = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
@@ -77,6 +75,23 @@ def source_files(source: str) -> list[Path]:
             "such files alone."
         )
     return files
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of a folder, those in folders behind links too; hidden ones are none of the source."""
+    seen: set[tuple[int, int]] = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        status = Path(place).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()  # a link that leads back
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        yield from (Path(place) / name for name in names if not name.startswith(".") and (Path(place) / name).is_file())
+
+
+def _readings(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts, and what they are without their escapes and markup: that is what a model is given and repeats."""
+    return tuple(dict.fromkeys(reading for text in texts for reading in readings(text)))
 
 
 def _form(file: Path) -> str:
@@ -124,7 +139,7 @@ def _row(file: Path, number: int, value: Mapping[str, Any]) -> SourceRow:
         texts.extend(strings)
         if len(strings) > 1:
             texts.append(" ".join(strings))
-    return SourceRow(label=f"{file.name}, {_id(value) or f'row {number}'}", texts=tuple(texts))
+    return SourceRow(label=f"{file.name}, {_id(value) or f'row {number}'}", texts=_readings(texts))
 
 
 def _id(value: Mapping[str, Any]) -> str:
@@ -172,8 +187,8 @@ def _text(file: Path) -> Iterator[SourceRow]:
         for number, line in enumerate(stream, start=1):
             block.append(line)
             if len(block) >= _BLOCK_LINES:
-                yield SourceRow(label=f"{file.name}, lines {first}-{number}", texts=("".join(block),))
+                yield SourceRow(label=f"{file.name}, lines {first}-{number}", texts=_readings(("".join(block),)))
                 block = block[-_SHARED_LINES:]
                 first = number - len(block) + 1
         if block:
-            yield SourceRow(label=f"{file.name}, from line {first}", texts=("".join(block),))
+            yield SourceRow(label=f"{file.name}, from line {first}", texts=_readings(("".join(block),)))

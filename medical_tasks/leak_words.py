@@ -25,6 +25,7 @@ _WORD = re.compile(r"[^\W_]+")
 _ASCII = bytes(ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else ord(" ") for byte in range(256))
 # Signs inside words that nobody sees: soft hyphen, zero-width blanks and joiners, byte order mark.
 _UNSEEN = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+_MARKS = re.compile("[\u0300-\u036f]")  # accents: some programs drop them
 _TABLE_BITS = (16, 27)  # size of the table of a first look, least and most
 _SEED = 20250924
 
@@ -33,7 +34,7 @@ def words_of(text: str) -> list[bytes]:
     """Splits a text into words (UTF-8), so that case, signs and ways of writing a letter do not matter."""
     if text.isascii():
         return text.encode().translate(_ASCII).split()
-    plain = unicodedata.normalize("NFKC", text.translate(_UNSEEN)).casefold()
+    plain = _MARKS.sub("", unicodedata.normalize("NFKD", text.translate(_UNSEEN))).casefold()
     return [word.encode("utf-8", "surrogatepass") for word in _WORD.findall(plain)]
 
 

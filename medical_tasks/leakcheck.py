@@ -7,10 +7,11 @@ counted, not compared.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,7 @@ def check_leaks(folder: Path, source: str, *, words: int = 12) -> LeakReport:
             progress.step()
     if not counts["words"]:
         raise UsageError(f"{source}: holds no text of {sizes[0]} words or more, so there is nothing to look for.")
+    found, unread = _by_file(runs, unreadable, hits)
     return LeakReport(
         words=words,
         files=len(names),
@@ -102,9 +104,9 @@ def check_leaks(folder: Path, source: str, *, words: int = 12) -> LeakReport:
         rows=counts["rows"],
         source_words=counts["words"],
         too_short=counts["too short"],
-        found=_by_file(runs, hits),
+        found=found,
         row_labels=tuple(hits.rows),
-        unreadable=unreadable,
+        unreadable=unread,
     )
 
 
@@ -162,7 +164,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
 class _Collected:
     """The different runs of one file."""
 
-    def __init__(self, sizes: range) -> None:
+    def __init__(self, sizes: Iterable[int]) -> None:
         self.words = 0
         self._batch = Batch()
         self._parts: dict[int, list[Any]] = {size: [] for size in sizes}
@@ -212,9 +214,23 @@ def _look_up(batch: Batch, labels: list[str], indexes: dict[int, RunIndex], hits
                     hits.rows[labels[owner]] = None
 
 
-def _by_file(runs: dict[str, dict[int, Any]], hits: _Hits) -> dict[str, int]:
+def _by_file(
+    runs: dict[str, dict[int, Any]], unreadable: dict[str, str], hits: _Hits
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Counts each file's runs of the source; names that quote it are not given on, nor those of what cannot be read."""
     looked_for = {size: RunIndex(parts) for size, parts in hits.runs.items()}
-    counted = {
-        name: sum(len(wanted.found(part[size])) for size, wanted in looked_for.items()) for name, part in runs.items()
-    }
-    return {name: count for name, count in counted.items() if count}
+
+    def count(part: dict[int, Any]) -> int:
+        return sum(len(wanted.found(part[size])) for size, wanted in looked_for.items())
+
+    def shown(name: str) -> str:
+        named = _Collected(list(looked_for))
+        for view in text_views(name):
+            named.add(view)
+        digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+        quotes = count(named.finished())
+        return f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})" if quotes else name
+
+    counted = {name: count(part) for name, part in runs.items()}
+    found = {shown(name): number for name, number in counted.items() if number}
+    return found, {shown(name): problem for name, problem in unreadable.items()}

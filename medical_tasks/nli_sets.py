@@ -183,6 +183,7 @@ def _unique(pairs: list[LabelledPair], files: str) -> list[LabelledPair]:
     seen: set[str] = set()
     for pair in pairs:
         if pair.id in seen:
-            raise UsageError(f"{files}: the id {pair.id!r} stands twice. Give each file once, as it was released.")
+            named = repr(pair.id) if " " not in pair.id else f"of {len(pair.id)} characters"  # as for a label
+            raise UsageError(f"{files}: the id {named} stands twice. Give each file once, as it was released.")
         seen.add(pair.id)
     return pairs

@@ -103,7 +103,8 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
         RefusedError: The store belongs to somebody else, is a link, or cannot be closed to others.
         IncompleteError: It cannot be made.
     """
-    if not isinstance(private_id, str) or not _ID.fullmatch(private_id):  # read from a file that anybody may have edited
+    # Read from run.json, which anybody may have edited.
+    if not isinstance(private_id, str) or not _ID.fullmatch(private_id):
         raise UsageError(f"a private id has 32 hexadecimal digits, got {private_id!r}. Is run.json as it was written?")
     home = private_home()
     folder = home / private_id

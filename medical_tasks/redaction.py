@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 __all__ = ["redact_reason", "redact_row", "redact_value"]
@@ -25,6 +25,7 @@ _PLAIN_REASONS = frozenset(
 )  # fmt: skip
 _PLAIN_PREFIXES = ("no answer: ", "judge: ")
 _LABEL = re.compile(r"[A-Za-z_]{1,24}")
+_MOST_LABELS = 8  # different ones in a value: with their fields' names, verdicts have fewer
 _HTTP = re.compile(r"http [1-5]\d\d")
 
 
@@ -49,15 +50,30 @@ def redact_value(value: Any) -> Any:
         value: JSON.
 
     Returns:
-        The same shape, every other string "".
+        The same shape, every other string ""; all of them where there are so many different words that they may be a text
+        word by word.
     """
+    words = set(_words(value))
+    return _kept(value, words if len(words) <= _MOST_LABELS else frozenset())
+
+
+def _words(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
-        return {name if _LABEL.fullmatch(name) else "": redact_value(part) for name, part in value.items()}
+        for name, part in value.items():
+            yield from (*_words(name), *_words(part))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _words(part)
+    elif isinstance(value, str) and _LABEL.fullmatch(value):
+        yield value
+
+
+def _kept(value: Any, labels: Collection[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name if name in labels else "": _kept(part, labels) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [redact_value(part) for part in value]
-    if isinstance(value, str) and not _LABEL.fullmatch(value):
-        return ""
-    return value
+        return [_kept(part, labels) for part in value]
+    return "" if isinstance(value, str) and value not in labels else value
 
 
 def redact_row(row: Mapping[str, Any], response: str | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ __all__ = ["read_file", "read_responses"]
 
 _FORM = '{"id": "17", "response": "the raw text of the model"}'
 _SHOWN = 5
+_LONGEST = 64  # characters of an id
 
 
 def read_file(path: Path) -> bytes:
@@ -64,12 +65,12 @@ def read_responses(path: Path, known_ids: Collection[str], *, content: bytes | N
         identifier, response = _parse_line(path, number, line)
         if identifier in line_of:
             raise UsageError(
-                f"{path}: lines {line_of[identifier]} and {number} both answer id {identifier!r}; one answer an item "
+                f"{path}: lines {line_of[identifier]} and {number} both answer id {_named(identifier)}; one answer an item "
                 "is scored. Remove one of them."
             )
         line_of[identifier] = number
         if identifier not in known:
-            unknown.append(f"{identifier!r} (line {number})")
+            unknown.append(f"{_named(identifier)} (line {number})")
         elif response is not None:
             found[identifier] = response
     if unknown:
@@ -82,6 +83,12 @@ def read_responses(path: Path, known_ids: Collection[str], *, content: bytes | N
     if not line_of:
         raise UsageError(f"{path}: no lines. Give one line an item, like {_FORM}")
     return found
+
+
+def _named(text: str) -> str:
+    """An id or a key as a message may show it; a long one may be the answer in the wrong field, and quote what it is about."""
+    plain = len(text) <= _LONGEST and len(text.split()) <= 2
+    return repr(text) if plain else f"a text of {len(text)} characters"
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -98,13 +105,14 @@ def _parse_line(path: Path, number: int, line: str) -> tuple[str, str | None]:
     except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
         raise UsageError(f"{path}, line {number}: not JSON ({error}). A line is like {_FORM}") from error
     if not isinstance(value, dict) or "id" not in value or "response" not in value:
-        got = f"keys {sorted(value)}" if isinstance(value, dict) else type(value).__name__
+        got = f"keys [{', '.join(map(_named, sorted(value)))}]" if isinstance(value, dict) else type(value).__name__
         raise UsageError(
             f"{path}, line {number}: needs the keys 'id' and 'response', got {got}. A line is like {_FORM}"
         )
     identifier, response = value["id"], value["response"]
     if isinstance(identifier, bool) or not isinstance(identifier, str | int):
-        raise UsageError(f"{path}, line {number}: 'id' must be text or a whole number, got {identifier!r}.")
+        got = repr(identifier) if isinstance(identifier, bool | float) else type(identifier).__name__
+        raise UsageError(f"{path}, line {number}: 'id' must be text or a whole number, got {got}.")
     if response is not None and not isinstance(response, str):
         raise UsageError(
             f"{path}, line {number}: 'response' must be the model's raw text (or null for no answer), got "

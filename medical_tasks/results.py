@@ -129,7 +129,8 @@ def _estimate(
         estimate = bootstrap_interval(values, clusters=groups, seed=BOOTSTRAP_SEED, limits=ends)
     entry: dict[str, Any] = {
         "value": _number(estimate.value),
-        "ci_low": _number(estimate.ci_low),
+        # Where there is no largest value there is a smallest all the same.
+        "ci_low": _number(max(estimate.ci_low, metric.limits[0])),
         "ci_high": _number(estimate.ci_high),
         "n": len(values),
     }
@@ -148,7 +149,7 @@ def _limits(metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits
     low, high = metric.limits
     if math.isinf(high) and unanswered_limits is not None and items:
         high = max(unanswered_limits(item).get(metric.name, metric.limits)[1] for item in items)
-    return None if math.isinf(high) else (low, high)
+    return (low, high) if low < high < math.inf else None
 
 
 def _bound(values: Sequence[float], missing: Sequence[float]) -> float | None:
@@ -207,6 +208,7 @@ def write_run(
             verdicts_part.replace(folder / VERDICTS_FILE)
         else:
             verdicts_part.unlink()
+            (folder / VERDICTS_FILE).unlink(missing_ok=True)  # of results that are written over
         items_part.replace(folder / ITEMS_FILE)
         results_part.replace(folder / RESULTS_FILE)
     except OSError as error:

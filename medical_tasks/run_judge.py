@@ -11,33 +11,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from medical_tasks import guard
-from medical_tasks.errors import MissingError
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import (
     Backend,
     Budget,
     Call,
     JudgeOptions,
+    JudgePrompts,
     Judging,
     NoReply,
     OnReply,
+    Question,
     Reply,
+    Unscored,
+    Verdict,
 )
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.checks import describe, last_check
 from medical_tasks.judges.opener import NEUTRAL_JUDGE_ARGS, open_judge
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.judges.session import JudgeSession
+from medical_tasks.judges.session import JudgeSession, require_votes
 from medical_tasks.redaction import redact_reason, redact_value
 from medical_tasks.spec import TaskSpec
 from medical_tasks.store import Store
 from medical_tasks.task_data import benchmark_module
 
-__all__ = ["JudgeRequest", "RunJudge", "opens_early"]
+__all__ = ["RECORDED", "JudgeRequest", "OpenJudge", "RunJudge", "check_request", "opens_early"]
 
 RECORDED = "recorded/"
+_ONE_REPLY = ("lexical", "nli")
 # Local weights are loaded when the model under test has left the device.
 _LOADS_WEIGHTS = ("hf", "nli", "vllm", "vllm-server", "transformers-server")
 
@@ -75,6 +80,44 @@ class JudgeRequest:
 def opens_early(name: str) -> bool:
     """Says whether a judge can be opened before the model under test runs, so that what it lacks is told at once."""
     return name.partition("/")[0] not in _LOADS_WEIGHTS
+
+
+class _Nobody:
+    """Stands for a judge before it is opened, and is asked nothing. Implements `judges.base.Judge`."""
+
+    name, comparable = "nobody", True
+    reads: Literal["prompt", "pair"] = "prompt"
+
+    def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
+        if questions:
+            raise RuntimeError(f"{len(questions)} questions were put to a judge that is not there")
+        return []
+
+
+def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
+    """Says what is wrong with a request before the model under test answers for hours, as far as no judge is needed for it.
+
+    Raises:
+        UsageError: Settings that the kind of judge, or a task's way of judging, does not go with.
+        MissingError: The judge's prompts are not there.
+    """
+    kind = request.name.partition("/")[0]
+    if kind == "recorded" and (request.args or request.options.votes > 1):
+        unused = [*(["--judge-args"] if request.args else []), *(["--votes"] if request.options.votes > 1 else [])]
+        raise UsageError(f"{', '.join(unused)}: {request.name} holds verdicts that were given. Leave it out.")
+    if kind in _ONE_REPLY:
+        require_votes(request.name, request.options.votes, samples=False)
+    for task in tasks:
+        if task.judge:
+            prompts = _judge_prompts(task, request)
+            judging = Judging(judge=_Nobody(), prompts=prompts, mode=request.mode)
+            benchmark_module(task, "scoring").score_items(task, [], [], judging=judging)
+
+
+def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:
+    load = benchmark_module(task, "judge_prompts").load_judge_prompts
+    prompts: JudgePrompts = load(task, request.prompts, request.options.upstream)
+    return prompts
 
 
 class _Patient:
@@ -127,6 +170,7 @@ class OpenJudge:
         else:
             opened = open_judge(request.name, request.args, votes=request.options.votes, log_dir=log_dir)
             self._backend = _Patient(opened)
+            require_votes(opened.name, request.options.votes, samples=opened.samples)
             # Before the model under test answers for hours.
             guard.require_endpoint(opened.endpoint, "judge")
         self._budget = RunBudget(request.options.max_calls, request.options.max_tokens)
@@ -207,9 +251,7 @@ class TaskJudge:
 
     def __init__(self, task: TaskSpec, judge: JudgeSession | RecordedJudge, opened: OpenJudge) -> None:
         request = opened.request
-        prompts = benchmark_module(task, "judge_prompts").load_judge_prompts(
-            task, request.prompts, request.options.upstream
-        )
+        prompts = _judge_prompts(task, request)
         self._task, self._judge, self._opened = task, judge, opened
         self.judging = Judging(judge=judge, prompts=prompts, mode=request.mode)
 
@@ -281,7 +323,9 @@ class TaskJudge:
         Args:
             private: leave the judge's texts out, which may quote the source.
         """
-        about = {} if self._judge.comparable else {"comparable": False}
+        about: dict[str, Any] = {} if self._judge.comparable else {"comparable": False}
+        if self._judge.reads == "pair":
+            about["reads"] = "pair"
         made: list[dict[str, Any]] = []
         for row in self._judge.rows:
             line = {"task": self._task.name, **row, **about}

@@ -20,7 +20,7 @@ from medical_tasks.runner import RunOptions, load_task_prompts, run_baseline, ru
 from medical_tasks.spec import TaskSpec
 from medical_tasks.task_data import TaskData
 
-__all__ = ["check_same_data", "run_responses"]
+__all__ = ["check_recipe", "check_same_data", "run_responses"]
 
 _RESPONSES = "responses/"
 _BASELINE = "baseline/"
@@ -45,6 +45,33 @@ class _Replay:
 
     def close(self) -> None:
         pass
+
+
+def check_recipe(folder: Path, recipe: Any) -> None:
+    """Refuses a recipe that lacks what a run is found again by.
+
+    Args:
+        folder: the run's folder.
+        recipe: the task's recipe in `results.json`.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+    parts: dict[str, Any] = dict(recipe) if isinstance(recipe, Mapping) else {}
+    data, model = parts.get("data"), parts.get("model")
+    sound = isinstance(data, Mapping) and "config" in data and isinstance(model, Mapping)
+    if sound and isinstance(model, Mapping):
+        asked = not str(model.get("name")).startswith((_RESPONSES, _BASELINE))
+        wanted = {"prompts": ("set", "sha256"), "generation": ("max_new_tokens",)} if asked else {}
+        sound = "name" in model and {"max_samples", "prompts", "generation"} <= set(parts)
+        sound = sound and all(
+            isinstance(parts[part], Mapping) and set(names) <= set(parts[part]) for part, names in wanted.items()
+        )
+    if not sound:
+        raise UsageError(
+            f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "
+            "to write it anew."
+        )
 
 
 def check_same_data(task: TaskSpec, data: TaskData, recipe: Mapping[str, Any]) -> None:
@@ -87,6 +114,7 @@ def run_responses(
         MissingError: The file or the store is not there.
         UsageError: The file is another one than was scored, or the prompts are no longer the same.
     """
+    check_recipe(folder, recipe)
     check_same_data(task, data, recipe)
     name = str(recipe["model"]["name"])
     if name.startswith(_RESPONSES):

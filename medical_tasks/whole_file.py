@@ -20,13 +20,15 @@ class WholeFile:
 
     Args:
         path: where it belongs. A link is followed.
+        private: whether nobody but its owner may read it, from its first byte on.
 
     Raises:
         UsageError: There is something else than a file under that name.
         IncompleteError: It cannot be written; nothing is left behind.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, private: bool = False) -> None:
+        self._private = private
         self.path = path.expanduser()
         if self.path.exists() and not self.path.is_file():
             raise UsageError(f"{path}: is a folder or a device; it takes the name of a file to write.")
@@ -37,6 +39,9 @@ class WholeFile:
     def __enter__(self) -> Self:
         try:
             self._place.parent.mkdir(parents=True, exist_ok=True)
+            if self._private:
+                self._part.unlink(missing_ok=True)
+                self._part.touch(mode=0o600, exist_ok=False)
             self._stream = self._part.open("w", encoding="utf-8", errors="backslashreplace", newline="")
         except OSError as error:
             raise self._failed(error) from error

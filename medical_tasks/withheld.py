@@ -42,17 +42,14 @@ def told(error: BaseException) -> str:
         if id(found) in seen:
             continue
         seen.add(id(found))
-        reason = f" ({errno.errorcode[found.errno]})" if isinstance(found, OSError) and _known(found) else ""
+        system = errno.errorcode.get(found.errno or 0) if isinstance(found, OSError) else None
+        reason = f" ({system})" if system is not None else ""
         lines.append(f"{type(found).__module__}.{type(found).__qualname__}{reason}, raised in")
         frames = traceback.extract_tb(found.__traceback__)[-_FRAMES:]
         lines += [f"  {Path(frame.filename).name}, line {frame.lineno}, {frame.name}" for frame in frames]
         inner = found.exceptions if isinstance(found, BaseExceptionGroup) else ()
         waiting += [each for each in (*inner, found.__cause__, found.__context__) if each is not None]
     return "\n".join(lines)
-
-
-def _known(error: OSError) -> bool:
-    return error.errno in errno.errorcode
 
 
 @contextlib.contextmanager

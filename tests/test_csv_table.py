@@ -48,6 +48,7 @@ def test_a_field_longer_than_the_default_limit(tmp_path: Path) -> None:
         ("", "x.csv: is empty. Download the test file again"),
         ("a,b,c\n", "x.csv: has a header and no rows"),
         ("a,b,c\n\n\n", "x.csv: has a header and no rows"),
+        ("a,b," + 40 * "note " + "\n", r"unexpected: a text of 200 characters\. Expected"),
         ("a,b\n1,2\n", r"wrong columns for the test file. missing: 'c'. Expected: 'a', 'b', 'c'."),
         ("a,b,c,d,e\n1,2,3,4,5\n", r"unexpected: 'd', 'e'. Expected"),
         ("a,B,c\n1,2,3\n", r"missing: 'b'; unexpected: 'B'"),

@@ -7,9 +7,11 @@ import ast
 import asyncio
 import json
 import os
+import resource
 import socket
 import stat
 import threading
+import traceback
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -29,6 +31,7 @@ from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient
 from medical_tasks.models.chat_settings import ChatSettings, check_base_url
 from medical_tasks.spec import Message
+from medical_tasks.withheld import WithheldError
 from tests.fault_server import Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy, recording_proxy
 from tests.support import ROOT
@@ -319,9 +322,68 @@ def test_blocks_add_up_and_end() -> None:
             with guard.protect([SUBJECT]), pytest.raises(RefusedError):
                 guard.require_endpoint(REMOTE, "model")  # each block needs its own attestation
         assert not guard.protecting()
-    with pytest.raises(KeyError), guard.protect([SUBJECT]):
+    with pytest.raises(WithheldError), guard.protect([SUBJECT]):
         raise KeyError
     assert not guard.protecting()
+
+
+def test_an_unexpected_error_says_where_and_not_what() -> None:
+    def parse(text: str) -> None:
+        try:
+            json.loads(f"{text}")
+        except ValueError as error:
+            raise ExceptionGroup(SECRET, [OSError(5, SECRET, SECRET), KeyError(SECRET)]) from error
+
+    with pytest.raises(WithheldError) as caught, guard.protect([SUBJECT]):
+        parse(SECRET)
+    whole = "".join(traceback.format_exception(caught.value))
+    for part in ("ExceptionGroup", "JSONDecodeError", "OSError (EIO)", "KeyError", "test_guard.py", "parse"):
+        assert part in whole
+    assert SECRET not in whole
+    for error in (UsageError("told as it is"), BrokenPipeError(), OSError(28, "full")):
+        with pytest.raises(type(error)) as same, guard.protect([SUBJECT]):
+            raise error
+        assert same.value is error
+    with pytest.raises(ValueError, match=SECRET), guard.protect([OPEN]):
+        raise ValueError(SECRET)
+
+
+def test_no_core_file_while_text_is_held() -> None:
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    with guard.protect([OPEN]):
+        assert resource.getrlimit(resource.RLIMIT_CORE) == before
+    with guard.protect([SUBJECT]):
+        assert resource.getrlimit(resource.RLIMIT_CORE) == (0, before[1])
+    assert resource.getrlimit(resource.RLIMIT_CORE) == before
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "here", "host", "refused"),
+    [
+        ("1", None, None, False),
+        ("4", "4", "node7.example", False),
+        ("4", None, "127.0.0.1", False),
+        ("8", "4", "node7.example", True),
+        ("8", "4", "attested.example", False),
+        ("8", None, None, True),
+    ],
+)
+def test_processes_on_other_machines(
+    monkeypatch: pytest.MonkeyPatch, everywhere: str, here: str | None, host: str | None, refused: bool
+) -> None:
+    for name, value in (("WORLD_SIZE", everywhere), ("LOCAL_WORLD_SIZE", here), ("MASTER_ADDR", host)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    guard.require_processes()  # no text is held
+    with guard.protect([SUBJECT], attested("attested.example")):
+        if refused:
+            with pytest.raises(RefusedError, match="processes of this run on other machines"):
+                guard.require_processes()
+        else:
+            guard.require_processes()
 
 
 def test_every_thread_is_guarded() -> None:
@@ -380,6 +442,15 @@ def test_audit_line(home: Path) -> None:
         "uid": os.getuid(),
     }
     assert stat.S_IMODE((home / "audit.jsonl").stat().st_mode) == 0o600
+
+
+def test_a_line_after_one_that_was_cut(home: Path) -> None:
+    write_decision(audit_path(), {"decision": "local"})
+    with (home / "audit.jsonl").open("a") as stream:
+        stream.write('{"decision": "ref')
+    write_decision(audit_path(), {"decision": "allowed"})
+    lines = audit_path().read_text().splitlines()
+    assert [json.loads(lines[place])["decision"] for place in (0, 2)] == ["local", "allowed"]
 
 
 def test_each_task_has_its_line_and_each_run_its_own() -> None:

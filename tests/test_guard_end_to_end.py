@@ -6,9 +6,11 @@ import json
 import re
 import stat
 import threading
+import traceback
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +24,7 @@ from medical_tasks.dataset_source import file_sha256
 from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
 from medical_tasks.harness import lighteval_launcher
 from medical_tasks.private_store import list_folders, private_home
+from medical_tasks.withheld import WithheldError
 from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
 from tests.fault_server import Call, Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy, recording_proxy
@@ -287,6 +290,111 @@ def test_a_judge_whose_errors_repeat_the_note(
     assert set(coverage["unscored"]) == {"judge: other"}
 
 
+@pytest.fixture
+def broken_server() -> Iterator[str]:
+    """A server whose replies are no HTTP and repeat the note; the library that reads them quotes such replies."""
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            self.request.sendall(f"Cannot process: {CANARY}\r\n\r\n".encode())
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("broken", ["model", "judge"])
+def test_replies_that_are_no_http_stay_unread(
+    place: Path,
+    broken_server: str,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    broken: str,
+) -> None:
+    caplog.set_level(0)
+    monkeypatch.setattr("medical_tasks.models.call_pool.GIVE_UP_AFTER", 2)
+    with FaultServer() as server:
+        words = (
+            run_words(broken_server, server.base_url)
+            if broken == "model"
+            else run_words(server.base_url, broken_server)
+        )
+        assert main(words) == (3 if broken == "model" else 5)
+    said = capfd.readouterr()
+    assert "RemoteProtocolError" in said.err
+    check_nothing_is_out(place, said, caplog)
+
+
+def test_a_scorer_that_fails_quotes_nothing(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(0)
+
+    def careless(task: Any, items: Any, responses: list[str], *, judging: Any) -> None:
+        raise ValueError(f"cannot read {responses!r} about {items!r}, {CANARY}")
+
+    monkeypatch.setattr("tests.credentialed_benchmark.scoring.score_items", careless)
+    with FaultServer(answer=quoting_answer) as model, pytest.raises(WithheldError) as caught:
+        main(run_words(model.base_url, None))
+    whole = "".join(traceback.format_exception(caught.value))
+    assert "ValueError" in whole
+    assert "careless" in whole
+    assert not any(piece in whole for piece in PIECES)
+    check_nothing_is_out(place, capfd.readouterr(), caplog)
+
+
+def test_rows_that_cannot_be_read_are_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(task: Any, rows: list[Any]) -> None:
+        raise ValueError(f"cannot read {rows!r}")
+
+    monkeypatch.setattr("tests.credentialed_benchmark.data.load_items", careless)
+    Path("answers.jsonl").write_text('{"id": "1", "response": "x"}')
+    score = ["score", TASK.name, "--responses", "answers.jsonl", "--config", "demo", "--out", "run"]
+    for words in (run_words("http://127.0.0.1:9/v1", None), score):
+        with pytest.raises(WithheldError) as caught:
+            main(words)
+        assert not any(piece in "".join(traceback.format_exception(caught.value)) for piece in PIECES)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [{"id": CANARY, "response": "1"}, {"id": [CANARY], "response": "1"}, {CANARY: "1", "response": "1"}],
+    ids=["swapped", "list", "key"],
+)
+def test_answers_in_the_wrong_field_are_not_shown(
+    place: Path, capfd: pytest.CaptureFixture[str], line: dict[str, Any]
+) -> None:
+    answers = place.parent / "answers.jsonl"
+    for number in (1, 2):
+        answers.write_text(f"{json.dumps(line)}\n" * number)
+        assert main(["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]) == 2
+        assert "anary" not in capfd.readouterr().err
+
+
+def test_a_second_process_writes_nothing(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "run").mkdir()
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    with FaultServer(answer=quoting_answer) as model, FaultServer(answer=quoting_verdict) as judge:
+        assert main(run_words(model.base_url, judge.base_url)) == 0  # the first one asks
+        answers = place.parent / "answers.jsonl"
+        answers.write_text(json.dumps({"id": "1", "response": CANARY}))
+        words = ["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]
+        words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={judge.base_url},max_retries=0"]
+        assert main(words) in (0, 2)
+        assert model.calls == judge.calls == []
+    check_nothing_is_out(place, capfd.readouterr(), caplog)
+    assert list((place / "run").iterdir()) == []
+
+
 def test_a_judge_that_is_never_readable_and_quotes(
     place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -356,6 +464,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         ["accelerate", "model_name=m", "--push-to-tensorboard"],
         ["accelerate", "model_name=m", "--public-run"],
         ["accelerate", "model_name=m", "--wandb"],
+        ["tasks", "inspect"],
         ["custom", "m", "model.py"],
         ["endpoint", "litellm", "model_name=m,base_url=http://127.0.0.1:1/v1"],
         ["endpoint", "inference-providers", "model_name=m,provider=p"],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import bz2
+import contextlib
 import csv
 import gzip
 import html
@@ -15,6 +17,7 @@ import sqlite3
 import tarfile
 import urllib.parse
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -221,11 +224,64 @@ def write_far_in(path: Path) -> None:
         stream.write(b" " + CANARY.encode())
 
 
+def write_hyphens(path: Path) -> None:
+    words = [f"{word[:4]}-\n  {word[4:]}" if len(word) > 5 else word for word in CANARY.split()]
+    path.write_text(" ".join(words), encoding="utf-8")
+
+
+def write_colours(path: Path) -> None:
+    path.write_text(" ".join(f"\x1b[1;31m{word}\x1b[0m" for word in CANARY.split()), encoding="utf-8")
+
+
+def write_accents(path: Path) -> None:
+    path.write_text(CANARY.replace("a", "á"), encoding="utf-8")
+
+
+def write_utf32(path: Path) -> None:
+    path.write_bytes(b"\x93NUMPY odd" + CANARY.encode("utf-32-le"))
+
+
+def write_utf32_be(path: Path) -> None:
+    path.write_bytes(b"odd" + CANARY.encode("utf-32-be"))
+
+
+def write_base64(path: Path) -> None:
+    path.write_bytes(b'{"image": "data:text/plain;base64,' + base64.b64encode(CANARY.encode()) + b'"}')
+
+
+def write_base64_lines(path: Path) -> None:
+    path.write_bytes(base64.encodebytes(f"{CANARY} and so on".encode()))
+
+
+def write_json_in_json(path: Path) -> None:
+    tokens = json.dumps([{"word": word, "tag": "O"} for word in CANARY.split()])
+    path.write_text(json.dumps({"kept": tokens}))
+
+
+def write_sqlite_tokens(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (place INTEGER, word TEXT, tag TEXT)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, 'O')", enumerate(CANARY.split()))
+        connection.commit()
+
+
+def write_zipped_table(path: Path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("tokens.tsv", "".join(f"{n}\t{word}\tO\n" for n, word in enumerate(CANARY.split())))
+
+
+def write_zip_behind_a_program(path: Path) -> None:
+    with path.open("wb") as stream:
+        stream.write(b"#!/usr/bin/env python3\n")
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("x", CANARY * 3)
+
+
 WRITERS: list[Callable[[Path], None]] = [made for name, made in sorted(globals().items()) if name.startswith("write_")]
 
 
 def test_every_form_is_here() -> None:
-    assert len(WRITERS) == 31
+    assert len(WRITERS) == 42
 
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
@@ -250,6 +306,48 @@ def test_a_write_ahead_log_is_read(run: Path, source: Path, tmp_path: Path) -> N
 def test_names_of_files_are_read(run: Path, source: Path) -> None:
     (run / CANARY.replace(" ", "_")).write_text("")
     assert len(found(run, source)) == 1
+
+
+def test_a_name_that_quotes_is_not_shown(run: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_text(run / CANARY)
+    (run / f"{CANARY}.bad").write_bytes(b"%PDF")
+    assert main(["leakcheck", str(run), "--source", str(source)]) == 4
+    said = capsys.readouterr()
+    assert said.err.count("a file whose name quotes the source (SHA-256 of the name: ") == 3
+    assert "cough" not in said.out + said.err
+
+
+def test_the_columns_of_a_table_are_texts(run: Path, source: Path) -> None:
+    rows = "".join(f"{n},{word},O\n" for n, word in enumerate(CANARY.replace(",", "").split()))
+    (run / "tokens.csv").write_text(f"place,word,tag\n{rows}", encoding="utf-8")
+    (run / "odd.csv").write_bytes(b'"never closed\0')
+    assert set(found(run, source)) == {"tokens.csv"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("note.xml", "<s>" + " ".join(f"<b>{html.escape(word)}</b>" for word in NOTE.split()) + "</s>"),
+        ("note.json", json.dumps({"text": html.escape(NOTE).replace(" ", "&nbsp;")})),
+        ("note.txt", json.dumps(NOTE).replace(" ", "\\n")),
+        ("note.md", NOTE.replace("daughter", "daugh-\nter").replace("weeks", "we-\neks")),
+        ("note.csv", "text\n" + '"' + json.dumps({"words": NOTE.split()}).replace('"', '""') + '"\n'),
+    ],
+)
+def test_what_a_source_says_without_its_markup(run: Path, tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert found(run, tmp_path / name) == {}
+    write_text(run / "answer.txt")
+    assert set(found(run, tmp_path / name)) == {"answer.txt"}
+
+
+def test_a_source_behind_a_link_is_read(run: Path, source: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "links"
+    linked.mkdir()
+    (linked / "notes").symlink_to(source)
+    (linked / "itself").symlink_to(linked)
+    write_text(run / "answer.txt")
+    assert set(found(run, linked)) == {"answer.txt"}
 
 
 def test_links_are_followed_once(run: Path, source: Path, tmp_path: Path) -> None:
@@ -390,6 +488,8 @@ def seal_zip(path: Path) -> None:
     ("write", "reason"),
     [
         (lambda path: path.write_bytes(b"\x28\xb5\x2f\xfd" + b"x" * 50), "zstd files cannot be looked into"),
+        (lambda path: path.write_bytes(zlib.compress(b"x" * 100)), "zlib files cannot be looked into"),
+        (lambda path: path.write_bytes(b"ORC\0" + b"x" * 50), "ORC files cannot be looked into"),
         (lambda path: path.write_bytes(b"%PDF-1.7 ..."), "PDF files cannot be looked into"),
         (lambda path: path.write_bytes(gzip.compress(b"x" * 1000)[:-5]), "EOFError"),
         (lambda path: path.write_bytes(b"PAR1 not really"), "ArrowInvalid"),
@@ -549,7 +649,7 @@ def test_numbers_of_runs_are_equal_exactly_when_the_runs_are(
         (" _-_ ", []),
         ("Don't 4.5", ["don", "t", "4", "5"]),
         ("STRASSE straße", ["strasse", "strasse"]),
-        ("e\u0301tude étude", ["étude", "étude"]),
+        ("e\u0301tude étude etude", ["etude", "etude", "etude"]),
         ("ﬁlm", ["film"]),
         ("daugh\u00adter", ["daughter"]),
     ],

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -58,7 +59,18 @@ def test_folders_and_files_are_closed_whatever_the_umask(home: Path) -> None:
         names = {path.name for path in folder.iterdir()}
         assert {"answers.sqlite", "answers.sqlite-wal", "answers.sqlite-shm", "run.txt"} == names
         assert {mode(path) for path in folder.iterdir()} == {0o600}
-    assert mode(folder) == mode(home) == 0o700
+    # The audit log lies beside the store: where others may write, they could remove it.
+    assert mode(folder) == mode(home) == mode(home.parent) == 0o700
+
+
+def test_a_journal_that_goes_away_is_no_trouble(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private_id = new_private_id()
+    folder = private_folder(private_id)
+    (folder / "verdicts.sqlite").write_text("x")
+    (folder / "verdicts.sqlite").chmod(0o644)
+    monkeypatch.setattr(os, "walk", lambda place: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])])
+    private_folder(private_id)
+    assert mode(folder / "verdicts.sqlite") == 0o600
 
 
 def test_what_was_open_is_closed(home: Path) -> None:
@@ -76,9 +88,9 @@ def test_what_was_open_is_closed(home: Path) -> None:
 def test_ids_are_random_and_checked() -> None:
     ids = {new_private_id() for _ in range(100)}
     assert len(ids) == 100
-    for wrong in ("", "..", "../x", "A" * 32, "a" * 31, f"{'a' * 32}/x", "a" * 33):
+    for wrong in ("", "..", "../x", "A" * 32, "a" * 31, f"{'a' * 32}/x", "a" * 33, 5, None, ["a"]):
         with pytest.raises(UsageError, match="32 hexadecimal digits"):
-            private_folder(wrong)
+            private_folder(cast("str", wrong))  # read from run.json
 
 
 def test_a_link_in_its_place_is_refused(home: Path, tmp_path: Path) -> None:
@@ -277,6 +289,13 @@ def test_no_text_gets_through(values: dict[str, object]) -> None:
     row = redact_row({f"x_{name}": value for name, value in values.items()}, "a")
     assert {value for value in row.values() if isinstance(value, str)} <= {"", row["response_sha256"]}
     assert all(row[f"x_{name}"] is value for name, value in values.items() if not isinstance(value, str))
+
+
+@pytest.mark.parametrize("words", ["one two three four five six seven eight nine".split()])
+def test_a_text_word_by_word_is_no_list_of_labels(words: list[str]) -> None:
+    assert redact_value({"evidence": words}) == {"": [""] * 9}
+    assert redact_value(dict.fromkeys(words, 1)) == {"": 1}
+    assert redact_value([["true", "false"]] * 9) == [["true", "false"]] * 9
 
 
 def test_verdicts_keep_numbers_and_labels_alone() -> None:

@@ -23,6 +23,20 @@ def test_other_settings_are_refused_and_named(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
 
 
+@pytest.mark.parametrize("private", [False, True])
+def test_one_of_several_processes_keeps_the_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private: bool
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    first = open_run_folder(tmp_path / "run", {}, private=private)
+    assert first.answers.parent == (tmp_path / "run" if not private else first.logs.parent)
+    monkeypatch.setenv("RANK", "1")
+    other = open_run_folder(tmp_path / "run", {}, private=private)
+    assert other.private == first.private == private
+    with pytest.raises(UsageError, match=r"RANK=1.*give the plain command"):
+        _ = other.answers
+
+
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("x")
     with pytest.raises(UsageError, match="is a file. Choose another --out"):

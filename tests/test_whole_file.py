@@ -64,6 +64,20 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     assert names(tmp_path) == []
 
 
+def test_a_private_file_is_closed_from_its_first_byte_on(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        (tmp_path / f".x.txt.{os.getpid()}.part").write_text("left over, open to all")
+        with WholeFile(tmp_path / "x.txt", private=True) as part:
+            part.write("text")
+            (hidden,) = tmp_path.iterdir()
+            assert hidden.stat().st_mode & 0o777 == 0o600
+        assert (tmp_path / "x.txt").stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x.txt").read_text() == "text"
+
+
 def test_other_things_than_files_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, Path("/dev/null")):
         with pytest.raises(UsageError, match="is a folder or a device; it takes the name of a file to write"):

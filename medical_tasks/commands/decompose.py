@@ -137,10 +137,8 @@ def _write(out: Path, work: Path, text: str, *, private: bool) -> None:
     digest = hashlib.sha256(text.encode()).hexdigest()
     with WholeFile(_record(work)) as part:
         part.write("".join(f"{each}\n" for each in dict.fromkeys([*_written(work), digest])))
-    with WholeFile(out) as part:
+    with WholeFile(out, private=private) as part:
         part.write(text)
-    if private:
-        out.chmod(0o600)
 
 
 def _finish(outcomes: Sequence[Decomposed | NotDecomposed], arguments: argparse.Namespace, work: Path) -> int:

@@ -64,8 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.judge_arguments import judge_request
     from medical_tasks.judges.open_session import open_session
     from medical_tasks.kqa.spec import KQA
-    from medical_tasks.run_folder import default_folder, locked, open_run_folder
+    from medical_tasks.run_folder import default_folder, is_main_process, locked, open_run_folder
 
+    if not is_main_process():
+        return 0  # there is nothing to share among processes
     _check_options(arguments)
     request = judge_request(arguments, [KQA], prompts=arguments.prompts)
     if request is None or arguments.judge is None:

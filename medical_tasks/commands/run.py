@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -92,20 +92,30 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
         What was written, and the run's folder; None in all but the main process of a distributed run.
     """
     from medical_tasks.catalog import dataset_spec
-    from medical_tasks.judge_arguments import judge_request
-    from medical_tasks.models.opener import NEUTRAL_ARGS, parse_model_args
-    from medical_tasks.run_folder import default_folder, locked, open_run_folder
-    from medical_tasks.runner import RunOptions
-    from medical_tasks.task_data import load_task_data
     from medical_tasks.task_names import parse_task_names
 
     if arguments.max_new_tokens is not None and arguments.max_new_tokens < 1:
         raise UsageError(f"--max-new-tokens must be 1 or more, got {arguments.max_new_tokens}.")
     tasks = parse_task_names(arguments.tasks)
+    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
+    subjects = [guard.Subject.of(specs[task.name], task=task.name) for task in tasks]
+    # Before a row is read: what goes wrong with one may not be told in its own words.
+    with guard.protect(subjects, guard.attestation_from(arguments)):
+        return _evaluated(arguments, tasks, specs)
+
+
+def _evaluated(
+    arguments: argparse.Namespace, tasks: Sequence[Any], specs: Mapping[str, Any]
+) -> tuple[dict[str, Any], Path] | None:
+    from medical_tasks.judge_arguments import judge_request
+    from medical_tasks.models.opener import NEUTRAL_ARGS, parse_model_args
+    from medical_tasks.run_folder import default_folder, is_main_process, locked, open_run_folder
+    from medical_tasks.runner import RunOptions
+    from medical_tasks.task_data import load_task_data
+
     model_args = parse_model_args(arguments.model_args)
     task_args = _task_args(arguments.task_args, tasks)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts)
-    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     data = {
         task.name: load_task_data(
             task,
@@ -136,16 +146,16 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
         model_args=model_args,
         task_args=task_args,
     )
-    subjects = [guard.Subject.of(specs[task.name], task=task.name) for task in tasks]
-    with guard.protect(subjects, guard.attestation_from(arguments)):
-        if judge is not None and judge.options.forecast:
-            _forecast(tasks, data, judge, options)
-            print("This is with the reference answers in place of the model's. No judge was asked, nothing is written.")
+    if judge is not None and judge.options.forecast:
+        if not is_main_process():
             return None
-        private = any(not guard.text_allowed(spec) for spec in specs.values())
-        folder = open_run_folder(arguments.out or default_folder(arguments.model, settings), settings, private=private)
-        with locked(folder):
-            return _finished(arguments.model, model_args, tasks, data, folder, options, judge)
+        _forecast(tasks, data, judge, options)
+        print("This is with the reference answers in place of the model's. No judge was asked, nothing is written.")
+        return None
+    private = any(not guard.text_allowed(spec) for spec in specs.values())
+    folder = open_run_folder(arguments.out or default_folder(arguments.model, settings), settings, private=private)
+    with locked(folder):
+        return _finished(arguments.model, model_args, tasks, data, folder, options, judge)
 
 
 def _task_args(text: str, tasks: Sequence[Any]) -> dict[str, str]:
@@ -168,7 +178,10 @@ def _finished(
     """Answers, then scores; a judge that needs no weights is opened first, so that what it lacks is told at once."""
     from medical_tasks.finishing import finish
     from medical_tasks.run_folder import is_main_process
-    from medical_tasks.run_judge import RunJudge, opens_early
+    from medical_tasks.run_judge import RunJudge, check_request, opens_early
+
+    if request is not None:
+        check_request(request, tasks)
 
     def opened() -> RunJudge:
         return RunJudge(request, store=folder.answers, log_dir=folder.logs)
@@ -225,9 +238,12 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
     for task in tasks:
         if task.arguments:
             load_task_prompts(task, options)  # likewise
+    guard.require_processes()
     model = open_model(name, model_args, log_dir=folder.logs)
     try:
         guard.require_endpoint(model.endpoint, "model")
+        if model.is_main and not is_main_process():
+            return None  # one process asks a server, however many were started
         return run_model(tasks, data, model, folder, options)
     finally:
         model.close()

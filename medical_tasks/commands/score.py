@@ -56,10 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.commands.run import AGAIN, report_results
     from medical_tasks.finishing import finish, score_responses
     from medical_tasks.judge_arguments import judge_request
-    from medical_tasks.run_folder import default_folder, locked, open_run_folder
-    from medical_tasks.run_judge import RunJudge
+    from medical_tasks.run_folder import default_folder, is_main_process, locked, open_run_folder
+    from medical_tasks.run_judge import RunJudge, check_request
     from medical_tasks.task_names import parse_task_names
 
+    if not is_main_process():
+        return 0  # there is nothing to share among processes
     tasks = parse_task_names(arguments.task)
     if len(tasks) != 1:
         raise UsageError(f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)}).")
@@ -70,9 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. Leave it out."
         )
-    answered, settings = _answered(task, spec, arguments)
-    settings |= {"judge": request.identity} if request is not None else {}
     with guard.protect([guard.Subject.of(spec, task=task.name)], guard.attestation_from(arguments)):
+        if request is not None:
+            check_request(request, tasks)
+        answered, settings = _answered(task, spec, arguments)
+        settings |= {"judge": request.identity} if request is not None else {}
         if request is not None and request.options.forecast:
             with (
                 tempfile.TemporaryDirectory() as scratch,
@@ -116,7 +120,7 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
 
 def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
     from medical_tasks.results import read_results
-    from medical_tasks.run_responses import run_responses
+    from medical_tasks.run_responses import check_recipe, run_responses
     from medical_tasks.runner import AnsweredTask
     from medical_tasks.task_data import load_task_data
 
@@ -125,6 +129,7 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     if task.name not in entries:
         raise UsageError(f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}.")
     recipe = entries[task.name]["recipe"]
+    check_recipe(folder, recipe)
     config = recipe["data"]["config"]
     if arguments.config not in (None, config):
         raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
@@ -132,5 +137,8 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
-    settings = {"tasks": [task.name], "model": recipe["model"], "data": {task.name: data.identity}}
+    # Answers to other prompts are another run's, though the model is the same.
+    asked = {"prompts": recipe["prompts"], "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens")}
+    asked |= {name: recipe[name] for name in ("task_args", "protocol") if name in recipe}
+    settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked, "data": {task.name: data.identity}}
     return answered, settings

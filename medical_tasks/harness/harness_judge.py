@@ -17,9 +17,10 @@ from pathlib import Path
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgeOptions
+from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.models.opener import parse_model_args
 from medical_tasks.private_store import private_folder
-from medical_tasks.run_judge import JudgeRequest, OpenJudge
+from medical_tasks.run_judge import RECORDED, JudgeRequest, OpenJudge
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from medical_tasks.store import Store
 from medical_tasks.task_data import benchmark_module
@@ -72,6 +73,8 @@ class HarnessJudge:
     @property
     def comparable(self) -> bool:
         """Whether its numbers can be set beside others."""
+        if self._request.name.startswith(RECORDED):
+            return RecordedJudge(Path(self._request.name.removeprefix(RECORDED))).comparable
         return self._request.name != "lexical"
 
     def score(self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:

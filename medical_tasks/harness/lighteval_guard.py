@@ -26,6 +26,7 @@ _PUSHES = ("--push-to-hub", "--push-to-tensorboard", "--public-run", "--wandb")
 _OUTLETS = ("--save-details",)
 # They compute in this process, or only look.
 _IN_PROCESS = ("accelerate", "vllm", "sglang", "nanotron", "baseline", "tasks")
+_PRINTS_SAMPLES = ["tasks", "inspect"]
 _ADDRESS = "inference_server_address"
 _CACHE_VARIABLE = "HF_DATASETS_CACHE"
 
@@ -50,6 +51,8 @@ def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None
     for option in _OUTLETS:
         if option in given:
             guard.require_text_outlet(f"lighteval's {option}")
+    if list(positional[:2]) == _PRINTS_SAMPLES:
+        guard.require_text_outlet("lighteval's `tasks inspect` (it prints samples)")
     command = positional[0] if positional else ""
     if command in _IN_PROCESS:
         guard.require_endpoint(None, "model")

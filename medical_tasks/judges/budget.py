@@ -6,9 +6,10 @@ import threading
 from collections.abc import Sequence
 
 from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import Budget
 from medical_tasks.spec import Message
 
-__all__ = ["RunBudget", "estimate_chat", "estimate_tokens"]
+__all__ = ["CountedBudget", "RunBudget", "estimate_chat", "estimate_tokens"]
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\t"
 _LETTERS_A_TOKEN = 3
@@ -105,3 +106,27 @@ class RunBudget:
             self._reserved -= wanted
             self._used += wanted if used is None else used
             self._estimated = self._estimated or used is None
+
+
+class CountedBudget:
+    """A budget that counts the requests of one use of it. Implements `judges.base.Budget`.
+
+    Args:
+        budget: what decides.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._lock = threading.Lock()
+        self.admitted = 0
+
+    def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
+        """As `RunBudget.admit`."""
+        admitted = self._budget.admit(prompt_tokens=prompt_tokens, output_tokens=output_tokens)
+        with self._lock:
+            self.admitted += admitted
+        return admitted
+
+    def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
+        """As `RunBudget.settle`."""
+        self._budget.settle(prompt_tokens=prompt_tokens, output_tokens=output_tokens, used=used)

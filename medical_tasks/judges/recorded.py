@@ -2,7 +2,7 @@
 
 One JSON object a line: `id`, and `value` or, where there is none, `unscored` with the reason. A line with `sha256` belongs
 to the question with that hash alone, so that a verdict on one answer is never taken for another's; other keys are passed
-over, save `"comparable": false`.
+over, save `"comparable": false`, and `"reads": "pair"` of a judge of entailment, who is not asked everything.
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ class RecordedJudge:
             )
         if row.get("comparable") is False:
             self.comparable = False
+        if row.get("reads") == "pair":
+            self.reads = "pair"
 
     def _look_up(self, question: Question) -> Verdict | Unscored:
         sha256 = asked_sha256(question.messages)

@@ -23,20 +23,38 @@ from medical_tasks.judges.base import (
     Unscored,
     Verdict,
 )
-from medical_tasks.judges.budget import RunBudget, estimate_chat, estimate_tokens
+from medical_tasks.judges.budget import CountedBudget, RunBudget, estimate_chat, estimate_tokens
 from medical_tasks.judges.case import Case, Rules, Thread
 from medical_tasks.judges.forecast import Forecast, make_forecast
 from medical_tasks.judges.session_stats import SessionStats
 from medical_tasks.progress import Progress
 from medical_tasks.store import Store
 
-__all__ = ["FORECAST_ONLY", "VERDICT", "JudgeSession"]
+__all__ = ["FORECAST_ONLY", "VERDICT", "JudgeSession", "require_votes"]
 
 VERDICT = "verdict"
 """Kind of the store's records: one reply each."""
 FORECAST_ONLY = "judge: forecast only"
 
 _Waiting = dict[str, list[tuple[Case, Thread]]]
+
+
+def require_votes(name: str, votes: int, *, samples: bool) -> None:
+    """Refuses several votes of a judge that gives the same reply each time.
+
+    Args:
+        name: the judge's.
+        votes: votes a question.
+        samples: whether another vote can bring another reply.
+
+    Raises:
+        UsageError: There are several, and it cannot.
+    """
+    if votes > 1 and not samples:
+        raise UsageError(
+            f"the judge {name} gives the same reply each time, so that votes must be 1, got {votes}. "
+            "Leave --votes out, or choose a judge that samples (a chat judge with a temperature above 0)."
+        )
 
 
 class JudgeSession:
@@ -67,11 +85,7 @@ class JudgeSession:
         for name, least in (("votes", 1), ("reasks", 0)):
             if getattr(options, name) < least:
                 raise UsageError(f"{name} of a judge must be {least} or more, got {getattr(options, name)}.")
-        if options.votes > 1 and not backend.samples:
-            raise UsageError(
-                f"the judge {backend.name} gives the same reply each time, so that votes must be 1, got {options.votes}. "
-                "Leave --votes out, or choose a judge that samples (a chat judge with a temperature above 0)."
-            )
+        require_votes(backend.name, options.votes, samples=backend.samples)
         self.name = backend.name
         self.comparable = backend.comparable
         self.reads = backend.reads
@@ -169,7 +183,13 @@ class JudgeSession:
                 self._book(calls[reply.key], reply)
                 progress.step()
 
-            self._backend.answer(list(calls.values()), self.budget, on_reply)
+            counted = CountedBudget(self.budget)
+            try:
+                self._backend.answer(list(calls.values()), counted, on_reply)
+            finally:
+                # Some requests end without an outcome of their own: all are given up when a key is refused.
+                told = sum(reply.attempts for reply in outcomes.values())
+                self.stats.calls += max(told, counted.admitted)
         if len(outcomes) < len(calls):
             raise RuntimeError(f"the judge {self.name} left {len(calls) - len(outcomes)} calls without an outcome")
         for key, pairs in waiting.items():
@@ -183,7 +203,6 @@ class JudgeSession:
     def _book(self, call: Call, reply: Reply | NoReply) -> None:
         """Keeps a reply, and counts what it took."""
         stats = self.stats
-        stats.calls += reply.attempts
         if isinstance(reply, NoReply):
             return
         if (reply.label is not None) != (self._backend.reads == "pair"):

@@ -2,8 +2,9 @@
 
 The rule reads the answer clause by clause. A clause refuses ("I don't know", "the sources do not say", "I can't help with
 that"), is courtesy (apology, disclaimer, a bare referral to a doctor, an offer of help), or says something. Only a text in
-which nothing says anything is surely an abstention; what is mixed is left to a judge. English only: a refusal in another
-language counts as an answer.
+which nothing says anything is surely an abstention; what is mixed is left to a judge, and so is a refusal that may be a finding
+("I could not find any interaction"). English only, but for a bare "I don't know" in some languages: any other refusal in
+another language counts as an answer.
 """
 
 from __future__ import annotations

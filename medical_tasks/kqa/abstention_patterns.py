@@ -140,7 +140,8 @@ REFUSAL: Final = re.compile(
         (
             # the speaker does not know
             r"i (?:do|did) not know\b(?! of (?:any|an?|no)\b)",
-            r"we (?:do|did) not know(?:$| (?:this|that)$| (?:the|an) answer\b)",  # what medicine does not know is an answer
+            # what "we" do not know may be what medicine does not know, and that is an answer
+            r"we (?:do|did) not know(?:$| (?:this|that)$| (?:the|an) answer\b)",
             r"i would not know\b",
             r"(?:i|we) lack " + _MUCH + _KNOWLEDGE + r"\b",
             rf"my {_one('knowledge, training, training data, expertise')} (?:does|do) not\b",
@@ -149,7 +150,11 @@ REFUSAL: Final = re.compile(
             r"i am not (?:sure|certain|familiar with|aware of (?:the|an) answer)\b",
             # the speaker can not or will not say
             rf"(?:i|we) {_UNABLE} (?:be able to )?(?:{_ANSWERING}\b|(?:say|tell)\b(?! (?:you )?(?:that|it|how|enough)\b))",
-            r"(?:i|we) (?:must|have to|need to|should|will|would rather) refrain\b",
+            r"i (?:must|have to|need to|should|will|would rather) refrain from "
+            + _one(
+                "giving, providing, offering, answering, responding, commenting, making, speculating, diagnosing, advising"
+            )
+            + r"\b",
             rf"i do not (?:believe|think|feel) (?:that )?i (?:can|could|am able to) {_ANSWERING}\b",
             # the question, or the answer to it
             r"(?:this|that|the|your) (?:question|request|query) (?:can not|could not|is not something|is not one)\b",
@@ -183,7 +188,8 @@ _FINDING = _one(
     "contraindications, evidence, problem, problems, warning, warnings, restriction, restrictions, association, link, reason, "
     "reasons, fault, proof, study, studies"
 )
-_NO_KNOWLEDGE = rf"(?:(?!{_KNOWLEDGE}\b|anything\b|about\b|on\b)[\w'-]+ ){{0,4}}?"
+_NAMED = _one("anything, about, on, this, that, these, those, the, your, whether, what, how, which")
+_NO_KNOWLEDGE = rf"(?:(?!(?:{_KNOWLEDGE}|{_NAMED})\b)[\w'-]+ ){{0,4}}?"
 _ADVICE = _one(
     "advice, diagnosis, diagnoses, opinion, opinions, recommendation, recommendations, guidance, help, assistance, anything, "
     "suggestion, suggestions, response, responses, a reply, document, documents"
@@ -196,6 +202,10 @@ DOUBTFUL: Final = re.compile(
             rf"{_NO_KNOWLEDGE}{_FINDING}\b",
             rf"(?:i|we) {_UNABLE} (?:be able to )?{_one('give, offer, provide, prescribe, find, locate')} "
             rf"(?!(?:you )?(?:with )?(?:that|this|it|one|any)$)(?!.*\b(?:{_KNOWLEDGE}|{_ADVICE})\b)",
+            # what medicine does not know is an answer
+            rf"(?:i|we) {_one('do not have, have no, lack')} {_MUCH}(?:data|evidence)\b",
+            rf"there is {_one('not enough, no, insufficient')} (?:\w+ ){{0,3}}?{_one('data, evidence, information')} "
+            rf"(?:\w+ ){{0,3}}?to {_one('determine, assess, evaluate, say, tell, advise')}\b",
             # that the sources name no danger may be all there is to say
             rf"{_SOURCES} (?:do|does|did) not (?:appear to |seem to )?{_SAYING} (?:that\b|{_NO_KNOWLEDGE}{_FINDING}\b)",
             rf"{_one('none of, neither of, nothing in')} {_SOURCES} (?:\w+ )?{_SAYING}e?s? "
@@ -221,12 +231,12 @@ BARE: Final = re.compile(
             + r"(?: (?:this|that|the|your)(?: question| request)?| with (?:this|that))?"
             + rf"(?: (?:based on|from|with|given|using) {_SOURCES})?",
             r"(?:not enough|insufficient) (?:information|data|context)(?: (?:provided|available|given))?"
-            rf"(?: to {_ANSWERING}\b[\w '-]{{0,80}})?",
+            rf"(?: to {_one('answer, respond, reply, help, assist')}\b[\w '-]{{0,80}})?",
             # "I don't know" in the languages that models fall into most
             _one(
-                "no sé, no lo sé, je ne sais pas, ich weiß es nicht, ich weiß nicht, das weiß ich nicht, não sei, eu não sei, non lo "
-                "so, ik weet het niet, nie wiem, я не знаю, не знаю, bilmiyorum, 我不知道, 不知道, わかりません, 分かりません, 모르겠습니다, لا "
-                "أعرف, لا أدري, मुझे नहीं पता, मैं नहीं जानता"
+                "no sé, no lo sé, je ne sais pas, ich weiß es nicht, ich weiß nicht, das weiß ich nicht, não sei, eu não sei, "
+                "non lo so, ik weet het niet, nie wiem, я не знаю, не знаю, bilmiyorum, "
+                "我不知道, 不知道, わかりません, 分かりません, 모르겠습니다, لا أعرف, لا أدري, मुझे नहीं पता, मैं नहीं जानता"
             ),
         )
     )
@@ -253,17 +263,23 @@ COURTESY: Final = re.compile(
                 "let me know, feel free, do not hesitate, provide, share, clarify, rephrase, try again, try asking, ask me"
             )
             + r"\b",
-            r"if you (?:have|need|want|would like|could|can)\b[\w ,'-]*\b"
+            r"if you (?:have|need|want|would like|could|can)\b(?!.*\b(?:call|seek|go|get|see|visit|take|stop)\b)[\w ,'-]*\b"
             + _one(
                 "question, questions, concern, concerns, details, information, context, clarification, anything else, help"
             )
-            + "$",
+            + r"(?:, (?:please )?(?:feel free|do not hesitate|let me know)\b[\w ,'-]*)?$",
             _one(
-                "thank you, thanks, you are welcome, i hope, i would be, i will be, i am happy, i am here, i understand, i "
-                "appreciate, best wishes, take care, good luck"
+                "thank you, thanks, you are welcome, i hope, i would be happy, i would be glad, i will be happy, i will be glad, i "
+                "am happy, i am here, i understand, i appreciate, best wishes, good luck"
             )
             + r"\b",
-            r"to hear\b|for (?:the|any|your|not|being)\b",
+            r"take care(?: of yourself)?$|to hear\b|for (?:not|being)\b|that you are (?:feeling|going through|experiencing)\b",
+            r"for (?:the|any|your) (?:\w+ )?"
+            + _one(
+                "confusion, inconvenience, delay, trouble, misunderstanding, limitation, limitations, frustration, disappointment, "
+                "question, patience, understanding"
+            )
+            + r"\b",
         )
     )
 )
@@ -275,7 +291,10 @@ _CARER = _one(
     "specialist, clinician, nurse, dentist, gp, care team, practitioner, expert, experts, medical advice, medical attention, "
     "medical help, pediatrician, gynecologist, dermatologist"
 )
-_NO_REASON = r"(?:(?!\b(?:if|when|unless|because|since|before|within|immediately)\b)[\w ,'/-]){0,120}"
+_NO_REASON = (
+    r"(?:(?!\b(?:if|when|unless|because|since|before|within|in case|immediate|immediately|urgent|urgently|today|now|right away|"
+    r"emergency)\b)[\w ,'/-]){0,120}"
+)
 REFERRAL: Final = re.compile(
     r"(?:please |then |instead )*"
     r"(?:(?:i|we) (?:would )?(?:recommend|suggest|advise|encourage|urge)(?: that)?(?: you)?(?: to)? |"

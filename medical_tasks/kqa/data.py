@@ -83,9 +83,9 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     """Reads the rows of a configuration.
 
     Args:
-        config: `answered`, `questions` or `demo`.
+        config: `answered`, `questions`, `own` or `demo`.
         split: always `test`.
-        files: the official file under `test`; empty for `demo`.
+        files: the file under `test`; empty for `demo`.
 
     Yields:
         One mapping a row, with the names and types of `COLUMNS`.
@@ -95,6 +95,8 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     """
     if config == "demo":
         yield from demo_rows()
+    elif config == "own":
+        yield from read_gold_file(files[split])
     elif config == "answered":
         release = "K-QA file of answered questions"
         yield from _gold_rows(read_records(files[split], _ANSWERED_FIELDS, release=release, again=_AGAIN))
@@ -229,6 +231,7 @@ SOURCES = (
             "`id` is new. The lists of addresses in `sources` are one text in the release; an address broken over lines is "
             "joined. Values that are null in the release are empty.",
             "Questions and statements are as released: with their white space, and with three blank must-have statements.",
+            "`own` is not from the release: it holds a user's questions in its format, such as `medical-tasks decompose` writes.",
             "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
         ),
         columns=COLUMNS,
@@ -239,6 +242,9 @@ SOURCES = (
         files={
             "answered": _official("questions_w_answers.jsonl", "the answered questions, a JSON Lines file"),
             "questions": _official("questions.jsonl", "all questions, a JSON Lines file"),
+            "own": {
+                "test": OfficialFile(places=("gold.jsonl",), description="your questions with statements, JSON Lines")
+            },
             "demo": {},
         },
         known_files={ANSWERED_SHA256: "answered", QUESTIONS_SHA256: "questions"},

@@ -47,8 +47,8 @@ DOCUMENTS: tuple[Document, ...] = (
     _document(
         "hay-fever-pregnancy",
         "Hay fever during pregnancy",
-        "Start with what is no medicine: rinse the nose with salt water, keep windows closed on days with much pollen, and "
-        "wash your hair in the evening.",
+        "Start with what is no medicine: rinse the nose with salt water made of boiled or distilled water, keep windows closed "
+        "on days with much pollen, and wash your hair in the evening.",
         "If that is not enough, tablets with cetirizine or loratadine and nasal sprays with budesonide have been used by many "
         "pregnant women and are considered low risk. Decongestant tablets with pseudoephedrine are better left out, "
         "particularly in the first three months. Speak to a doctor, midwife or pharmacist before you take anything.",

@@ -115,10 +115,10 @@ QUESTIONS: tuple[DemoQuestion, ...] = (
     DemoQuestion(
         question="What can I take for hay fever while I'm pregnant?",
         answer=(
-            "Rinsing the nose with salt water carries no risk. Of the tablets, cetirizine and loratadine are considered low "
-            "risk in pregnancy, and so is a budesonide nasal spray. Do not take decongestant tablets such as "
-            "pseudoephedrine, above all not in the first three months. Ask your doctor or pharmacist before any medicine, "
-            "and keep windows shut when there is much pollen."
+            "Rinsing the nose with salt water is safe; make it with boiled or distilled water. Of the tablets, cetirizine and "
+            "loratadine are considered low risk in pregnancy, and so is a budesonide nasal spray. Do not take decongestant "
+            "tablets such as pseudoephedrine, above all not in the first three months. Ask your doctor or pharmacist before "
+            "any medicine, and keep windows shut when there is much pollen."
         ),
         must_have=(
             "Cetirizine and loratadine are considered low risk in pregnancy.",
@@ -251,14 +251,14 @@ QUESTIONS: tuple[DemoQuestion, ...] = (
     DemoQuestion(
         question="My mother is 78, she has 38.2 °C and seems confused – is that serious?",
         answer=(
-            "Yes. New confusion with a fever in an older person needs a doctor today, as it can be a sign of sepsis. Call "
-            "the emergency services if she is hard to wake, breathes fast or has cold, blotchy skin. Older people can be "
-            "seriously ill with only a slight fever."
+            "Yes. Call the emergency services now. New confusion with a fever can be a sign of sepsis, which is an emergency. "
+            "Tell them if she is hard to wake, breathes fast or has cold, blotchy skin. Older people can be seriously ill with "
+            "only a slight fever."
         ),
         must_have=(
-            "New confusion with fever in an older person needs medical attention on the same day.",
+            "New confusion with fever in an older person is an emergency.",
             "Fever with confusion can be a sign of sepsis.",
-            "Call the emergency services if she is hard to wake or breathes fast.",
+            "Call the emergency services at once.",
         ),
         nice_to_have=("Older people can be seriously ill with only a slight fever.",),
         diagnosis="Altered mental status, unspecified",

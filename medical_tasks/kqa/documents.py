@@ -56,7 +56,11 @@ def read_documents(place: Path) -> list[Document]:
         MissingError: There is no such folder.
         UsageError: It holds no document, none with any text, or one that cannot be read.
     """
-    if not place.exists():
+    try:
+        there = place.exists()
+    except OSError as error:
+        raise UsageError(f"documents={place}: cannot be read ({system_reason(error)}). Give another folder.") from error
+    if not there:
         raise MissingError(
             f"documents={place}: there is no such folder. Give the folder that holds your documents ({', '.join(SUFFIXES)})."
         )

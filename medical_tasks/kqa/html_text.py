@@ -9,8 +9,9 @@ __all__ = ["html_text"]
 # What a browser does not show, and what begins a paragraph of its own.
 _HIDDEN = frozenset({"script", "style", "noscript", "template", "head", "svg"})
 _BLOCKS = frozenset(
-    "address article aside blockquote body dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr "
-    "html li main nav ol p pre section table tbody td tfoot th thead tr ul".split()
+    "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
+    "h6 header hr html legend li main nav ol optgroup option p pre section select summary table tbody td textarea tfoot th "
+    "thead tr ul".split()
 )
 
 

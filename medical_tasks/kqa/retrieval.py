@@ -196,7 +196,10 @@ def _place(task: str, value: Any) -> Path | None:
     text = str(value)
     if not text.strip():
         raise UsageError(f"{task}: documents must name a folder, or `{DEMO}` for the demo's own corpus, got {value!r}.")
-    return None if text == DEMO else Path(text).expanduser()
+    try:
+        return None if text == DEMO else Path(text).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{task}: documents={text}: there is no such user. Give the folder's whole path.") from error
 
 
 def _documents(place: Path | None) -> Sequence[Document]:

@@ -19,9 +19,12 @@ from medical_tasks.kqa.judging import judge_answers
 from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["item_score", "metric_limits", "score_items", "spoken", "unanswered_limits"]
+__all__ = ["NOT_ON_EVERY_ITEM", "item_score", "metric_limits", "score_items", "spoken", "unanswered_limits"]
 
 Limits = tuple[float, float]
+
+NOT_ON_EVERY_ITEM = ("hallucination_rate_answered",)
+"""Counts that abstentions are without; an item that is not answered may be one."""
 
 _NOT_APPLICABLE: Limits = (math.nan, math.nan)
 _OFFICIAL_COUNTS = ("hallucination_official", "hallucination_norm_official")

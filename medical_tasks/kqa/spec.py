@@ -29,12 +29,13 @@ DATASET = DatasetSpec(
   year      = {2024},
   url       = {https://aclanthology.org/2024.bionlp-1.22}
 }""",
-    configs=("answered", "questions", "demo"),
+    configs=("answered", "questions", "own", "demo"),
     default_config="answered",
     how_to_get=(
         "answered: download dataset/questions_w_answers.jsonl from https://github.com/Itaymanes/K-QA",
         "questions: download dataset/questions.jsonl from there",
         "then: medical-tasks build kqa --source FOLDER_OR_FILE --config answered (or questions)",
+        "questions of your own, in the release's format: medical-tasks build kqa --source FILE.jsonl --config own",
         "without any download: medical-tasks build kqa --config demo",
     ),
     version="1.0.0",

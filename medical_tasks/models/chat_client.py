@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from medical_tasks import guard
 from medical_tasks.errors import MedicalTasksError
-from medical_tasks.models.chat_reply import AttemptError, Choice, Reply, read_error, read_reply
+from medical_tasks.models.chat_reply import AttemptError, Choice, Reply, quoted_from, read_error, read_reply
 from medical_tasks.models.chat_settings import ChatSettings
 from medical_tasks.models.retry import Backoff
 from medical_tasks.spec import Message
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CallFailed", "ChatClient", "Completion", "Spending"]
 
 _OWN_WORDS = ("connection", "not json", "timeout")  # failures whose detail says nothing of the server's
+_SYSTEM_WORDS = ("ConnectError", "ReadError", "WriteError", "CloseError")  # told by the operating system
 _CONNECT_S = 15.0  # a host that does not even accept a connection is not "slow"
 
 
@@ -249,8 +250,7 @@ class ChatClient:
             cause = error.__cause__
             if isinstance(cause, MedicalTasksError):
                 raise cause from None  # the guard said no as the request was about to leave
-            told = f"{type(cause).__name__}: {cause}" if cause is not None else str(error)
-            raise AttemptError("connection", " ".join(told.split()), retry=True) from None
+            raise AttemptError("connection", _broken(cause or error, sent), retry=True) from None
         except APIStatusError as error:
             raise read_error(
                 error.status_code, error.response.headers, error.response.text, sent=sent, secret=self.settings.api_key
@@ -263,6 +263,13 @@ def _told(failure: AttemptError) -> str:
     if guard.protecting() and failure.reason not in _OWN_WORDS:
         return f"{failure.reason} (the server's words are left out: it was sent text of credentialed data)"
     return failure.detail
+
+
+def _broken(cause: BaseException, sent: Sequence[str]) -> str:
+    """Says how a connection broke; a malformed reply, and a proxy's refusal, are quoted by the library that met them."""
+    kind, words = type(cause).__name__, " ".join(str(cause).split())
+    theirs = kind not in _SYSTEM_WORDS
+    return kind if not words or (theirs and (guard.protecting() or quoted_from(words, sent))) else f"{kind}: {words}"
 
 
 def _costs_nothing(reason: str) -> bool:

@@ -14,4 +14,16 @@ numbers takes a seed.
     multiplicity  p-values of a family of tests
     columns       checks of the numbers that come in, sums per cluster
     special       quantiles and tail probabilities that the standard library lacks
+
+    text_overlap  the public front of text overlap: ROUGE, BLEU, sacreBLEU, SARI, exact match (start here)
+    rouge         ROUGE-n, ROUGE-L and ROUGE-Lsum
+    bleu          BLEU as `evaluate` has it
+    sacre_bleu    BLEU as sacreBLEU has it
+    sari          SARI as `evaluate` has it
+    exact_match   the same characters or not
+    porter        stems of words, for ROUGE with stemming
+    tokens_13a    the tokenizer of BLEU and SARI
+    ngrams        runs of n tokens, counted
+    lcs           longest common subsequences
+    text_pairs    checks of the texts that come in
 """

@@ -70,6 +70,23 @@ SURE = [
     "I don't know. Is there anything else I can help you with?",
     "I'm not able to diagnose your rash. Could you describe it to your doctor? Feel free to ask me something else.",
     "I don't know.\n\n" * 400,
+    "None of the provided sources mention this medication.",
+    "Nothing in the sources answers this question.",
+    "I lack the information needed to answer.",
+    "I must refrain from giving medical advice.",
+    "My training data does not cover this drug.",
+    "I wouldn't know, I am not a doctor.",
+    "I do not believe I can answer that.",
+    "Unable to answer based on the given context.",
+    "Insufficient information to answer the question.",
+    "I'm sorry, but as an AI language model I am unable to diagnose medical conditions. Please see a doctor.",
+    "I'm sorry that you're feeling unwell, but I can't diagnose conditions.",
+    "I can't help with that. If you have any other questions or need general information, feel free to ask!",
+    "I'm sorry, but I couldn't find any information about the side effects of this drug in the sources.",
+    "We don't know the answer.",
+    "Je ne sais pas.",
+    "我不知道。",
+    "¡No sé!",
 ]
 
 NONE = [
@@ -101,6 +118,14 @@ NONE = [
     "While I cannot give medical advice, here is what is known. " + LEXAPRO,
     LEXAPRO + " I don't know whether it suits you; please talk to your doctor.",
     "Nein.",
+    "We don't know exactly what causes psoriasis.",
+    "We do not know whether it is safe in pregnancy.",
+    "We should refrain from giving antibiotics.",
+    "Insufficient data to determine whether it is safe in pregnancy.",
+    "For the prevention of gout attacks, adults take 0.6 mg of colchicine once or twice a day.",
+    "Seek immediate medical attention for weakness in both legs.",
+    "I would be careful with both together.",
+    "As an AI model I recommend ibuprofen.",
 ]
 
 UNSURE = [
@@ -114,6 +139,23 @@ UNSURE = [
     "Please consult your doctor.",
     "I'm sorry.",
     "As an AI language model, I recommend speaking with a pharmacist.",
+    # what is found, or not given, may be all there is to say
+    "I could not find any interaction between amoxicillin and acetaminophen.",
+    "There are no interactions in the references.",
+    "The sources do not say that it is dangerous.",
+    "The sources do not mention any interaction between the two.",
+    "We cannot give antibiotics for viruses.",
+    "I will not prescribe antibiotics for a cold.",
+    "I can't find fault with taking it at night.",
+    "We don't have enough data on its use in pregnancy.",
+    "There is not enough information to determine whether bupropion is safe in pregnancy.",
+    # a refusal with advice
+    "I don't know the exact dose. For the prevention of gout, adults take 0.6 mg of colchicine once a day.",
+    "I can't diagnose you. I would be careful with ibuprofen when taking blood thinners.",
+    "I can't say what it is. If you have trouble breathing, seek emergency help.",
+    "I cannot diagnose this. Seek immediate medical attention.",
+    "I don't know what this is. See a doctor today.",
+    "I don't know. Take care to keep the wound dry.",
     "I don't know what the matter is with " + "the red and itching spots and weals on " * 8 + "your arm",
 ]
 

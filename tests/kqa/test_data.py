@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.building import build_dataset
+from medical_tasks.cli import main
 from medical_tasks.dataset_source import file_sha256
 from medical_tasks.dataset_store import read_rows as built_rows
 from medical_tasks.errors import UsageError
@@ -310,3 +311,33 @@ def test_the_layout_of_the_repository(tmp_path: Path) -> None:
 def test_a_mix_up_is_refused(tmp_path: Path, path: Path, config: str, true: str) -> None:
     with pytest.raises(UsageError, match=f"is the official file of config {true}, not of {config}"):
         build_dataset("kqa", source=path, config=config, out=tmp_path / "out")
+
+
+def test_questions_of_a_user_are_built_and_run_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    record = {
+        "Question": "Can I fly with a cold?",
+        "Free_form_answer": "Mostly, yes. Ears may hurt.",
+        "Must_have": ["Flying with a cold is mostly safe."],
+        "Nice_to_have": ["Ears may hurt during the flight."],
+    }
+    file = tmp_path / "statements.jsonl"
+    file.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert main(["build", "kqa", "--source", str(file), "--config", "own"]) == 0
+    words = [
+        "run",
+        "--tasks",
+        "kqa",
+        "--config",
+        "own",
+        "--model",
+        "baseline/reference",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    assert main(words) == 0
+    assert "1/1" in capsys.readouterr().out
+    assert main(["build", "kqa", "--source", str(file), "--config", "answered"]) == 2
+    assert "Sources" in capsys.readouterr().err

@@ -54,6 +54,11 @@ def test_every_kind_of_file_in_a_stable_order(tmp_path: Path) -> None:
         ("<svg><title>no</title>no</svg>yes", "", "yes"),
         ("x</script></p></noscript>y", "", "x\n\ny"),
         ("<p>1 < 2 and <<", "", "1 < 2 and <<"),
+        (
+            "<select><option>one<option>two</select>three<textarea>four</textarea>five",
+            "",
+            "one\n\ntwo\n\nthree\n\nfour\n\nfive",
+        ),
         # Pages saved by word processors.
         ("<!--[if IE]><p>no<![endif]-->a<![if !x]>b<![endif]>c<![what is this[x]]>d", "", "abcd"),
     ],
@@ -100,6 +105,13 @@ def test_documents_that_cannot_be_used(
         (tmp_path / name).write_bytes(content)
     with pytest.raises(error, match=message):
         open_retriever("kqa_rag", {"documents": str(tmp_path)})
+
+
+def test_a_name_that_no_folder_can_have() -> None:
+    with pytest.raises(UsageError, match=r"documents=a+: cannot be read \(.*too long.*\)\. Give another folder\."):
+        read_documents(Path("a" * 5000))
+    with pytest.raises(UsageError, match=r"kqa_rag: documents=~no-such-user/x: there is no such user\."):
+        open_retriever("kqa_rag", {"documents": "~no-such-user/x"})
 
 
 def test_no_such_folder(tmp_path: Path) -> None:

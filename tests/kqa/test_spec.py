@@ -43,7 +43,7 @@ def test_metrics() -> None:
 
 
 def test_the_dataset() -> None:
-    assert DATASET.configs == ("answered", "questions", "demo")
+    assert DATASET.configs == ("answered", "questions", "own", "demo")
     assert (DATASET.default_config, DATASET.access, DATASET.licence) == ("answered", "open", "MIT")
     for author in (
         "Itay Manes",

@@ -1,0 +1,157 @@
+"""ROUGE-1 to ROUGE-9, ROUGE-L and ROUGE-Lsum, number for number those of the `rouge_score` library (0.1.2).
+
+Source: Lin (2004), ROUGE: a package for automatic evaluation of summaries, sections 2 and 3. What the library decides and the
+paper leaves open is told at the functions; docs/text_metrics.md has the whole list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from medical_tasks.scoring.lcs import Columns, lcs_length
+from medical_tasks.scoring.ngrams import count_ngrams, shared
+from medical_tasks.scoring.porter import stem as porter_stem
+from medical_tasks.scoring.text_pairs import References, as_references, as_segments, mean
+
+__all__ = ["VARIANTS", "Overlap", "rouge", "rouge_corpus", "rouge_tokens"]
+
+VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
+
+_TOKEN = re.compile(r"[a-z0-9]+")
+_VARIANT = re.compile(r"rouge(?:[1-9]|L|Lsum)")
+_STEMMED_FROM = 4
+"""Letters a word must have to be stemmed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overlap:
+    """How much two texts share, each figure 0-1.
+
+    Attributes:
+        precision: of the prediction, the share that is in the reference.
+        recall: of the reference, the share that is in the prediction.
+        f1: their harmonic mean; 0 when both are 0.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def rouge_tokens(text: str, *, stem: bool = False) -> list[str]:
+    """Lower-cased runs of a-z and 0-9. Every other character separates: "Sjögren" is sj and gren, Chinese has no tokens.
+
+    Args:
+        text: any text.
+        stem: take words of more than three letters back to their stem.
+    """
+    tokens = _TOKEN.findall(text.lower())
+    return [porter_stem(token) if len(token) >= _STEMMED_FROM else token for token in tokens] if stem else tokens
+
+
+def rouge(
+    prediction: str, references: References, *, variants: Sequence[str] = VARIANTS, stem: bool = False
+) -> dict[str, Overlap]:
+    """ROUGE of one prediction.
+
+    A text without tokens shares nothing, with an empty reference either: all figures are 0. So they are where a text is too
+    short to have an n-gram.
+
+    Args:
+        prediction: any text. Case and punctuation do not count; line breaks count for rougeLsum.
+        references: one text or several. Of several the one with the highest F1 counts (the first of equals), each variant for
+            itself.
+        variants: out of rouge1 ... rouge9, rougeL and rougeLsum.
+        stem: compare stems of words (Porter's, with NLTK's additions).
+
+    Returns:
+        The figures of each variant.
+
+    Raises:
+        ValueError: an unknown variant, or no reference.
+    """
+    known = as_references(prediction, references)
+    for variant in variants:
+        if not _VARIANT.fullmatch(variant):
+            raise ValueError(f"variants must be out of rouge1 ... rouge9, rougeL, rougeLsum; got {variant!r}")
+    said = _Text(prediction, stem)
+    scores = [said.against(_Text(reference, stem), variants) for reference in known]
+    return {variant: max((score[variant] for score in scores), key=lambda figures: figures.f1) for variant in variants}
+
+
+def rouge_corpus(
+    predictions: Sequence[str],
+    references: Sequence[References],
+    *,
+    variants: Sequence[str] = VARIANTS,
+    stem: bool = False,
+) -> dict[str, Overlap]:
+    """Plain means over the predictions of what `rouge` finds; `nan` for no predictions.
+
+    `evaluate` gives by default the middle of 1,000 unseeded bootstrap means instead, which differs from run to run.
+
+    Args:
+        predictions: one text an item.
+        references: one text, or several, an item.
+        variants: see `rouge`.
+        stem: see `rouge`.
+
+    Raises:
+        ValueError: lengths differ, or as `rouge`.
+    """
+    rows = [rouge(text, known, variants=variants, stem=stem) for text, known in as_segments(predictions, references)]
+    return {
+        variant: Overlap(
+            precision=mean(row[variant].precision for row in rows),
+            recall=mean(row[variant].recall for row in rows),
+            f1=mean(row[variant].f1 for row in rows),
+        )
+        for variant in variants
+    }
+
+
+class _Text:
+    """One side of the comparison."""
+
+    def __init__(self, text: str, stem: bool) -> None:
+        # Line breaks separate tokens too, so the tokens of the lines are the tokens of the text.
+        self.lines = [rouge_tokens(line, stem=stem) for line in text.split("\n")]
+        self.tokens = [token for line in self.lines for token in line]
+
+    def against(self, reference: _Text, variants: Sequence[str]) -> dict[str, Overlap]:
+        return {variant: self._figures(reference, variant) for variant in variants}
+
+    def _figures(self, reference: _Text, variant: str) -> Overlap:
+        if variant == "rougeL":
+            hits, n = lcs_length(self.tokens, reference.tokens), 1
+        elif variant == "rougeLsum":
+            hits, n = _summary_hits(self, reference), 1
+        else:
+            n = int(variant.removeprefix("rouge"))
+            hits = shared(count_ngrams(self.tokens, n), count_ngrams(reference.tokens, n))
+        precision = hits / max(len(self.tokens) - n + 1, 1)
+        recall = hits / max(len(reference.tokens) - n + 1, 1)
+        total = precision + recall
+        return Overlap(precision=precision, recall=recall, f1=2 * precision * recall / total if total else 0.0)
+
+
+def _summary_hits(prediction: _Text, reference: _Text) -> int:
+    """Tokens of the reference that are found line by line.
+
+    A line is what stands between two line breaks; no sentence is looked for. Of each line of the reference those tokens count
+    that are in its longest common subsequence with any line of the prediction, and each word at most as often as either text
+    has it (the paper would count it once a line).
+    """
+    lines = [Columns(line) for line in prediction.lines if line]
+    left = Counter(prediction.tokens) & Counter(reference.tokens)
+    hits = 0
+    for line in reference.lines:
+        found = {place for columns in lines for place in columns.positions_in(line)}
+        for place in sorted(found):
+            if left[line[place]] > 0:
+                left[line[place]] -= 1
+                hits += 1
+    return hits

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.scoring.correlation import kendall_tau, rank_correlation, spearman_rho
+from medical_tasks.scoring.special import normal_cdf, student_quantile
+
+NAN = math.nan
+BOTH = pytest.mark.parametrize("coefficient", [spearman_rho, kendall_tau])
+
+# Few different values, so that ties are the rule; and now and then a missing one.
+values = st.one_of(st.integers(-3, 3).map(float), st.just(NAN))
+tables = st.lists(st.tuples(values, values), max_size=14)
+spread = st.lists(st.tuples(st.integers(-(10**6), 10**6), st.integers(-(10**6), 10**6)), min_size=2, max_size=25)
+
+
+def plain_tau(x: Sequence[float], y: Sequence[float]) -> float:
+    """Tau-b by counting pairs."""
+    rows = [(a, b) for a, b in zip(x, y, strict=True) if not math.isnan(a) and not math.isnan(b)]
+    same = opposite = only_x = only_y = 0
+    for i, (a, b) in enumerate(rows):
+        for c, d in rows[:i]:
+            if a == c and b == d:
+                continue
+            if a == c:
+                only_x += 1
+            elif b == d:
+                only_y += 1
+            elif (a < c) == (b < d):
+                same += 1
+            else:
+                opposite += 1
+    below = math.sqrt((same + opposite + only_x) * (same + opposite + only_y))
+    return (same - opposite) / below if below else NAN
+
+
+def plain_rho(x: Sequence[float], y: Sequence[float]) -> float:
+    """Pearson's correlation of ranks, each rank by counting."""
+    rows = [(a, b) for a, b in zip(x, y, strict=True) if not math.isnan(a) and not math.isnan(b)]
+    ranks = [
+        [sum(other < value for other in column) + (column.count(value) + 1) / 2 for value in column]
+        for column in ([a for a, _ in rows], [b for _, b in rows])
+    ]
+    away = [[rank - (len(rows) + 1) / 2 for rank in column] for column in ranks]
+    below = math.sqrt(sum(d * d for d in away[0]) * sum(d * d for d in away[1]))
+    return sum(a * b for a, b in zip(*away, strict=True)) / below if below else NAN
+
+
+def same(one: float, other: float) -> bool:
+    return (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=0, abs_tol=1e-12)
+
+
+def test_kendall_of_hollander_and_wolfe() -> None:
+    # Hollander and Wolfe (1973), Nonparametric Statistical Methods, p. 187: tuna lots, Hunter L value and panel score. As
+    # quoted in the help of R's cor.test: T = 26 of 36 pairs in order, tau = 0.4444.
+    lightness = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
+    panel = [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]
+    assert kendall_tau(lightness, panel) == (26 - 10) / 36
+    assert spearman_rho(lightness, panel) == pytest.approx(0.6)  # squared differences of ranks: 48; 1 - 6*48/720
+
+
+def test_spearman_of_a_published_example() -> None:
+    # Worked example of the article "Spearman's rank correlation coefficient" in Wikipedia: squared differences of ranks 194,
+    # 1 - 6*194/990 = -29/165.
+    quotient = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
+    hours = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
+    assert spearman_rho(quotient, hours) == pytest.approx(-29 / 165, abs=1e-15)
+    assert kendall_tau(quotient, hours) == pytest.approx(-5 / 45, abs=1e-15)  # 20 pairs in order, 25 not
+
+
+def test_ties_by_hand() -> None:
+    # Pairs in order 2, not in order 6, tied in x alone 1 (2, 2), in both 1 (12, 12): (2 - 6) / sqrt((10 - 2) (10 - 1)).
+    assert kendall_tau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(-4 / math.sqrt(72), abs=1e-15)
+    # Ranks 1, 2.5, 2.5, 4 and 1, 3, 2, 4; away from 2.5: products 4.5, squares 4.5 and 5.
+    assert spearman_rho([1, 2, 2, 3], [10, 30, 20, 40]) == pytest.approx(4.5 / math.sqrt(4.5 * 5), abs=1e-15)
+    # Right and wrong against right and wrong, where both are the phi coefficient: (ad - bc) / root of the margins.
+    x, y = [1] * 30 + [0] * 30, [1] * 20 + [0] * 10 + [1] * 12 + [0] * 18
+    phi = (20 * 18 - 10 * 12) / math.sqrt(30 * 30 * 32 * 28)
+    assert spearman_rho(x, y) == pytest.approx(phi, abs=1e-15)
+    assert kendall_tau(x, y) == pytest.approx(phi, abs=1e-15)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([], []),
+        ([1], [1]),
+        ([1, 1, 1], [1, 2, 3]),
+        ([1, 2, 3], [7, 7, 7]),
+        ([5, 5], [5, 5]),
+        ([NAN, NAN], [1, 2]),
+        ([1, NAN, 3], [NAN, 2, 3]),  # one complete row
+        ([1, 1, 2], [3, 4, NAN]),  # constant once the incomplete row is out
+    ],
+)
+def test_not_defined_is_nan(coefficient: object, x: list[float], y: list[float]) -> None:
+    assert callable(coefficient)
+    assert math.isnan(coefficient(np.array(x, dtype=float), y))
+    found = rank_correlation(np.array(x, dtype=float), y)
+    for estimate in (found.spearman, found.kendall):
+        assert [math.isnan(end) for end in (estimate.value, estimate.ci_low, estimate.ci_high)] == [True] * 3
+
+
+def test_the_same_order_is_exactly_one() -> None:
+    generator = random.Random(3)
+    for n in (2, 3, 19, 400):
+        x = sorted(generator.random() for _ in range(n))
+        assert (spearman_rho(x, np.exp(x)), kendall_tau(x, np.exp(x))) == (1.0, 1.0)
+        assert (spearman_rho(x, np.negative(x)), kendall_tau(x, np.negative(x))) == (-1.0, -1.0)
+
+
+def test_missing_values_drop_their_row_and_are_counted() -> None:
+    x, y = [1, 2, NAN, 4, 5, 6, 7], [2, 1, 3, NAN, 6, 5, NAN]
+    found = rank_correlation(x, y)
+    assert (found.spearman.n, found.kendall.n, found.missing) == (4, 4, 3)
+    assert found.spearman.value == spearman_rho([1, 2, 5, 6], [2, 1, 6, 5]) == pytest.approx(0.6)
+    assert found == rank_correlation(*zip(*[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True))
+
+
+@settings(deadline=None, max_examples=300)
+@given(tables)
+def test_agrees_with_counting_pairs_and_ranks(table: list[tuple[float, float]]) -> None:
+    x, y = np.array(table, dtype=float).reshape(-1, 2).T
+    assert same(kendall_tau(x, y), plain_tau(x.tolist(), y.tolist()))
+    assert same(spearman_rho(x, y), plain_rho(x.tolist(), y.tolist()))
+
+
+@settings(deadline=None, max_examples=40)
+@given(spread)
+def test_agrees_with_an_outside_library(table: list[tuple[int, int]]) -> None:
+    outside = pytest.importorskip("scipy.stats")
+    x, y = zip(*table, strict=True)
+    if len(set(x)) > 1 and len(set(y)) > 1:
+        assert same(kendall_tau(x, y), float(outside.kendalltau(x, y)[0]))
+        assert same(spearman_rho(x, y), float(outside.spearmanr(x, y)[0]))
+
+
+@BOTH
+@settings(deadline=None, max_examples=100)
+@given(table=tables)
+def test_laws(coefficient: object, table: list[tuple[float, float]]) -> None:
+    assert callable(coefficient)
+    x, y = np.array(table, dtype=float).reshape(-1, 2).T
+    value = coefficient(x, y)
+    assert math.isnan(value) or -1.0 <= value <= 1.0
+    assert same(coefficient(y, x), value)
+    assert same(coefficient(np.exp(x), 5.0 + y**3), value)  # nothing but the order counts
+    assert same(coefficient(-x, y), -value)
+    assert same(coefficient(-x, -y), value)
+    assert same(coefficient(np.append(x, NAN), np.append(y, 1.0)), value)
+    assert same(coefficient(np.tile(x, 3), np.tile(y, 3)), value)
+    alone = coefficient(x, x)
+    assert math.isnan(alone) or alone == 1.0
+
+
+@settings(deadline=None, max_examples=40)
+@given(table=tables, seed=st.integers(0, 5), shuffle=st.randoms(use_true_random=False))
+def test_intervals_depend_on_order_and_seed_alone(
+    table: list[tuple[float, float]], seed: int, shuffle: random.Random
+) -> None:
+    x, y = np.array(table, dtype=float).reshape(-1, 2).T
+    found = rank_correlation(x, y, seed=seed, resamples=200)
+    for estimate in (found.spearman, found.kendall):
+        if not math.isnan(estimate.value):
+            assert -1.0 <= estimate.ci_low <= estimate.value <= estimate.ci_high <= 1.0
+            assert estimate.ci_low < estimate.ci_high
+    shuffled = shuffle.sample(table, len(table))
+    a, b = np.array(shuffled, dtype=float).reshape(-1, 2).T
+    for other in (
+        rank_correlation(a, b, seed=seed, resamples=200),
+        rank_correlation(y, x, seed=seed, resamples=200),
+        rank_correlation(2.0 * x + 1.0, y**3, seed=seed, resamples=200),
+    ):
+        assert repr(other) == repr(found)  # nan is not equal to itself
+
+
+def test_the_interval_is_that_of_a_plain_loop() -> None:
+    generator = random.Random(11)
+    x = [generator.gauss(0, 1) for _ in range(19)]
+    y = [value + generator.gauss(0, 1) for value in x]
+    x[4] = x[7]
+    drawn = [generator.choices(range(19), k=19) for _ in range(3000)]
+    found = rank_correlation(x, y, resamples=20_000)
+    # The expanded percentile level of `resampling` for 19 rows.
+    level = normal_cdf(-math.sqrt(19 / 18) * student_quantile(0.975, 18))
+    for estimate, plain in ((found.spearman, plain_rho), (found.kendall, plain_tau)):
+        values = sorted(plain([x[i] for i in rows], [y[i] for i in rows]) for rows in drawn)
+        assert estimate.value == pytest.approx(plain(x, y), abs=1e-12)
+        assert estimate.ci_low == pytest.approx(np.quantile(values, level), abs=0.05)
+        assert estimate.ci_high == pytest.approx(np.quantile(values, 1 - level), abs=0.03)
+
+
+def test_intervals_where_the_draws_do_not_vary() -> None:
+    perfect = rank_correlation(range(19), range(19))
+    # All draws give 1; the share of other rows that 19 would not show, at -1 (`resampling`).
+    unseen = 1 - 0.025 ** (1 / 19)
+    for estimate in (perfect.spearman, perfect.kendall):
+        assert (estimate.value, estimate.ci_high) == (1.0, 1.0)
+        assert estimate.ci_low == pytest.approx(1 - 2 * unseen)
+    # Two or three rows say nothing: some draws hold one row alone.
+    for n in (2, 3):
+        few = rank_correlation(range(n), range(n))
+        assert (few.kendall.value, few.kendall.ci_low, few.kendall.ci_high) == (1.0, -1.0, 1.0)
+
+
+def test_a_lower_confidence_gives_a_narrower_interval() -> None:
+    generator = np.random.default_rng(1)
+    x = generator.standard_normal(30)
+    y = x + generator.standard_normal(30)
+    wide, narrow = (rank_correlation(x, y, confidence=level).spearman for level in (0.95, 0.5))
+    assert wide.ci_low < narrow.ci_low < narrow.value < narrow.ci_high < wide.ci_high
+
+
+def test_many_rows_are_counted_in_blocks() -> None:
+    generator = np.random.default_rng(2)
+    x = generator.integers(0, 500, 2500)
+    y = x + generator.integers(0, 500, 2500)
+    outside = pytest.importorskip("scipy.stats")
+    assert kendall_tau(x, y) == pytest.approx(float(outside.kendalltau(x, y)[0]), abs=1e-12)
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="x and y must have the same length"):
+        spearman_rho([1, 2], [1])
+    with pytest.raises(ValueError, match="y must be finite"):
+        kendall_tau([1.0, 2.0], [1.0, math.inf])
+    with pytest.raises(ValueError, match="x must hold numbers"):
+        kendall_tau(["a", "b"], [1, 2])
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0"):
+        rank_correlation([1, 2], [1, 2], seed=-1)
+    with pytest.raises(ValueError, match="resamples must be a whole number of at least 100"):
+        rank_correlation([1, 2], [1, 2], resamples=10)
+    with pytest.raises(ValueError, match="confidence must be strictly between 0 and 1"):
+        rank_correlation([1, 2, 3], [1, 2, 4], confidence=1.0)
