@@ -15,7 +15,7 @@ from medical_tasks.dataset_store import built_configs, built_name, datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import DatasetSpec, Item, TaskSpec
 
-__all__ = ["TaskData", "benchmark_module", "choose_config", "load_task_data", "subset"]
+__all__ = ["TaskData", "benchmark_module", "choose_config", "load_task_data", "rows_sha256", "subset"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +155,18 @@ def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         digest.update(json.dumps(row, sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
+
+
+def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:
+    """Hashes the rows of a built configuration as a recipe does.
+
+    Args:
+        folder: the built dataset.
+        config: one of its configurations.
+        split: of it.
+        spec: the dataset.
+    """
+    return _rows_hash(read_rows(folder, config, split, spec=spec))
 
 
 def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:

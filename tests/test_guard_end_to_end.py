@@ -558,3 +558,20 @@ def test_inspect_refuses_a_credentialed_task() -> None:
         load(TASK, DATASET, config="demo", data=None, prompts="own", upstream=None)
     assert f"medical-tasks run --tasks {TASK.name}" in str(caught.value.message)
     assert "PhysioNet's rule" in str(caught.value.message)
+
+
+def test_leakcheck_refuses_rows_that_the_run_was_not_on(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "--tasks", TASK.name, "--config", "demo", "--model", "baseline/reference", "--out", "run"]
+    assert main(words) == 0
+    assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
+    results = json.loads((place / "run" / "results.json").read_text())
+    data = results["tasks"][TASK.name]["recipe"]["data"]
+    for change, said in (
+        ({"config": "full"}, "ran on configuration full of .* does not hold it"),
+        ({"rows_sha256": "0" * 64}, "ran on configuration demo of .* holds other rows of it"),
+    ):
+        changed = {**results, "tasks": {TASK.name: {"recipe": {"data": {**data, **change}}}}}
+        (place / "run" / "results.json").write_text(json.dumps(changed))
+        capsys.readouterr()
+        assert main(["leakcheck", "run", "--source", DATASET.name]) == 2
+        assert re.search(said, capsys.readouterr().err)

@@ -263,3 +263,16 @@ def test_verdicts_are_written_beside_the_items(tmp_path: Path) -> None:
     lines = (tmp_path / "verdicts.jsonl").read_text().splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["0/must/0", "x"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["items.parquet", "results.json", "verdicts.jsonl"]
+
+
+def test_a_count_without_a_largest_value_has_a_smallest_all_the_same() -> None:
+    scores = {str(at): ItemScore(id=str(at), values={"words": words}) for at, words in enumerate((1.0, 90.0, 2.0))}
+    words = summarise(JUDGED, [item(one) for one in scores], scores, {}, recipe={})["metrics"]["words"]
+    assert words["ci_low"] == 0.0  # the t interval of so few goes below
+    assert words["ci_high"] > 90
+
+
+def test_items_that_can_have_nothing_counted_have_no_interval() -> None:
+    scores = {"0": ItemScore(id="0", values={"share": 1.0, "faults": 0.0, "words": 3.0})}
+    faults = summarise(JUDGED, [item("0")], scores, {}, recipe={}, unanswered_limits=lambda one: {"faults": (0.0, 0.0)})
+    assert (faults["metrics"]["faults"]["value"], faults["metrics"]["faults"]["ci_high"]) == (0.0, None)

@@ -46,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.errors import IncompleteError, RefusedError
     from medical_tasks.leakcheck import check_leaks
 
+    _check_same_rows(arguments.run, arguments.source)
     report = check_leaks(arguments.run, arguments.source, words=arguments.words)
     compared = _compared(report)
     if report.found:
@@ -64,6 +65,32 @@ def run(arguments: argparse.Namespace) -> int:
         )
     print(f"clean: no run of {report.words} words of {arguments.source} stands in {arguments.run}\n{compared}")
     return 0
+
+
+def _check_same_rows(run: Path, source: str) -> None:
+    """Refuses a built dataset that is not the one the run was on: comparing with its demo, say, would prove nothing."""
+    from medical_tasks.catalog import datasets
+    from medical_tasks.dataset_store import built_configs, built_name, datasets_home
+    from medical_tasks.errors import UsageError
+    from medical_tasks.results import RESULTS_FILE, read_results
+    from medical_tasks.task_data import rows_sha256
+
+    folder = Path(source).expanduser() if Path(source).expanduser().is_dir() else datasets_home() / source
+    name = built_name(folder) if folder.is_dir() else None
+    if name not in datasets() or not (run / RESULTS_FILE).is_file():
+        return  # files of the user's own, or a folder that is no run: they are compared as they are
+    for task, entry in read_results(run)["tasks"].items():
+        data = entry["recipe"].get("data") or {}
+        if data.get("name") != name:
+            continue
+        config = str(data.get("config"))
+        built = config in built_configs(folder)
+        if not built or rows_sha256(folder, config, str(data["split"]), spec=datasets()[name]) != data["rows_sha256"]:
+            said = "holds other rows of it" if built else "does not hold it"
+            raise UsageError(
+                f"{run}: {task} ran on configuration {config} of {name}, and {folder} {said}, so that comparing with it would "
+                "prove nothing. Give --source the folder of the dataset as it was built for the run, or its official files."
+            )
 
 
 def _compared(report: LeakReport) -> str:

@@ -14,13 +14,14 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.models.opener import parse_model_args
 from medical_tasks.private_store import private_folder
-from medical_tasks.run_judge import RECORDED, JudgeRequest, OpenJudge
+from medical_tasks.run_judge import RECORDED, JudgeRequest, OpenJudge, check_request, opens_early
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from medical_tasks.store import Store
 from medical_tasks.task_data import benchmark_module
@@ -77,6 +78,30 @@ class HarnessJudge:
             return RecordedJudge(Path(self._request.name.removeprefix(RECORDED))).comparable
         return self._request.name != "lexical"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> HarnessJudge:
+        """Lighteval copies its configurations; an open judge stays one."""
+        return self
+
+    def check(self, task: TaskSpec) -> None:
+        """Says what is wrong with the judge before a model answers for hours, as far as no weights are needed for it.
+
+        Args:
+            task: a task with a judge.
+
+        Raises:
+            UsageError: As `run_judge.check_request` and `OpenJudge`.
+            MissingError: Likewise.
+        """
+        check_request(self._request, [task])
+        if opens_early(self._request.name):
+            self._open()
+
+    def _open(self) -> OpenJudge:
+        with self._lock:
+            if self._opened is None:
+                self._opened = OpenJudge(self._request, log_dir=private_folder(_FOLDER) / "logs")
+            return self._opened
+
     def score(self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
         """Scores answers with the benchmark's own scorer.
 
@@ -85,10 +110,7 @@ class HarnessJudge:
             items: the items.
             responses: the model's raw text for each.
         """
-        with self._lock:
-            if self._opened is None:
-                self._opened = OpenJudge(self._request, log_dir=private_folder(_FOLDER) / "logs")
-        judge = self._opened
+        judge = self._open()
         # A connection of SQLite belongs to one thread.
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.task_judge(task, store).judging

@@ -173,6 +173,8 @@ def load(
             task, prompts, None if upstream is None else Path(upstream), **({"arguments": given} if given else {})
         )
         judge = HarnessJudge(harness_request(prompts, upstream)) if task.judge else None
+        if judge is not None:
+            judge.check(task)
         return inspect_task(task, part.items, prompt_set, part.revision, judge)
     except MedicalTasksError as error:
         message = f"{error}\nUnder inspect, options as --config demo are written -T config=demo."

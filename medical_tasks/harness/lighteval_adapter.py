@@ -108,8 +108,7 @@ class _JudgedAnswers:
         return self._scores
 
 
-def _judged_metrics(task: TaskSpec) -> list[SampleLevelMetric]:
-    judge = HarnessJudge(harness_request())
+def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetric]:
     answers = _JudgedAnswers(task, judge)
     # Names are all that lighteval's tables show of a metric.
     suffix = "" if judge.comparable else "_not_comparable"
@@ -160,8 +159,8 @@ def _prompt_set(task: TaskSpec) -> PromptSet:
 class _Prompt:
     """lighteval's prompt function of a task; the worked examples are read when the first question is asked."""
 
-    def __init__(self, task: TaskSpec) -> None:
-        self.task = task
+    def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
+        self.task, self.judge = task, judge
         self.__name__ = f"{task.benchmark}.{task.name}.{task.version}"
 
     def __call__(self, line: dict[str, Any], task_name: str) -> Doc:
@@ -172,6 +171,9 @@ class _Prompt:
                 "that shows one (medical:medcalc_one_shot|0 for medical:medcalc)."
             )
         require_launcher(self.task)
+        if self.judge is not None:
+            self.judge.check(self.task)
+            self.judge = None  # once is enough
         line.pop("__index", None)
         prompts = benchmark_module(self.task, "prompts")
         item = _item(self.task, line)
@@ -214,14 +216,15 @@ def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...])
     configs: list[LightevalTaskConfig] = []
     for task in tasks:
         folder, config = sources[task.dataset]
+        judge = HarnessJudge(harness_request()) if task.judge else None
         for name in (task.harness_name, task.name):
             configs.append(
                 LightevalTaskConfig(
                     name=name,
-                    prompt_function=_Prompt(task),
+                    prompt_function=_Prompt(task, judge),
                     hf_repo=folder,
                     hf_subset=config,
-                    metrics=_judged_metrics(task) if task.judge else _plain_metrics(task),
+                    metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
                     hf_avail_splits=[task.split],
                     evaluation_splits=[task.split],
                     generation_size=task.generation_size,

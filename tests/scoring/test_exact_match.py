@@ -1,0 +1,63 @@
+"""Exact match: recorded values, each option, laws."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+
+from medical_tasks.scoring.exact_match import exact_match, exact_match_corpus
+from tests.scoring.text_cases import ANY_TEXTS, triples
+from tests.support import needs_shared
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_recorded_triples() -> None:
+    for row in triples():
+        prediction, first = row["prediction"], row["references"][0]
+        assert exact_match(prediction, first) == row["expected"]["exact_match_first_ref"], row["id"]
+        loose = exact_match(prediction, first, ignore_case=True, ignore_punctuation=True)
+        assert loose == row["expected"]["exact_match_ignore_case_punct"], row["id"]
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "options", "expected"),
+    [
+        ("", "", {}, 1.0),
+        ("", "x", {}, 0.0),
+        ("Sepsis", "Sepsis ", {}, 0.0),  # nothing is cut off
+        ("SEPSIS", "Sepsis", {}, 0.0),
+        ("SEPSIS", "Sepsis", {"ignore_case": True}, 1.0),
+        ("Sepsis.", "Sepsis", {"ignore_punctuation": True}, 1.0),
+        ("Sepsis’", "Sepsis", {"ignore_punctuation": True}, 0.0),  # ASCII alone
+        ("5 mg", "7 mg", {"ignore_numbers": True}, 1.0),
+        ("the cat", "cat", {"ignore": ["the "]}, 1.0),
+        ("THE cat", "cat", {"ignore": ["the "], "ignore_case": True}, 0.0),  # expressions come before case
+        ("1,000", "", {"ignore": ["^,"], "ignore_punctuation": True, "ignore_numbers": True}, 1.0),
+        ("x", ["y", "x"], {}, 1.0),
+    ],
+)
+def test_options(prediction: str, reference: str, options: dict[str, bool], expected: float) -> None:
+    assert exact_match(prediction, reference, **options) == expected  # type: ignore[arg-type]
+
+
+def test_the_share_of_matches() -> None:
+    assert exact_match_corpus(["a", "B", "c"], ["a", ["b", "x"], "d"]) == pytest.approx(1 / 3)
+    assert exact_match_corpus(["a", "B", "c"], ["a", ["b", "x"], "d"], ignore_case=True) == pytest.approx(2 / 3)
+    assert math.isnan(exact_match_corpus([], []))
+
+
+def test_a_broken_expression_is_named() -> None:
+    with pytest.raises(ValueError, match=r"ignore must hold regular expressions; got '\('"):
+        exact_match("a", "a", ignore=["("])
+
+
+@settings(deadline=None, max_examples=60)
+@given(ANY_TEXTS, ANY_TEXTS)
+def test_laws(some: str, other: str) -> None:
+    assert exact_match(some, some) == 1.0
+    assert exact_match(some, other) == exact_match(other, some) == float(some == other)
+    loose = exact_match(some, other, ignore_case=True, ignore_punctuation=True, ignore_numbers=True)
+    assert loose >= exact_match(some, other)

@@ -1,0 +1,174 @@
+"""ROUGE against rouge_score, recorded and run, and against the published figures of two systems."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.scoring.rouge import VARIANTS, Overlap, rouge, rouge_corpus, rouge_tokens
+from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
+from tests.support import SHARED, needs_shared
+
+NOTHING = Overlap(precision=0.0, recall=0.0, f1=0.0)
+
+
+@needs_shared
+@pytest.mark.upstream
+@pytest.mark.parametrize("stem", [False, True])
+def test_recorded_triples(stem: bool) -> None:
+    for row in triples():
+        scores = rouge(row["prediction"], row["references"], stem=stem)
+        for variant, expected in row["expected"]["rouge_stem" if stem else "rouge"].items():
+            figures = scores[variant]
+            found = {"p": figures.precision, "r": figures.recall, "f": figures.f1}
+            assert found == pytest.approx(expected, abs=1e-6), (row["id"], variant)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_recorded_values_of_evaluate() -> None:
+    for row in triples():
+        scores = rouge(row["prediction"], row["references"])
+        found = {variant: figures.f1 for variant, figures in scores.items()}
+        assert found == pytest.approx(row["expected"]["evaluate_rouge_f"], abs=1e-6), row["id"]
+
+
+@needs_shared
+@pytest.mark.upstream
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [  # DocLens, table 20, and the ACI-BENCH paper: mean F1 x 100 without stemming
+        ("bart-large-xsum-samsum_clinicalnlp_taskB_test1_full.csv", (40.87, 18.96, 34.60)),
+        ("BioBART_clinicalnlp_taskB_test1_division_combined.csv", (49.53, 22.47, 44.92)),
+    ],
+)
+def test_two_systems_have_their_published_figures(name: str, published: tuple[float, ...]) -> None:
+    folder = SHARED / "data" / "aci_bench"
+    true = _notes(folder / "challenge_data" / "clinicalnlp_taskB_test1.csv")
+    said = _notes(folder / "predictions" / name)
+    assert len(said) == len(true) == 40
+    scores = rouge_corpus(
+        list(said.values()), [true[encounter] for encounter in said], variants=("rouge1", "rouge2", "rougeLsum")
+    )
+    assert tuple(round(100 * figures.f1, 2) for figures in scores.values()) == published
+
+
+def _notes(path: Path) -> dict[str, str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["encounter_id"]: row["note"] for row in csv.DictReader(file)}
+
+
+@cache
+def _library(stem: bool) -> Any:
+    module = importlib.import_module("rouge_score.rouge_scorer")
+    return module.RougeScorer(["rouge1", "rouge2", "rouge3", "rougeL", "rougeLsum"], use_stemmer=stem)
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.booleans())
+def test_the_library_says_the_same(prediction: str, references: list[str], stem: bool) -> None:
+    pytest.importorskip("rouge_score")
+    expected = _library(stem).score_multi(references, prediction)
+    found = rouge(prediction, references, variants=tuple(expected), stem=stem)
+    for variant, (precision, recall, f1) in expected.items():
+        figures = found[variant]
+        assert (figures.precision, figures.recall, figures.f1) == pytest.approx((precision, recall, f1), abs=1e-12)
+
+
+def test_by_hand() -> None:
+    # a b c d against a c e: two common words of 4 and 3; no common pair; a c in order.
+    scores = rouge("a b c d", "A, c; E!")
+    assert scores["rouge1"] == Overlap(precision=2 / 4, recall=2 / 3, f1=pytest.approx(4 / 7))
+    assert scores["rouge2"] == NOTHING
+    assert scores["rougeL"] == scores["rouge1"]
+
+
+def test_line_breaks_count_for_lsum_alone() -> None:
+    # In another order of lines every line is still found whole; as one text only one of the two is in order.
+    scores = rouge("red rash\nno fever", "no fever\nred rash")
+    assert scores["rougeLsum"].f1 == 1
+    assert scores["rougeL"].f1 == 0.5
+    assert rouge("red rash. no fever", "no fever. red rash")["rougeLsum"].f1 == 0.5
+
+
+def test_a_word_counts_at_most_as_often_as_either_text_has_it() -> None:
+    assert rouge("rash", "rash\nrash\nrash")["rougeLsum"] == Overlap(precision=1.0, recall=1 / 3, f1=pytest.approx(0.5))
+
+
+def test_tokens() -> None:
+    assert rouge_tokens("Sjögren’s: pH 7.35, X-RAY\n发烧") == ["sj", "gren", "s", "ph", "7", "35", "x", "ray"]
+    assert rouge_tokens("rashes was treated days", stem=True) == ["rash", "was", "treat", "day"]
+
+
+def test_text_without_latin_letters_scores_nothing_even_against_itself() -> None:
+    assert set(rouge("发烧", "发烧").values()) == {NOTHING}
+
+
+@pytest.mark.parametrize("other", [*EMPTY[:4], "a rash"])
+@pytest.mark.parametrize("empty", EMPTY[:4])
+def test_empty_texts_score_nothing(empty: str, other: str) -> None:
+    assert rouge(empty, other) == rouge(other, empty) == dict.fromkeys(VARIANTS, NOTHING)
+
+
+def test_texts_too_short_for_a_pair() -> None:
+    scores = rouge("sepsis", "sepsis")
+    assert scores["rouge1"].f1 == 1
+    assert scores["rouge2"] == NOTHING
+
+
+def test_each_variant_takes_its_own_best_reference() -> None:
+    scores = rouge("a b c", ["c b a", "a b x y z"])
+    assert scores["rouge1"].f1 == 1
+    assert scores["rouge2"].recall == 1 / 4
+
+
+def test_the_corpus_value_is_the_plain_mean_whatever_the_order() -> None:
+    scores = rouge_corpus(["a b", "x"], ["a b", ["y", "z"]], variants=("rouge1",))
+    assert scores == {"rouge1": Overlap(precision=0.5, recall=0.5, f1=0.5)}
+    assert all(math.isnan(figures.f1) for figures in rouge_corpus([], []).values())
+
+
+@pytest.mark.parametrize("variant", ["rouge", "rouge0", "rouge10", "rougel", "ROUGE1"])
+def test_unknown_variants_are_named(variant: str) -> None:
+    with pytest.raises(ValueError, match=f"variants must be out of .*; got '{variant}'"):
+        rouge("a", "a", variants=[variant])
+
+
+@settings(deadline=None, max_examples=60)
+@given(TEXTS | ANY_TEXTS, TEXTS | ANY_TEXTS)
+def test_laws(prediction: str, reference: str) -> None:
+    scores, mirrored = rouge(prediction, reference), rouge(reference, prediction)
+    for variant, figures in scores.items():
+        assert 0 <= figures.f1 <= 1
+        assert (
+            min(figures.precision, figures.recall) - 1e-12
+            <= figures.f1
+            <= max(figures.precision, figures.recall) + 1e-12
+        )
+        if variant != "rougeLsum":
+            assert figures.precision == mirrored[variant].recall
+    assert scores["rouge1"].f1 >= scores["rougeL"].f1
+    assert scores["rouge1"].f1 >= scores["rougeLsum"].f1
+
+
+@settings(deadline=None, max_examples=40)
+@given(TEXTS)
+def test_a_text_is_most_like_itself_and_case_does_not_count(text: str) -> None:
+    n = len(rouge_tokens(text))
+    for variant, figures in rouge(text.replace("é", "É").swapcase(), text).items():
+        assert figures.f1 == (n >= (2 if variant == "rouge2" else 1)), variant
+
+
+@settings(deadline=None, max_examples=40)
+@given(TEXTS, TEXTS, TEXTS)
+def test_another_reference_never_lowers_f1(prediction: str, one: str, other: str) -> None:
+    alone, both = rouge(prediction, one), rouge(prediction, [one, other])
+    assert all(both[variant].f1 >= alone[variant].f1 for variant in VARIANTS)

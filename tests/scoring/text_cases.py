@@ -1,0 +1,50 @@
+"""Texts that several tests of text overlap share."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.support import SHARED
+
+WORDS = [
+    "the",
+    "a",
+    "rash",
+    "Rashes",
+    "is",
+    "red",
+    "[1]",
+    "5.6",
+    "-",
+    "mg/dL",
+    ".",
+    ",",
+    "'s",
+    "&amp;",
+    "12,500",
+    "é",
+    "<skipped>",
+]
+
+TEXTS = st.lists(
+    st.tuples(st.sampled_from(WORDS), st.sampled_from([" ", " ", "", "\n", "\t"])).map("".join), max_size=24
+).map("".join)
+"""Texts of few words, so that they share some, with line breaks and marks."""
+
+ANY_TEXTS = st.text(max_size=40)
+
+EMPTY = ["", " ", "\n", "\t\n ", "<skipped>"]
+"""Texts without a token of 13a."""
+
+
+@cache
+def triples() -> list[dict[str, Any]]:
+    """The checked texts: prediction, references, source and what the reference implementations say."""
+    file = SHARED / "fixtures" / "metrics.json"
+    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["text_overlap"]["triples"]
+    assert len(rows) >= 26
+    return rows
