@@ -76,4 +76,5 @@ def test_every_word_of_real_notes_ends_as_in_nltk() -> None:
 
 
 def test_long_words_do_not_end_the_program() -> None:
-    assert stem("y" * 100_000 + "ing") == "y" * 100_000
+    # Whether one y is a vowel hangs on all before it.
+    assert stem("y" * 100_000 + "ing") == "y" * 99_999 + "i"
