@@ -33,6 +33,12 @@ def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
         default="single",
         help="one call a statement (default), or all statements of an answer in one",
     )
+    group.add_argument(
+        "--judge-reply-tokens",
+        type=int,
+        metavar="N",
+        help="longest reply of the judge, instead of the task's own; give a judge that reasons room, e.g. 4096",
+    )
     group.add_argument("--max-judge-calls", type=int, metavar="N", help="stop asking the judge after N requests")
     group.add_argument("--max-judge-tokens", type=int, metavar="N", help="stop asking the judge after N tokens")
     group.add_argument("--forecast", action="store_true", help="only say what judging would cost; asks no judge")
@@ -62,6 +68,7 @@ def judge_request(
         "--judge-args": bool(arguments.judge_args),
         "--votes": arguments.votes != 1,
         "--judging": arguments.judging != "single",
+        "--judge-reply-tokens": arguments.judge_reply_tokens is not None,
         "--max-judge-calls": arguments.max_judge_calls is not None,
         "--max-judge-tokens": arguments.max_judge_tokens is not None,
         "--forecast": arguments.forecast,
@@ -73,7 +80,7 @@ def judge_request(
                 f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
             )
         return None
-    for name, least in (("votes", 1), ("max_judge_calls", 0), ("max_judge_tokens", 0)):
+    for name, least in (("votes", 1), ("judge_reply_tokens", 1), ("max_judge_calls", 0), ("max_judge_tokens", 0)):
         value = getattr(arguments, name)
         if value is not None and value < least:
             raise UsageError(f"--{name.replace('_', '-')} must be {least} or more, got {value}.")
@@ -84,6 +91,7 @@ def judge_request(
             votes=arguments.votes,
             max_calls=arguments.max_judge_calls,
             max_tokens=arguments.max_judge_tokens,
+            reply_tokens=arguments.judge_reply_tokens,
             forecast=arguments.forecast,
             upstream=getattr(arguments, "upstream", None),
         ),

@@ -74,6 +74,8 @@ class JudgeRequest:
             "votes": self.options.votes,
             "mode": self.mode,
             "prompts": self.prompts,
+            # Only where it is set, so that folders made without it stay what they were.
+            **({"reply_tokens": self.options.reply_tokens} if self.options.reply_tokens is not None else {}),
         }
 
 
@@ -265,6 +267,7 @@ class TaskJudge:
             "comparable": self._judge.comparable,
             "votes": options.votes,
             "reasks": options.reasks,
+            "reply_tokens": options.reply_tokens,
             "mode": self.judging.mode,
             "prompts": {"set": self.judging.prompts.name, "sha256": self.judging.prompts.sha256},
         }

@@ -285,6 +285,7 @@ class JudgeOptions:
         reasks: how often an unreadable reply is asked for again, in the same conversation.
         max_calls: most requests sent in this run, None for no limit.
         max_tokens: most tokens, prompt and reply together, None for no limit.
+        reply_tokens: longest reply instead of the questions' own, None for theirs; for judges that reason before they speak.
         forecast: only say what would be asked; nothing is sent.
         upstream: checkout of the authors' repository, for official prompts.
     """
@@ -293,5 +294,6 @@ class JudgeOptions:
     reasks: int = 2
     max_calls: int | None = None
     max_tokens: int | None = None
+    reply_tokens: int | None = None
     forecast: bool = False
     upstream: Path | None = None

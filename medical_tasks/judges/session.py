@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -131,6 +132,9 @@ class JudgeSession:
             MissingError: The judge can answer nothing; what it answered before is kept.
             UsageError: It can answer none of these calls; likewise.
         """
+        longest = self._options.reply_tokens
+        if longest is not None:
+            questions = [replace(question, max_tokens=longest) for question in questions]
         cases = [Case(question, self._rules) for question in questions]
         if len({question.id for question in questions}) < len(questions):
             raise ValueError("two questions of one `ask` have the same id")

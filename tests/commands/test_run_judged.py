@@ -189,6 +189,16 @@ def test_recorded_verdicts_give_the_same_numbers_without_any_judge(serving: Serv
     assert values(tmp_path / "read") == values(tmp_path / "asked")
 
 
+def test_a_judge_that_reasons_is_given_room(serving: Serving, tmp_path: Path) -> None:
+    server = serving()
+    assert main([*RUN, *ASK, "--out", "r"]) == 0
+    assert main([*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2", "--out", "longer"]) == 0
+    sizes = [call.body["max_tokens"] for call in server.calls]
+    assert set(sizes[:VERDICTS]) == {512}
+    assert set(sizes[VERDICTS:]) == {4096}
+    assert entry(tmp_path / "longer")["recipe"]["judge"]["reply_tokens"] == 4096
+
+
 def test_a_forecast_asks_nothing_and_writes_nothing(
     serving: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
