@@ -15,8 +15,16 @@ from medical_tasks.store import Store
 
 __all__ = ["next_step", "open_session"]
 
+_RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
 # What the same judge with the same settings does the same way again; an unreadable reply is kept, and not asked for anew.
-_LASTING = (UNREADABLE, NO_PAIR, "judge: prompt too long", "judge: cannot tell", "judge: entails and contradicts")
+_LASTING = (
+    UNREADABLE,
+    NO_PAIR,
+    "judge: prompt too long",
+    "judge: cannot tell",
+    "judge: entails and contradicts",
+    *_RECORDED,
+)
 
 
 @contextlib.contextmanager
@@ -66,5 +74,9 @@ def next_step(reasons: Collection[str]) -> str:
     """
     again = "Give the same command again to ask for the missing ones."
     lasting = "What cannot be read, or is too long, stays so with this judge; another one, or other --judge-args, may do better."
+    if reasons and all(reason.startswith(_RECORDED) for reason in reasons):
+        return (
+            "The file of verdicts does not hold the missing ones: add them to it, or choose a judge that can be asked."
+        )
     lost = [reason.startswith(_LASTING) for reason in reasons]
     return " ".join(([again] if not all(lost) else []) + ([lasting] if any(lost) else []))

@@ -46,3 +46,9 @@ def test_what_can_be_done_about_missing_verdicts(reasons: list[str], again: bool
     said = next_step(reasons)
     assert ("same command again" in said) == again
     assert ("stays so with this judge" in said) == lasting
+
+
+def test_what_a_file_of_verdicts_lacks_is_not_asked_for_again() -> None:
+    said = next_step(["judge: not in the recorded verdicts", "judge: recorded for another question"])
+    assert "does not hold the missing ones" in said
+    assert "same command again" not in said

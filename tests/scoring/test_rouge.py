@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib
 import math
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def _library(stem: bool) -> Any:
     return module.RougeScorer(["rouge1", "rouge2", "rouge3", "rougeL", "rougeLsum"], use_stemmer=stem)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=70)
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.booleans())
 def test_the_library_says_the_same(prediction: str, references: list[str], stem: bool) -> None:
     pytest.importorskip("rouge_score")
@@ -86,7 +87,7 @@ def test_the_library_says_the_same(prediction: str, references: list[str], stem:
 def test_by_hand() -> None:
     # a b c d against a c e: two common words of 4 and 3; no common pair; a c in order.
     scores = rouge("a b c d", "A, c; E!")
-    assert scores["rouge1"] == Overlap(precision=2 / 4, recall=2 / 3, f1=pytest.approx(4 / 7))
+    assert astuple(scores["rouge1"]) == pytest.approx((2 / 4, 2 / 3, 4 / 7))
     assert scores["rouge2"] == NOTHING
     assert scores["rougeL"] == scores["rouge1"]
 
@@ -100,7 +101,7 @@ def test_line_breaks_count_for_lsum_alone() -> None:
 
 
 def test_a_word_counts_at_most_as_often_as_either_text_has_it() -> None:
-    assert rouge("rash", "rash\nrash\nrash")["rougeLsum"] == Overlap(precision=1.0, recall=1 / 3, f1=pytest.approx(0.5))
+    assert astuple(rouge("rash", "rash\nrash\nrash")["rougeLsum"]) == pytest.approx((1, 1 / 3, 1 / 2))
 
 
 def test_tokens() -> None:
@@ -157,6 +158,8 @@ def test_laws(prediction: str, reference: str) -> None:
             assert figures.precision == mirrored[variant].recall
     assert scores["rouge1"].f1 >= scores["rougeL"].f1
     assert scores["rouge1"].f1 >= scores["rougeLsum"].f1
+    in_a_line = rouge(prediction.replace("\n", " "), reference.replace("\n", " "))
+    assert in_a_line["rougeLsum"] == in_a_line["rougeL"] == scores["rougeL"]
 
 
 @settings(deadline=None, max_examples=40)
