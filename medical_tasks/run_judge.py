@@ -34,6 +34,7 @@ from medical_tasks.judges.checks import describe, last_check
 from medical_tasks.judges.opener import NEUTRAL_JUDGE_ARGS, open_judge
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import JudgeSession, require_votes
+from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.redaction import redact_reason, redact_value
 from medical_tasks.spec import TaskSpec
 from medical_tasks.store import Store
@@ -109,6 +110,8 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
         raise UsageError(f"{', '.join(unused)}: {request.name} holds verdicts that were given. Leave it out.")
     if kind in _ONE_REPLY:
         require_votes(request.name, request.options.votes, samples=False)
+    if kind in ("nli", "hf"):
+        find_checkpoint(request.name.partition("/")[2], revision=request.args.get("revision"))
     for task in tasks:
         if task.judge:
             prompts = _judge_prompts(task, request)

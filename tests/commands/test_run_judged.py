@@ -254,6 +254,7 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
         ([*RUN, "--judge", "gpt"], 2, "unknown judge 'gpt'"),
         ([*RUN, "--votes", "0"], 2, "--votes must be 1 or more, got 0"),
         ([*RUN, "--votes", "3"], 2, "the judge lexical gives the same reply each time"),
+        ([*RUN, "--judge", "nli/./no/such/model"], 3, "no/such/model"),
         ([*RUN, "--judge", "recorded/none.jsonl"], 3, "cannot read the recorded verdicts"),
         ([*RUN, "--judge", "openai-api/nowhere/m"], 3, "export NOWHERE_BASE_URL"),
         ([*RUN, "--task-args", "documents=x"], 2, "'documents' is not a setting of kqa"),
