@@ -142,16 +142,11 @@ def _summary_hits(prediction: _Text, reference: _Text) -> int:
     """Tokens of the reference that are found line by line.
 
     A line is what stands between two line breaks; no sentence is looked for. Of each line of the reference those tokens count
-    that are in its longest common subsequence with any line of the prediction, and each word at most as often as either text
-    has it (the paper would count it once a line).
+    that are in its longest common subsequence with any line of the prediction, and each word at most as often as the prediction
+    has it (the paper would count it in every line).
     """
     lines = [Columns(line) for line in prediction.lines if line]
-    left = Counter(prediction.tokens) & Counter(reference.tokens)
-    hits = 0
+    found = Counter[str]()
     for line in reference.lines:
-        found = {place for columns in lines for place in columns.positions_in(line)}
-        for place in sorted(found):
-            if left[line[place]] > 0:
-                left[line[place]] -= 1
-                hits += 1
-    return hits
+        found.update(line[place] for place in {place for columns in lines for place in columns.positions_in(line)})
+    return (found & Counter(prediction.tokens)).total()

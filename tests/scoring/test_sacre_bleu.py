@@ -86,6 +86,11 @@ def test_the_closest_reference_sets_the_length() -> None:
     )  # of equally close the shorter
 
 
+def test_white_space_at_the_end_goes_before_a_hyphen_could() -> None:
+    assert sacrebleu_sentence("no rash pre-\n", "no rash pre-").score == 1.0
+    assert bleu("no rash pre-\n", "no rash pre-").precisions[0] == 2 / 3  # evaluate: "pre"
+
+
 def test_case_counts_unless_told() -> None:
     assert sacrebleu_sentence("NO FEVER NOW", "no fever now").score == 0.0
     assert sacrebleu_sentence("NO FEVER NOW", "no fever now", lowercase=True).score == 1.0

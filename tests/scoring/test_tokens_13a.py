@@ -22,6 +22,7 @@ from tests.scoring.text_cases import ANY_TEXTS, TEXTS
         ("chest-\nx-ray\nclear", "chestx-ray clear"),
         ("<skipped>BP &lt; 90 &amp;&quot;low&quot; &amp;lt;", 'BP < 90 & " low " <'),
         ("Sjögren’s 发烧。", "Sjögren’s 发烧。"),
+        ("&amp;quot;", "& quot ;"),
         (".5 5.", ". 5 5 ."),
     ],
 )
