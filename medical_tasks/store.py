@@ -35,6 +35,11 @@ CREATE TABLE IF NOT EXISTS records (
 ) WITHOUT ROWID
 """
 
+_PUT_FIRST = (
+    "INSERT INTO records (kind, key, payload) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET times = times + 1"
+)
+_PUT = f"{_PUT_FIRST}, payload = excluded.payload"
+
 
 def content_key(parts: Mapping[str, Any]) -> str:
     """Hashes what decides a record.
@@ -119,13 +124,14 @@ class Store:
                 "--out; its answers are asked anew."
             ) from error
 
-    def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
+    def put(self, kind: str, key: str, payload: Mapping[str, Any], *, first: bool = False) -> None:
         """Commits one record; a second one under the same key replaces it and is counted.
 
         Args:
             kind: what it is (`answer`, `verdict`).
             key: from `content_key`.
             payload: JSON values.
+            first: keep the record that is there instead, for what several processes may get at once and should agree on.
 
         Raises:
             IncompleteError: The disk is full or cannot be written.
@@ -133,11 +139,7 @@ class Store:
         # ASCII JSON carries lone surrogates as escapes, which UTF-8 text cannot.
         text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))
         with self._disk():
-            self._connection.execute(
-                "INSERT INTO records (kind, key, payload) VALUES (?, ?, ?) "
-                "ON CONFLICT (kind, key) DO UPDATE SET payload = excluded.payload, times = times + 1",
-                (kind, key, text),
-            )
+            self._connection.execute(_PUT_FIRST if first else _PUT, (kind, key, text))
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Reads the records that are there.

@@ -77,15 +77,15 @@ def run(arguments: argparse.Namespace) -> int:
             check_request(request, tasks)
         answered, settings = _answered(task, spec, arguments)
         settings |= {"judge": request.identity} if request is not None else {}
+        path = arguments.out or default_folder(arguments.responses.stem, settings)
         if request is not None and request.options.forecast:
             with (
                 tempfile.TemporaryDirectory() as scratch,
-                RunJudge(request, store=Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
+                RunJudge(request, store=_kept(path) or Path(scratch) / "none.sqlite", log_dir=Path(scratch)) as judge,
             ):
                 score_responses(answered, judge.task_judge(task).judging)
             print("No judge was asked and nothing is written.")
             return 0
-        path = arguments.out or default_folder(arguments.responses.stem, settings)
         folder = open_run_folder(path, settings, private=not guard.text_allowed(spec))
         with locked(folder):
             if request is None:
@@ -95,6 +95,14 @@ def run(arguments: argparse.Namespace) -> int:
                     results = finish([answered], folder, judge)
             step = "Add the missing lines and give the same command again." if answered.unanswered else AGAIN
             return report_results(results, folder.path, next_step=step)
+
+
+def _kept(path: Path) -> Path | None:
+    """The store of a scoring that was begun, so that a forecast leaves out what was judged already."""
+    from medical_tasks.run_folder import SETTINGS_FILE, existing_run_folder
+
+    store = existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
+    return store if store is not None and store.is_file() else None
 
 
 def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:

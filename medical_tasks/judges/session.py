@@ -196,13 +196,15 @@ class JudgeSession:
                 self.stats.calls += max(told, counted.admitted)
         if len(outcomes) < len(calls):
             raise RuntimeError(f"the judge {self.name} left {len(calls) - len(outcomes)} calls without an outcome")
+        # What was kept, and not what was heard: where another process was first, both go by its reply.
+        kept = self._store.get_many(VERDICT, [key for key in outcomes if isinstance(outcomes[key], Reply)])
         for key, pairs in waiting.items():
             outcome = outcomes[key]
             for case, thread in pairs:
                 if isinstance(outcome, NoReply):
                     case.fail(thread, outcome.reason)
                 else:
-                    case.hear(thread, text=outcome.text, label=outcome.label)
+                    case.hear(thread, text=kept[key]["text"], label=kept[key]["label"])
 
     def _book(self, call: Call, reply: Reply | NoReply) -> None:
         """Keeps a reply, and counts what it took."""
@@ -216,6 +218,7 @@ class JudgeSession:
             VERDICT,
             reply.key,
             {"text": reply.text, "label": reply.label, "prompt_tokens": prompt, "output_tokens": output},
+            first=True,
         )
         stats.replies += 1
         if self._backend.reads == "prompt" and (prompt is None or output is None):

@@ -153,16 +153,22 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     assert server.calls == []
 
 
-def test_a_budget_stops_the_asking_and_more_of_it_goes_on(serving: Serving, tmp_path: Path) -> None:
+def test_a_budget_stops_the_asking_and_more_of_it_goes_on(
+    serving: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     server = serving()
     assert main([*RUN, *ASK, "--max-judge-calls", "30", "--out", "r"]) == 5
     assert len(server.calls) == 30
     part = entry(tmp_path / "r")
     assert part["judge"]["verdicts"]["unscored"] == {"judge: budget spent": VERDICTS - 30}
     whole = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
+    assert main(["score", "kqa", "--responses", "r", *ASK, "--max-judge-calls", "10", "--out", "s"]) == 5
+    assert main(["score", "kqa", "--responses", "r", *ASK, "--forecast", "--out", "s"]) == 0
+    assert f"{VERDICTS} verdicts, 10 in the store; 70 to 210 calls" in capsys.readouterr().err
+    server.calls.clear()
     assert whole["bound_low"] < whole["bound_high"]
     assert main([*RUN, *ASK, "--max-judge-calls", "50", "--out", "r"]) == 0
-    assert len(server.calls) == VERDICTS
+    assert len(server.calls) == VERDICTS - 30
     after = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
     assert whole["bound_low"] <= after["value"] <= whole["bound_high"]
 

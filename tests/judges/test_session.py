@@ -570,3 +570,23 @@ def test_two_processes_share_a_store(tmp_path: Path) -> None:
     assert [process.returncode for process in both] == [0, 0]
     assert said[0] == said[1]
     assert said[0].count("yes") + said[0].count("no") == 200
+
+
+def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> None:
+    """Here the second one is the backend itself: it puts another reply under the key before its own arrives."""
+    path = tmp_path / "verdicts.sqlite"
+
+    def script(call: Call) -> str:
+        with Store(path) as other:
+            other.put(
+                "verdict", call.key, {"text": "yes", "label": None, "prompt_tokens": 1, "output_tokens": 1}, first=True
+            )
+        return "no"
+
+    with Store(path) as store:
+        session = JudgeSession(ScriptedBackend(script), JudgeOptions(), store, quiet=True)
+        (outcome,) = session.ask([question("q1")])
+        assert isinstance(outcome, Verdict)
+        assert outcome.value == "yes"
+        (again,) = JudgeSession(ScriptedBackend(script), JudgeOptions(), store, quiet=True).ask([question("q1")])
+        assert again == outcome
