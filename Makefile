@@ -34,7 +34,7 @@ manifest: $(STAMPS)/dev  ## write tasks.json, cards and Croissant files anew
 	$(BIN)/medical-tasks manifest --write
 
 tests: $(STAMPS)/dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 env: $(STAMPS)/run
 env-dev: $(STAMPS)/dev
