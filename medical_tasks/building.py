@@ -27,6 +27,7 @@ from medical_tasks.dataset_source import DatasetSource, file_sha256, find_files,
 from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, datasets_home, marker_text
 from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, system_reason
 from medical_tasks.hub_builder import builder_class
+from medical_tasks.published_sums import check_published_sum
 
 __all__ = ["BuiltDataset", "build_dataset", "build_source", "dataset_source"]
 
@@ -161,7 +162,7 @@ def build_source(
 
 
 def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict[str, str]:
-    """Hashes the official files by name, refusing one that is known to belong to another configuration."""
+    """Hashes the official files by name; refuses one that differs from its published sum or belongs to another config."""
     hashes: dict[str, str] = {}
     for path in find_files(source, config, place).values():
         name = path.name if place is None or place.is_file() else path.relative_to(place).as_posix()
@@ -169,6 +170,7 @@ def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict
             hashes[name] = file_sha256(path)
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
+        check_published_sum(path, hashes[name])
         true_config = source.known_files.get(hashes[name], config)
         if true_config != config:
             raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medical_tasks.ehrnoteqa.spec import BENCHMARK as EHRNOTEQA
 from medical_tasks.errors import UsageError
 from medical_tasks.kqa.spec import BENCHMARK as KQA
 from medical_tasks.medcalc_bench.spec import BENCHMARK as MEDCALC_BENCH
@@ -9,7 +10,7 @@ from medical_tasks.spec import BenchmarkSpec, DatasetSpec, TaskSpec
 
 __all__ = ["BENCHMARKS", "benchmark_of", "dataset_spec", "datasets", "task_spec", "tasks"]
 
-BENCHMARKS: tuple[BenchmarkSpec, ...] = (MEDCALC_BENCH, KQA)
+BENCHMARKS: tuple[BenchmarkSpec, ...] = (MEDCALC_BENCH, KQA, EHRNOTEQA)
 
 
 def tasks() -> dict[str, TaskSpec]:

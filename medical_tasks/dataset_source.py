@@ -162,9 +162,14 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
     for key, file in wanted.items():
         paths = [place / name for name in file.places if (place / name).is_file()]
         if len(paths) > 1:
+            step = (
+                "Give --source the right one itself"
+                if len(wanted) == 1
+                else "Keep the right one there and move the others"
+            )
             raise UsageError(
                 f"{label}: {place} has several files that could be {file.description}: "
-                f"{', '.join(path.relative_to(place).as_posix() for path in paths)}. Give --source the right one itself."
+                f"{', '.join(path.relative_to(place).as_posix() for path in paths)}. {step}."
             )
         if paths:
             found[key] = paths[0]

@@ -44,9 +44,19 @@ class Progress:
 
     def step(self) -> None:
         """Counts one more."""
-        self.done += 1
+        self.advance_to(self.done + 1)
+
+    def advance_to(self, done: int) -> None:
+        """Says how many are finished by now; fewer or as many as before is no news.
+
+        Args:
+            done: their number.
+        """
+        if done <= self.done:
+            return
+        more, self.done = done - self.done, done
         if self._bar is not None:
-            self._bar.update(1)
+            self._bar.update(more)
         elif not self._quiet and (self.done == self.total or time.monotonic() - self._last_line > _LINE_EVERY_S):
             self._last_line = time.monotonic()
             print(f"{self.label}: {self.done}/{self.total}", file=sys.stderr, flush=True)

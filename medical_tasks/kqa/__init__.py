@@ -4,7 +4,7 @@ Manes et al., "K-QA: A Real-World Medical Q&A Benchmark", BioNLP 2024, https://a
 Reference implementation: https://github.com/Itaymanes/K-QA.
 
     spec             datasets, tasks and metrics
-    data             rows of the official JSON Lines files to items; `records` reads the files
+    data             rows of the official JSON Lines files to items
     demo             the synthetic configuration; `demo_documents` is its corpus
     prompts          how an item is asked; `exemplars` are its worked examples (docs/kqa.md)
       retrieval        which passages a question is given, by way of `documents` and `chunks`

@@ -15,9 +15,9 @@ from typing import Any
 from medical_tasks.columns import Column
 from medical_tasks.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
+from medical_tasks.json_records import Record, is_list_of, is_text, is_text_or_null, one_of, optional, read_records
 from medical_tasks.kqa.demo import demo_rows
 from medical_tasks.kqa.question_form import question_form
-from medical_tasks.kqa.records import Record, is_list_of, is_text, is_text_or_null, one_of, optional, read_records
 from medical_tasks.kqa.row import question_id, typed_row
 from medical_tasks.kqa.spec import DATASET
 from medical_tasks.spec import Item, TaskSpec

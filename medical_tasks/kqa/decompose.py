@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.json_records import Field, is_list_of, is_text, is_text_or_null, optional, read_records
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import read_json
 from medical_tasks.kqa.decompose_prompts import (
@@ -26,7 +27,6 @@ from medical_tasks.kqa.decompose_prompts import (
     decompose_prompt,
     template_sha256,
 )
-from medical_tasks.kqa.records import Field, is_list_of, is_text, is_text_or_null, optional, read_records
 from medical_tasks.kqa.row import question_id
 
 __all__ = [

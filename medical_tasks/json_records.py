@@ -1,4 +1,4 @@
-"""Strict reading of K-QA's JSON Lines files: whole lines, the right fields of the right types, or a message that says where."""
+"""Strict reading of official JSON Lines files: whole lines, the right fields of the right types, or a message that says where."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ class Field:
         holds: whether a value is right.
         rule: the same in words, behind "must be".
         required: whether every line has it.
+        private: whether messages must not show its value, because the file is credentialed.
     """
 
     holds: Callable[[Any], bool]
     rule: str
     required: bool = True
+    private: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +40,17 @@ class Record:
         path: the file.
         line: number of the line, from 1.
         values: field to value, checked.
+        private: fields whose values messages must not show.
     """
 
     path: Path
     line: int
     values: Mapping[str, Any]
+    private: frozenset[str] = frozenset()
 
     def wrong(self, field: str, rule: str) -> UsageError:
         """Makes the error for a field that breaks a rule beyond its type."""
-        return _wrong(self.path, self.line, field, rule, self.values[field])
+        return _wrong(self.path, self.line, field, rule, self.values[field], private=field in self.private)
 
 
 def is_text(*, blank: bool = False) -> Field:
@@ -103,22 +107,23 @@ def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     count = 0
+    private = frozenset(name for name, field in fields.items() if field.private)
     # Lines of bytes: JSON texts may hold the separators at which str.splitlines breaks.
     for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if not raw.strip():
             continue
         count += 1
-        values = _object(path, number, raw, again)
+        values = _object(path, number, raw, again, private=bool(private))
         _check_names(path, number, values, fields, release)
         for name, value in values.items():
             if not fields[name].holds(value):
-                raise _wrong(path, number, name, f"must be {fields[name].rule}", value)
-        yield Record(path=path, line=number, values=values)
+                raise _wrong(path, number, name, f"must be {fields[name].rule}", value, private=fields[name].private)
+        yield Record(path=path, line=number, values=values, private=private)
     if not count:
         raise UsageError(f"{path}: is empty, expected the {release}. {again}")
 
 
-def _object(path: Path, number: int, raw: bytes, again: str) -> dict[str, Any]:
+def _object(path: Path, number: int, raw: bytes, again: str, *, private: bool) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
         if len(values) != len(pairs):
@@ -134,7 +139,7 @@ def _object(path: Path, number: int, raw: bytes, again: str) -> dict[str, Any]:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise UsageError(f"{path}: line {number} is not a whole JSON object ({reason}). {again}") from error
     if not isinstance(values, dict):
-        raise UsageError(f"{path}: line {number} is not a JSON object, got {_shown(values)}. {again}")
+        raise UsageError(f"{path}: line {number} is not a JSON object, got {_shown(values, private=private)}. {again}")
     return values
 
 
@@ -162,10 +167,12 @@ def _encodes(text: str) -> bool:
     return True
 
 
-def _wrong(path: Path, line: int, field: str, rule: str, value: Any) -> UsageError:
-    return UsageError(f"{path}: line {line}, field {field!r}: {rule}, got {_shown(value)}.")
+def _wrong(path: Path, line: int, field: str, rule: str, value: Any, *, private: bool) -> UsageError:
+    return UsageError(f"{path}: line {line}, field {field!r}: {rule}, got {_shown(value, private=private)}.")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, *, private: bool) -> str:
     text = repr(value)
+    if private:
+        return f"a {type(value).__name__} of {len(text)} characters"
     return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "..."
