@@ -145,27 +145,28 @@ def _distribution(rows: Sequence[Any]) -> dict[str, Any]:
 def _judge(
     arguments: argparse.Namespace, folder: Path, wrong: Mapping[str, Sequence[Any]], report: dict[str, Any]
 ) -> list[Any]:
+    from medical_tasks.judges.base import JudgeOptions
+    from medical_tasks.judges.open_session import open_session
     from medical_tasks.medcalc_bench.error_judge import PROMPT_SHA256, judge_errors
     from medical_tasks.medcalc_bench.error_report import verdict_rows
-    from medical_tasks.models.opener import open_model, parse_model_args
-    from medical_tasks.run_folder import RunFolder
-    from medical_tasks.store import Store
+    from medical_tasks.models.opener import parse_model_args
+    from medical_tasks.run_folder import existing_run_folder
 
-    judge = open_model(arguments.judge, parse_model_args(arguments.judge_args), log_dir=RunFolder(folder).logs)
+    run = existing_run_folder(folder)
+    judge_args = parse_model_args(arguments.judge_args, option="--judge-args")
     rows = []
-    try:
-        with Store(RunFolder(folder).answers) as store:
-            for name, found in wrong.items():
-                verdicts = judge_errors([(each.item, each.response) for each in found], judge, store)
-                judged = verdict_rows(found, verdicts)
-                rows += judged
-                report["tasks"][name]["judge"] = {
-                    "model": {"name": judge.name, **judge.identity},
-                    "prompt_sha256": PROMPT_SHA256,
-                    **_distribution(judged),
-                }
-    finally:
-        judge.close()
+    with open_session(
+        arguments.judge, judge_args, JudgeOptions(), store=run.answers, log_dir=run.logs, label="errors", must_read=True
+    ) as judge:
+        for name, found in wrong.items():
+            verdicts = judge_errors([(each.item, each.response) for each in found], judge)
+            judged = verdict_rows(found, verdicts)
+            rows += judged
+            report["tasks"][name]["judge"] = {
+                "model": {"name": judge.name, **judge.identity},
+                "prompt_sha256": PROMPT_SHA256,
+                **_distribution(judged),
+            }
     return rows
 
 

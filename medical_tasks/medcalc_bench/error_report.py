@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.medcalc_bench.attributes import KINDS, AttributePoint, accuracy_by_attributes, points_as_rows
-from medical_tasks.medcalc_bench.error_judge import Verdict
+from medical_tasks.medcalc_bench.error_judge import ErrorVerdict
 from medical_tasks.medcalc_bench.error_types import TYPES, sort_error
 from medical_tasks.report.interval_plot import PlotPoint, interval_plot
 from medical_tasks.scoring.intervals import bounds, proportion_interval
@@ -69,7 +69,7 @@ def rule_rows(wrong: Iterable[WrongAnswer]) -> list[ErrorRow]:
     return rows
 
 
-def verdict_rows(wrong: Iterable[WrongAnswer], verdicts: Mapping[str, Verdict]) -> list[ErrorRow]:
+def verdict_rows(wrong: Iterable[WrongAnswer], verdicts: Mapping[str, ErrorVerdict]) -> list[ErrorRow]:
     """The same of a judge's verdicts."""
     return [
         ErrorRow(

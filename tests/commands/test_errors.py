@@ -88,7 +88,7 @@ def test_with_a_judge(data: Path, tmp_path: Path, server: FaultServer, capsys: p
     judged = errors(folder)["medcalc"]["judge"]
     missing = judged["coverage"]["asked"] - judged["n"]
     assert missing >= 1
-    assert list(judged["coverage"]["unscored"]) == ["verdict unreadable after 3 replies: no JSON object"]
+    assert list(judged["coverage"]["unscored"]) == ["judge: unreadable reply"]
     assert judged["types"]["C"]["count"] == judged["n"]
     assert judged["types"]["C"]["bound_low"] == pytest.approx(judged["n"] / (judged["n"] + missing))
     assert "undetermined" not in judged["types"]

@@ -1,18 +1,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from medical_tasks.medcalc_bench.error_judge import Verdict, judge_errors, judge_messages, parse_verdict
-from medical_tasks.models.base import Answer, Failure, OnResult, Request
-from medical_tasks.models.chat_settings import ChatSettings
-from medical_tasks.models.endpoint import EndpointModel
+from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Unreadable
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.medcalc_bench.error_judge import ErrorVerdict, judge_errors, judge_messages, read_type
 from medical_tasks.spec import Item
 from medical_tasks.store import Store
-from tests.fault_server import Call, Fault, FaultServer, first
+from tests.judges.scripted import ScriptedBackend
 
 GOOD = '{"error_type": "B", "reason": "Took the wrong sodium."}'
 
@@ -23,34 +22,10 @@ def item(number: int) -> Item:
 
 
 PAIRS = [(item(number), f"reply {number}") for number in range(1, 5)]
-Reply = Callable[[Request], Answer | Failure]
 
 
-class Scripted:
-    name = "scripted/judge"
-    endpoint: str | None = None
-    is_main = True
-
-    def __init__(self, reply: Reply, version: str = "1") -> None:
-        self.reply = reply
-        self.identity: Mapping[str, str] = {"backend": "scripted", "version": version}
-        self.asked: list[Request] = []
-
-    def share(self, keys: list[str]) -> list[str]:
-        return keys
-
-    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        for request in requests:
-            self.asked.append(request)
-            on_result(self.reply(request))
-
-    def close(self) -> None:
-        pass
-
-
-def says(*texts: str) -> Reply:
-    """The first text to the first question of a conversation, the next one when asked again."""
-    return lambda request: Answer(key=request.key, text=texts[min(len(request.messages) // 2, len(texts) - 1)])
+def session(script: Callable[[Call], str | NoReply], store: Store) -> JudgeSession:
+    return JudgeSession(ScriptedBackend(script), JudgeOptions(), store, quiet=True)
 
 
 @pytest.fixture
@@ -59,52 +34,45 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_verdicts_are_kept(store: Store) -> None:
-    judge = Scripted(says(GOOD))
-    found = judge_errors(PAIRS, judge, store)
-    assert found == {str(number): Verdict("B", "Took the wrong sodium.") for number in range(1, 5)}
-    again = Scripted(says('{"error_type": "A", "reason": "x"}'))
-    assert judge_errors(PAIRS, again, store) == found
-    assert again.asked == []
-    assert store.counts("verdict") == (4, 4)
-
-
-def test_another_judge_and_another_reply_are_asked_anew(store: Store) -> None:
-    judge_errors(PAIRS, Scripted(says(GOOD)), store)
-    other = Scripted(says(GOOD), version="2")
-    judge_errors(PAIRS, other, store)
-    changed = Scripted(says(GOOD))
-    judge_errors([(item(1), "another reply"), *PAIRS[1:]], changed, store)
-    assert (len(other.asked), len(changed.asked)) == (4, 1)
+def test_verdicts_have_a_type_and_its_reason_and_are_kept(store: Store) -> None:
+    found = judge_errors(PAIRS, session(lambda call: GOOD, store))
+    assert found == {str(number): ErrorVerdict("B", "Took the wrong sodium.") for number in range(1, 5)}
+    again = session(lambda call: '{"error_type": "A", "reason": "x"}', store)
+    assert judge_errors(PAIRS, again) == found
+    assert again.stats.calls == 0
 
 
 def test_an_unreadable_verdict_is_asked_for_again(store: Store) -> None:
-    judge = Scripted(says("Type B, I think.", GOOD))
-    assert {each.error_type for each in judge_errors(PAIRS, judge, store).values()} == {"B"}
-    assert len(judge.asked) == 8
-    assert "no JSON object" in judge.asked[-1].messages[-1]["content"]
+    judge = session(lambda call: GOOD if len(call.messages) > 1 else "Type B, I think.", store)
+    assert {each.error_type for each in judge_errors(PAIRS, judge).values()} == {"B"}
+    assert judge.stats.calls == 8
 
 
-def test_after_three_unreadable_verdicts_there_is_none(store: Store) -> None:
-    judge = Scripted(says("B", "B", "still B", GOOD))
-    found = judge_errors(PAIRS[:1], judge, store)
-    assert found == {"1": Verdict(None, "verdict unreadable after 3 replies: no JSON object")}
-    assert len(judge.asked) == 3
-    judge_errors(PAIRS[:1], judge, store)
-    assert len(judge.asked) == 3  # what was said is kept
+def test_what_stays_unreadable_and_what_fails_is_no_type(store: Store) -> None:
+    assert judge_errors(PAIRS[:1], session(lambda call: "still B", store)) == {
+        "1": ErrorVerdict(None, "judge: unreadable reply")
+    }
+    failing = session(lambda call: NoReply(key=call.key, reason="timeout"), store)
+    assert set(judge_errors(PAIRS[1:], failing).values()) == {ErrorVerdict(None, "judge: timeout")}
+    assert {each.error_type for each in judge_errors(PAIRS[1:], session(lambda call: GOOD, store)).values()} == {"B"}
 
 
-def test_a_failure_is_no_type_and_is_tried_again(store: Store) -> None:
-    failing = Scripted(lambda request: Failure(key=request.key, reason="timeout", detail=""))
-    assert set(judge_errors(PAIRS, failing, store).values()) == {Verdict(None, "no verdict: timeout")}
-    assert len(failing.asked) == 4
-    assert {each.error_type for each in judge_errors(PAIRS, Scripted(says(GOOD)), store).values()} == {"B"}
+def test_votes_are_on_the_type_and_the_reason_is_one_of_its_own(store: Store) -> None:
+    said = iter(
+        [
+            '{"error_type": "A", "reason": "one"}',
+            '{"error_type": "B", "reason": "two"}',
+            '{"error_type": "A", "reason": "x"}',
+        ]
+    )
+    judge = JudgeSession(ScriptedBackend(lambda call: next(said)), JudgeOptions(votes=3), store, quiet=True)
+    assert judge_errors(PAIRS[:1], judge) == {"1": ErrorVerdict("A", "one")}
 
 
 def test_no_errors_no_questions(store: Store) -> None:
-    judge = Scripted(says(GOOD))
-    assert judge_errors([], judge, store) == {}
-    assert judge.asked == []
+    judge = session(lambda call: GOOD, store)
+    assert judge_errors([], judge) == {}
+    assert judge.stats.asked == 0
 
 
 @pytest.mark.parametrize(
@@ -130,12 +98,12 @@ def test_no_errors_no_questions(store: Store) -> None:
     ],
 )
 def test_unreadable_verdicts(text: str) -> None:
-    assert isinstance(parse_verdict(text), str)
+    assert isinstance(read_type(text), Unreadable)
 
 
 @pytest.mark.parametrize("text", [GOOD, f" {GOOD}\n", f"```json\n{GOOD}\n```", f"<think>type A {{}}</think>{GOOD}"])
 def test_readable_verdicts(text: str) -> None:
-    assert parse_verdict(text) == Verdict("B", "Took the wrong sodium.")
+    assert read_type(text) == "B"
 
 
 PLANTED = [
@@ -156,21 +124,9 @@ def test_a_planted_text_stays_inside_its_quotes(reply: str, store: Store) -> Non
     quoted = content[len(before) : len(content) - len(after)]
     assert json.loads(quoted) == reply
     assert not {"\n", "<"} & set(quoted)
-    assert judge_errors([(item(1), reply)], Scripted(says(GOOD)), store)["1"].error_type == "B"
+    assert judge_errors([(item(1), reply)], session(lambda call: GOOD, store))["1"].error_type == "B"
 
 
 def test_a_judge_that_repeats_the_reply_is_not_taken_at_its_word(store: Store) -> None:
-    echo = Scripted(lambda request: Answer(key=request.key, text=request.messages[0]["content"]))
-    found = judge_errors([(item(1), PLANTED[0])], echo, store)
-    assert found["1"].error_type is None
-
-
-def test_through_an_endpoint_with_faults(store: Store) -> None:
-    def answer(call: Call) -> str:
-        return GOOD if "Question 3?" not in str(call.body["messages"][0]["content"]) else "no verdict"
-
-    with FaultServer(first(1, Fault.status_code(500)), answer=answer) as server:
-        settings = ChatSettings(base_url=server.base_url, model="m", max_retries=2, timeout=10, first_wait=0.01)
-        found = judge_errors(PAIRS, EndpointModel("openai-api/host/m", settings, sampling={}), store)
-    assert {number: each.error_type for number, each in found.items()} == {"1": "B", "2": "B", "3": None, "4": "B"}
-    assert found["3"].reason == "verdict unreadable after 3 replies: no JSON object"
+    echo = session(lambda call: str(call.messages[0]["content"]), store)
+    assert judge_errors([(item(1), PLANTED[0])], echo)["1"].error_type is None
