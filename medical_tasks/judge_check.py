@@ -134,6 +134,10 @@ def _compared(pairs: Sequence[CheckPair], labels: Sequence[Label | None], classe
         "kappa": as_json(agreement.cohen_interval(gold, given, classes=classes, clusters=clusters)),
         "classes": {
             name: {key: _json(value) for key, value in asdict(figures).items()}
+            | {
+                "recall_interval": _hits(gold, given, clusters, among=gold, name=name),
+                "precision_interval": _hits(gold, given, clusters, among=given, name=name),
+            }
             for name, figures in agreement.class_figures(table, classes).items()
         },
         "confusion": {"rows": list(classes), "columns": [*classes, "unscored"], "counts": table.tolist()},
@@ -141,6 +145,19 @@ def _compared(pairs: Sequence[CheckPair], labels: Sequence[Label | None], classe
     if pairs and all(pair.ratings for pair in pairs):
         compared["with_people"] = _with_people(pairs, given, classes)
     return compared
+
+
+def _hits(
+    gold: Sequence[str], given: Sequence[str | None], clusters: Sequence[str], *, among: Sequence[str | None], name: str
+) -> list[float | None]:
+    """The interval of how often both say the same, among the pairs that one of them gives a class."""
+    chosen = [number for number, label in enumerate(among) if label == name]
+    estimate = agreement.accuracy_interval(
+        [gold[number] for number in chosen],
+        [given[number] for number in chosen],
+        clusters=[clusters[number] for number in chosen],
+    )
+    return [_json(estimate.ci_low), _json(estimate.ci_high)]
 
 
 def _with_people(pairs: Sequence[CheckPair], given: Sequence[str | None], classes: tuple[Label, ...]) -> dict[str, Any]:

@@ -83,9 +83,13 @@ def _classes(part: Mapping[str, Any], way: str) -> list[str]:
     rows = []
     for name, counts in zip(confusion["rows"], confusion["counts"], strict=True):
         figures = part["classes"][name]
-        shares = (_number(figures[key]) for key in ("recall", "precision", "f1"))
-        rows.append((name, "", "", *map(str, counts), *shares))
-    header = (f"people said ({way})", "", "", *(f"judge: {name}" for name in columns), "recall", "precision", "F1")
+        shares = []
+        for key in ("recall", "precision"):
+            low, high = map(_number, figures[f"{key}_interval"])
+            shares += [_number(figures[key]), low if low == high else f"{low} to {high}"]
+        rows.append((name, "", "", *map(str, counts), *shares, _number(figures["f1"])))
+    said = (f"judge: {name}" for name in columns)
+    header = (f"people said ({way})", "", "", *said, "recall", "95 % interval", "precision", "95 % interval", "F1")
     return align(header, rows)
 
 

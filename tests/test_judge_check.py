@@ -8,6 +8,7 @@ import pytest
 from medical_tasks.judge_check import CheckPair, check_figures, labels_of, same_labels, subset
 from medical_tasks.judge_check_table import render_check
 from medical_tasks.judges.base import Label, Unscored
+from medical_tasks.scoring.intervals import wilson_interval
 
 GOLD: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "neutral", "entailment", "neutral")
 
@@ -112,3 +113,20 @@ def test_a_subset_depends_on_ids_alone(most: int | None) -> None:
     assert len(chosen) == min(most or 6, 6)
     assert [pair.id for pair in chosen] == sorted(pair.id for pair in chosen)  # their own order
     assert {pair.id for pair in subset(everything, 1)} <= {pair.id for pair in chosen}
+
+
+def test_a_class_of_few_pairs_has_a_wide_interval() -> None:
+    """Unclustered it is Wilson's: 1 of 11 labelled contradictions found, 1 of 2 rightly named; none where there is none."""
+    gold: list[Label] = ["contradiction"] * 12
+    gold += ["neutral"] * 8
+    given: list[Label | None] = ["neutral"] * 20
+    given[0], given[11], given[12] = "contradiction", None, "contradiction"
+    alone = [CheckPair(id=str(n), gold=label, cluster=str(n)) for n, label in enumerate(gold)]
+    classes = check_figures(alone, given)["three_way"]["classes"]
+    found = classes["contradiction"]
+    assert found["recall"] == 1 / 11  # the one without a label counts nowhere
+    assert found["recall_interval"] == pytest.approx(wilson_interval(1, 11))
+    assert found["precision"] == 1 / 2
+    assert found["precision_interval"] == pytest.approx(wilson_interval(1, 2))
+    assert classes["entailment"]["recall_interval"] == classes["entailment"]["precision_interval"] == [None, None]
+    assert "recall   95 % interval" in rendered(check_figures(alone, given))
