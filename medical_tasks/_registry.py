@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from medical_tasks.ehrnoteqa.inspect_task import (
+    ehrnoteqa_mc_level1,
+    ehrnoteqa_mc_level2,
+    ehrnoteqa_mc_prob_index_level1,
+    ehrnoteqa_mc_prob_index_level2,
+    ehrnoteqa_mc_prob_value_level1,
+    ehrnoteqa_mc_prob_value_level2,
+    ehrnoteqa_open_level1,
+    ehrnoteqa_open_level2,
+)
 from medical_tasks.kqa.inspect_task import kqa, kqa_icl, kqa_icl_rag, kqa_rag
 from medical_tasks.medcalc_bench.inspect_task import (
     medcalc,
@@ -12,6 +22,14 @@ from medical_tasks.medcalc_bench.inspect_task import (
 )
 
 __all__ = [
+    "ehrnoteqa_mc_level1",
+    "ehrnoteqa_mc_level2",
+    "ehrnoteqa_mc_prob_index_level1",
+    "ehrnoteqa_mc_prob_index_level2",
+    "ehrnoteqa_mc_prob_value_level1",
+    "ehrnoteqa_mc_prob_value_level2",
+    "ehrnoteqa_open_level1",
+    "ehrnoteqa_open_level2",
     "kqa",
     "kqa_icl",
     "kqa_icl_rag",

@@ -3,34 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from medical_tasks.dataset_source import file_sha256
+from medical_tasks.dataset_store import built_configs, built_name, datasets_home, read_rows
+from medical_tasks.ehrnoteqa import checking as ehrnoteqa_checking
+from medical_tasks.ehrnoteqa import data as ehrnoteqa_data
+from medical_tasks.ehrnoteqa import judge_prompts as ehrnoteqa_prompts
+from medical_tasks.ehrnoteqa.human_scores import read_human_scores
+from medical_tasks.ehrnoteqa.spec import DATASET as EHRNOTEQA
+from medical_tasks.ehrnoteqa.spec import TASKS as EHRNOTEQA_TASKS
 from medical_tasks.guard import Subject
 from medical_tasks.judge_check import CheckPair, subset
 from medical_tasks.judges.base import Judge, Judging, Label, Unscored
+from medical_tasks.judges.check_views import CORRECTNESS, NLI, View
+from medical_tasks.judges.checks import check_set_of
 from medical_tasks.kqa.annotations import find_annotations, read_annotations
 from medical_tasks.kqa.checking import check_pairs, judge_annotations
 from medical_tasks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.kqa.spec import KQA
 from medical_tasks.nli_questions import TEMPLATE_SHA256, nli_question
 from medical_tasks.nli_sets import LabelledPair, find_anli, find_mednli, read_anli, read_mednli
+from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.task_data import choose_config, rows_sha256
 
-__all__ = ["CheckSet", "anli_set", "kqa_set", "mednli_set"]
+__all__ = ["SUBJECTS", "CheckSet", "anli_set", "ehrnoteqa_set", "ehrnoteqa_task", "kqa_set", "mednli_set"]
 
 Mode = Literal["single", "batched"]
 
-MEDNLI = Subject(
-    name="judge-check mednli",
-    dataset="mednli",
-    access="credentialed",
-    rule=(
-        "MedNLI (PhysioNet-Credentialed, https://physionet.org/content/mednli/): its premises are sentences of MIMIC-III notes; "
-        "PhysioNet's rule is to use models on your own machines, and that no third party may keep what it is sent"
+SUBJECTS: Final[Mapping[str, Sequence[Subject]]] = {
+    "kqa": (),
+    "anli": (),
+    "mednli": (
+        Subject(
+            name="judge-check mednli",
+            dataset="mednli",
+            access="credentialed",
+            rule=(
+                "MedNLI (PhysioNet-Credentialed, https://physionet.org/content/mednli/): its premises are sentences of MIMIC-III "
+                "notes; PhysioNet's rule is to use models on your own machines, and that no third party may keep what it is sent"
+            ),
+        ),
     ),
-)
+    "ehrnoteqa": (Subject.of(EHRNOTEQA, task="judge-check ehrnoteqa"),),
+}
+"""The sets, and what the guard has to know of each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,25 +57,26 @@ class CheckSet:
     """Labelled pairs and how a judge is asked about them.
 
     Attributes:
+        name: under which a check is kept.
         pairs: with the labels of people.
         ask: asks a judge, in one of two modes, for the label of each pair in order.
-        ways: 3, or 2 when only entailed or not is asked.
-        source: official files, name to SHA-256.
+        ways: how many classes the judge is asked for.
+        views: the classes in which judge and people are compared.
+        source: files with labels, name to SHA-256.
         prompts: `set` and `sha256` of the texts of the question.
-        subjects: what the guard has to know.
+        raters: names of those who labelled, where each is compared with the judge.
+        about: what else belongs into `check.json`.
     """
 
+    name: str
     pairs: Sequence[CheckPair]
-    ask: Callable[[Judge, Mode], list[Label | Unscored]]
+    ask: Callable[[Judge, Mode], Sequence[str | Unscored]]
     ways: int
+    views: Sequence[View] = NLI
     source: Mapping[str, str]
     prompts: Mapping[str, Any]
-    subjects: Sequence[Subject] = ()
-
-    @property
-    def private(self) -> bool:
-        """Whether replies may quote credentialed text, and lie in the private store."""
-        return any(subject.access != "open" for subject in self.subjects)
+    raters: Sequence[str] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 def kqa_set(
@@ -85,6 +105,7 @@ def kqa_set(
         return judge_annotations(wanted, Judging(judge=judge, prompts=texts, mode=mode))
 
     return CheckSet(
+        name="kqa",
         pairs=pairs,
         ask=ask,
         ways=3,
@@ -111,11 +132,11 @@ def anli_set(
     """
     files = find_anli(source, round_name=round_name, split=split)
     hashes = {"/".join(filter(None, (group, path.name))): file_sha256(path) for path, group in files.items()}
-    return _nli_set(read_anli(files), ways=ways, most=most, source=hashes)
+    return _nli_set("anli", read_anli(files), ways=ways, most=most, source=hashes)
 
 
 def mednli_set(source: Path, *, split: str = "test", ways: int = 3, most: int | None = None) -> CheckSet:
-    """MedNLI, under the guard.
+    """MedNLI.
 
     Args:
         source: the file, or the folder with the files.
@@ -128,11 +149,91 @@ def mednli_set(source: Path, *, split: str = "test", ways: int = 3, most: int | 
         UsageError: It is not of the official form.
     """
     path = find_mednli(source, split=split)
-    found = _nli_set(read_mednli(path), ways=ways, most=most, source={path.name: file_sha256(path)})
-    return replace(found, subjects=(MEDNLI,))
+    return _nli_set("mednli", read_mednli(path), ways=ways, most=most, source={path.name: file_sha256(path)})
 
 
-def _nli_set(labelled: Sequence[LabelledPair], *, ways: int, most: int | None, source: Mapping[str, str]) -> CheckSet:
+def ehrnoteqa_task(form: str) -> TaskSpec:
+    """The task whose answers of a format, `open` or `mc`, a judge is checked on; its level plays no part."""
+    return next(task for task in EHRNOTEQA_TASKS if task.options["format"] == form)
+
+
+def ehrnoteqa_set(
+    source: Path,
+    *,
+    form: str = "open",
+    raters: Sequence[str] = (),
+    data: Path | None = None,
+    config: str | None = None,
+    prompts: str = "own",
+    upstream: Path | None = None,
+    most: int | None = None,
+) -> CheckSet:
+    """Answers to EHRNoteQA's questions that people scored.
+
+    Args:
+        source: CSV file of scores (`ehrnoteqa.human_scores`).
+        form: `open` or `mc`: what the models were asked.
+        raters: the raters' columns; by default all that begin with `rater_`.
+        data: folder of the built dataset; the user's data home by default.
+        config: its configuration.
+        prompts: `own` or `official`.
+        upstream: for `official`, the authors' checkout.
+        most: how many answers at most.
+
+    Raises:
+        MissingError: The file, the dataset or the prompts are not there.
+        UsageError: A file is not of its form, or names questions that are not in the dataset.
+    """
+    task = ehrnoteqa_task(form)
+    texts = ehrnoteqa_prompts.load_judge_prompts(task, prompts, upstream)
+    scores = read_human_scores(source.expanduser(), raters)
+    items, revision = _questions(task, data, config)
+    found = ehrnoteqa_checking.scored_items(scores, items, where=f"configuration {revision['config']}, format {form},")
+    every = ehrnoteqa_checking.check_pairs(scores, found)
+    pairs = subset(every, most)
+    kept = {pair.id for pair in pairs}
+    asked = [(item, row.response) for item, row in zip(found, scores.rows, strict=True) if row.id in kept]
+
+    def ask(judge: Judge, mode: Mode) -> Sequence[str | Unscored]:
+        judging = Judging(judge=judge, prompts=texts, mode=mode)
+        return ehrnoteqa_checking.judge_scored(task, asked, judging)
+
+    return CheckSet(
+        name=check_set_of(task),
+        pairs=pairs,
+        ask=ask,
+        ways=len(CORRECTNESS.classes),
+        views=(CORRECTNESS,),
+        source={scores.path.name: file_sha256(scores.path)},
+        prompts={"set": texts.name, "sha256": texts.sha256},
+        raters=scores.raters,
+        about={"data": revision, "format": form, "rows_nobody_scored": scores.unscored},
+    )
+
+
+def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[list[Item], dict[str, Any]]:
+    """The questions of one format and all levels, and what they are."""
+    home = datasets_home() if data is None else data.expanduser()
+    folder = home if data is not None and built_name(home) is not None else home / EHRNOTEQA.name
+    built = list(built_configs(folder))
+    if data is not None and config is None and len(built) == 1:
+        config = built[0]  # as `run` and `score` do: it is what the user means, also when it is the demo
+    chosen = choose_config(EHRNOTEQA, folder, config)
+    rows = read_rows(folder, chosen, task.split, spec=EHRNOTEQA)
+    levels = [each for each in EHRNOTEQA_TASKS if each.options["format"] == task.options["format"]]
+    items = {item.id: item for each in levels for item in ehrnoteqa_data.load_items(each, rows)}
+    revision = {
+        "name": EHRNOTEQA.name,
+        "config": chosen,
+        "version": EHRNOTEQA.version,
+        "rows_sha256": rows_sha256(folder, chosen, task.split, spec=EHRNOTEQA),
+    }
+    return list(items.values()), revision
+
+
+def _nli_set(
+    name: str, labelled: Sequence[LabelledPair], *, ways: int, most: int | None, source: Mapping[str, str]
+) -> CheckSet:
     # Hypotheses about one premise are not independent.
     every = [
         CheckPair(id=pair.id, gold=pair.label, cluster=pair.premise, group=pair.group, ratings=()) for pair in labelled
@@ -145,6 +246,7 @@ def _nli_set(labelled: Sequence[LabelledPair], *, ways: int, most: int | None, s
         return [outcome if isinstance(outcome, Unscored) else outcome.value for outcome in judge.ask(questions)]
 
     return CheckSet(
+        name=name,
         pairs=pairs,
         ask=ask,
         ways=ways,

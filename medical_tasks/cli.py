@@ -30,6 +30,7 @@ VERBS: dict[str, str] = {
     "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
     "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
     "decompose": "take free-form answers apart into statements, by a judge model",
+    "construct": "make a benchmark like EHRNoteQA on your own notes: sample patients, draft questions, review them",
     "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
     "calc": "calculate a clinical score or value by its published rule, with every step",
     "audit": "check a dataset's labels against the published rules",

@@ -19,7 +19,7 @@ __all__ = ["compare_runs"]
 
 # Recipe entries that must agree, and those whose difference is only said.
 _MUST_AGREE = ("task_version", "data", "metrics")
-_TOLD = ("prompts", "generation", "judge", "suite", "max_samples")
+_TOLD = ("prompts", "generation", "judge", "scoring", "suite", "max_samples")
 
 
 def compare_runs(first: Path, second: Path, tasks: Mapping[str, TaskSpec]) -> dict[str, Any]:
@@ -79,6 +79,11 @@ def _check_recipes(name: str, first: Mapping[str, Any], second: Mapping[str, Any
         for key in _TOLD
         if first.get(key) != second.get(key)
     ]
+    cuts = [recipe.get("truncation", {}).get("words_left_out", {}) for recipe in (first, second)]
+    if cuts[0] != cuts[1]:
+        warnings.append(
+            f"the questions differ: {len(cuts[0])} and {len(cuts[1])} of them were shortened to fit the models' contexts"
+        )
     judges = [recipe["judge"] for recipe in (first, second) if recipe.get("judge")]
     if first.get("judge") != second.get("judge"):
         warnings.append("what differs may be the judges and not the models: have both runs judged by one")
@@ -110,6 +115,8 @@ def _compare_task(
         warnings.append(f"{alone} items are in one run only and are left out")
     metrics: dict[str, Any] = {}
     for metric in task.metrics:
+        if metric.needs and not all(metric.name in row for row in (*first.values(), *second.values())):
+            continue  # not reported by both
         pairs = [
             (first[item][metric.name], second[item][metric.name], first[item]["cluster"])
             for item in ids

@@ -1,8 +1,9 @@
-"""Reading the few wanted rows out of a very large CSV file, plain or gzip, in constant memory.
+"""Reading some rows out of a very large CSV file, plain or gzip, in constant memory.
 
-Notes are long: of a file of three gigabytes a table needs a few megabytes. So rows are told apart by looking for quotes and
-line ends alone, at the speed of a memory search, and only wanted rows are decoded and parsed. Every row is still checked:
-that its quotes close, that it has as many fields as the header, and for gzip that length and checksum are those of the file.
+Notes are long: of a file of three gigabytes a table needs a few megabytes. So what stands between quotes is set aside unread:
+what is left of a row, its outline, has a few dozen bytes and tells where the row ends, how many fields it has and mostly
+whether it is wanted. Only wanted rows are decoded and parsed. Every row is still checked: that its quotes close, that it has
+as many fields as the header, and for gzip that length and checksum are those of the file.
 
 Messages hold places and ids, never other texts: the files this is for are credentialed.
 """
@@ -10,22 +11,19 @@ Messages hold places and ids, never other texts: the files this is for are crede
 from __future__ import annotations
 
 import csv
-import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
-from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.errors import UsageError
+from medical_tasks.unpacking import read_chunks
 
 __all__ = ["ROW_LIMIT_BYTES", "StreamedRow", "stream_rows"]
 
 # The longest notes have about 100 KB; a row beyond this is the rest of a file behind a lost quote.
 ROW_LIMIT_BYTES = 16 * 1024 * 1024
 
-_CHUNK_BYTES = 1024 * 1024
-_GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_WINDOW = 31  # zlib: a gzip header and trailer, the checksum compared
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -46,18 +44,17 @@ def stream_rows(
     path: Path,
     columns: Sequence[str],
     *,
-    key: str,
-    wanted: Collection[str],
+    wanted: Mapping[str, Collection[str]],
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Iterator[StreamedRow]:
-    """Yields the rows whose key is wanted.
+    """Yields the rows that are wanted.
 
     Args:
         path: the file, gzip or not by its content; UTF-8, a byte order mark is skipped.
         columns: names the header must have, in any order, and no others.
-        key: the column that decides; its texts have no commas, quotes or line breaks.
-        wanted: its texts to look for.
+        wanted: column name to the texts of which a wanted row has one there, for each column that decides. Rows that are not
+            wanted by their first fields are not looked at further.
         release: what the file should be, for messages.
         on_read: called with the number of bytes of the file that were read so far.
 
@@ -75,26 +72,36 @@ def stream_rows(
         raise UsageError(f"{path}: is empty, expected the {release}. {again}")
     header = _parsed(path, first.whole().removeprefix(_MARK), 0, again)
     _check_header(path, header, columns, release=release)
-    position = header.index(key)
-    separators = len(header) - 1
-    keys = {text.encode() for text in wanted}
+    texts = {header.index(name): frozenset(each) for name, each in wanted.items()}
+    keys = [
+        (position, frozenset(text.replace('"', '""').encode() for text in each)) for position, each in texts.items()
+    ]
+    deciding = max(texts, default=-1) + 1
     count = 0
     for row in rows:
-        if row.commas != separators:
-            if not row.whole().strip():
+        fields = row.outline.split(b",")
+        if len(fields) != len(header):
+            if not row.outline.strip():
                 continue
             raise UsageError(
-                f"{path}: the row that begins on line {_line(path, row.offset)} has {row.commas + 1} fields, the header has "
-                f"{separators + 1}; the file is cut off or damaged there. {again}"
+                f"{path}: the row that begins on line {_line(path, row.offset)} has {len(fields)} fields, the header has "
+                f"{len(header)}; the file is cut off or damaged there. {again}"
             )
         count += 1
-        start = row.before_quote().split(b",", position + 1)
-        # Where the key is quoted, or behind a quoted field, only parsing the row finds it.
-        if len(start) > position + 1 and start[position] not in keys:
-            continue
-        cells = _parsed(path, row.whole(), row.offset, again)
-        if cells[position] in wanted:
-            yield StreamedRow(line=_later(path, row.offset), cells=dict(zip(header, cells, strict=True)))
+        start = fields[:deciding]
+        if b'"' in b"".join(start):
+            start = row.with_quoted(start)
+        for position, each in keys:
+            if start[position] not in each and start[position] != _UNREAD:
+                break
+        else:
+            cells = _parsed(path, row.whole(), row.offset, again)
+            if len(cells) != len(header):
+                raise UsageError(
+                    f"{path}: the row that begins on line {_line(path, row.offset)} is not whole (a quote amid a field). {again}"
+                )
+            if all(cells[position] in each for position, each in texts.items()):
+                yield StreamedRow(line=_later(path, row.offset), cells=dict(zip(header, cells, strict=True)))
     if not count:
         raise UsageError(f"{path}: has a header and no rows. {again}")
 
@@ -103,136 +110,96 @@ def _later(path: Path, offset: int) -> Callable[[], int]:
     return lambda: _line(path, offset)
 
 
-@dataclass(slots=True)
-class _Raw:
-    """Where a row lies; its bytes are copied only when somebody wants them."""
+# In the place of a field that only parsing the row tells; a field of an outline cannot be this.
+_UNREAD = b","
 
-    data: bytes
+
+class _Row(NamedTuple):
+    """Where a row lies, and its outline; its bytes are copied only when somebody wants them."""
+
+    outline: bytes  # `"` stands for what is quoted in a field; without line end
+    block: _Block
     begin: int
-    base: int  # of data in the file
-    at: int = 0  # how far it was looked at
-    quotes: int = 0
-    commas: int = 0  # outside quotes
-    first_quote: int = -1
-    end: int = -1
+    end: int
+    first: int  # stretch of the block in which it begins
 
     @property
     def offset(self) -> int:
-        return self.base + self.begin
+        return self.block.base + self.begin
 
     def whole(self) -> bytes:
-        return self.data[self.begin : self.end]
+        return self.block.data[self.begin : self.end]
 
-    def before_quote(self) -> bytes:
-        """The fields before any quote, each with the comma behind it."""
-        if self.first_quote < 0:
-            return self.whole() + b","
-        return self.data[self.begin : self.first_quote]
-
-    def look(self) -> bool:
-        """Looks on for the line end outside quotes; says whether it is in the data.
-
-        An escaped quote is two quotes: the field closes and opens again at once, which comes to the same.
-        """
-        data, place = self.data, self.at
-        while True:
-            if self.quotes % 2:
-                quote = data.find(b'"', place)
-                if quote < 0:
-                    self.at = len(data)
-                    return False
+    def with_quoted(self, fields: Sequence[bytes]) -> list[bytes]:
+        """The first fields with what is quoted in them, as it stands in the file."""
+        block, place, found = self.block, self.first, []
+        damaged = False  # something stands beside a field's quotes; the parser says what is wrong
+        for field in fields:
+            quotes = field.count(b'"')
+            damaged = damaged or len(field) > quotes > 0
+            if damaged or not quotes:
+                found.append(_UNREAD if damaged else field)
             else:
-                end = data.find(b"\n", place)
-                quote = data.find(b'"', place, end if end >= 0 else len(data))
-                if quote < 0:
-                    if end < 0:
-                        self.at = place  # looked at again from here once more data is there
-                        return False
-                    self.commas += data.count(b",", place, end)
-                    self.end = end
-                    return True
-                self.commas += data.count(b",", place, quote)
-                if self.first_quote < 0:
-                    self.first_quote = quote
-            self.quotes += 1
-            place = quote + 1
-
-    def moved(self, data: bytes, base: int) -> _Raw:
-        """The same row where `data` begins with it."""
-        first_quote = self.first_quote if self.first_quote < 0 else self.first_quote - self.begin
-        return _Raw(data, 0, base, self.at - self.begin, self.quotes, self.commas, first_quote)
+                found.append(block.data[block.ends[place] + 1 : block.starts[place + 1] - 1])
+            place += quotes
+        return found
 
 
-def _rows(path: Path, again: str, on_read: Callable[[int], None]) -> Iterator[_Raw]:
+class _Block:
+    """Whole rows and the beginning of one more; `starts` and `ends` are of its stretches outside quotes.
+
+    An escaped quote is two quotes, between which a stretch of no length is left out: its field is not closed there.
+    """
+
+    def __init__(self, data: bytes, base: int) -> None:
+        import numpy as np
+
+        quotes = np.flatnonzero(np.frombuffer(data, np.uint8) == ord('"'))
+        starts = np.concatenate(([0], quotes[1::2] + 1))
+        ends = quotes[::2] if len(quotes) % 2 else np.concatenate((quotes[::2], [len(data)]))
+        kept = starts < ends
+        kept[0] = True
+        self.data, self.base = data, base  # of data in the file
+        self.starts: list[int] = starts[kept].tolist()
+        self.ends: list[int] = ends[kept].tolist()
+
+    def rows(self) -> Generator[_Row, None, int]:
+        """Cuts it into its whole rows; returns where the rest begins."""
+        stretches = [self.data[start:end] for start, end in zip(self.starts, self.ends, strict=True)]
+        lines = b'"'.join(stretches).split(b"\n")
+        lines.pop()
+        begin = first = 0
+        for line in lines:
+            last = first + line.count(b'"')
+            end = begin + len(line) if last == first else self.starts[last] + len(line) - line.rindex(b'"') - 1
+            yield _Row(line.removesuffix(b"\r"), self, begin, end, first)
+            begin, first = end + 1, last
+        return begin
+
+
+def _rows(path: Path, again: str, on_read: Callable[[int], None]) -> Iterator[_Row]:
     """Cuts a file into rows."""
-    row = _Raw(b"", 0, 0)
-    for chunk in _chunks(path, again, on_read):
-        rest = row.data[row.begin :]
+    rest, base = b"", 0
+    for chunk in read_chunks(path, again=again, on_read=on_read):
         if b"\0" in chunk:
-            line = _line(path, row.offset + len(rest) + chunk.index(b"\0"))
+            line = _line(path, base + len(rest) + chunk.index(b"\0"))
             raise UsageError(f"{path}: line {line} holds a NUL byte; the file is damaged there. {again}")
-        row = row.moved(rest + chunk, row.offset)
-        while row.look():
-            yield row
-            row = _Raw(row.data, row.end + 1, row.base, row.end + 1)
-        if len(row.data) - row.begin > ROW_LIMIT_BYTES:
+        data = rest + chunk
+        end = yield from _Block(data, base).rows()
+        rest, base = data[end:], base + end
+        if len(rest) > ROW_LIMIT_BYTES:
             raise UsageError(
-                f"{path}: the row that begins on line {_line(path, row.offset)} has more than {ROW_LIMIT_BYTES:,} bytes; a "
+                f"{path}: the row that begins on line {_line(path, base)} has more than {ROW_LIMIT_BYTES:,} bytes; a "
                 f"quoted field is left open or damaged. {again}"
             )
-    if not row.data[row.begin :].strip():
+    if not rest.strip():
         return
-    if row.quotes % 2:
+    if rest.count(b'"') % 2:
         raise UsageError(
-            f"{path}: the row that begins on line {_line(path, row.offset)} has a quoted field that is left open; the file "
+            f"{path}: the row that begins on line {_line(path, base)} has a quoted field that is left open; the file "
             f"is cut off or damaged. {again}"
         )
-    row.commas += row.data.count(b",", row.at)
-    row.end = len(row.data)
-    yield row
-
-
-def _chunks(path: Path, again: str, on_read: Callable[[int], None]) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as stream:
-            magic = stream.read(2)
-            stream.seek(0)
-            if magic == _GZIP_MAGIC:
-                yield from _unpacked(path, stream, again, on_read)
-                return
-            while chunk := stream.read(_CHUNK_BYTES):
-                on_read(stream.tell())
-                yield chunk
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-
-
-def _unpacked(path: Path, stream: BinaryIO, again: str, on_read: Callable[[int], None]) -> Iterator[bytes]:
-    """Unpacks gzip, one member or several, whose checksums zlib compares; what is unpacked at a time is bounded."""
-    unpacker = zlib.decompressobj(_GZIP_WINDOW)
-    begun = False  # whether a member is open
-    try:
-        while packed := stream.read(_CHUNK_BYTES):
-            on_read(stream.tell())
-            while packed:
-                if not begun:
-                    packed = packed.lstrip(b"\0")  # padding between members is allowed
-                    if not packed:
-                        break
-                    unpacker, begun = zlib.decompressobj(_GZIP_WINDOW), True
-                if chunk := unpacker.decompress(packed, _CHUNK_BYTES):
-                    yield chunk
-                begun = not unpacker.eof
-                packed = unpacker.unconsumed_tail if begun else unpacker.unused_data
-        while begun and (chunk := unpacker.decompress(b"", _CHUNK_BYTES)):
-            yield chunk
-            begun = not unpacker.eof
-    except zlib.error as error:
-        raise UsageError(
-            f"{path}: damaged, cannot be unpacked near byte {stream.tell():,} ({error}). {again}"
-        ) from error
-    if begun:
-        raise UsageError(f"{path}: cut off, the gzip data end amid ({stream.tell():,} bytes are there). {again}")
+    yield from _Block(rest + b"\n", base).rows()
 
 
 def _parsed(path: Path, raw: bytes, offset: int, again: str) -> list[str]:
@@ -270,7 +237,7 @@ def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, 
 def _line(path: Path, offset: int) -> int:
     """Counts the lines before an offset of the unpacked file; reads it again, which only messages need."""
     left, lines = offset, 1
-    for chunk in _chunks(path, "", lambda _: None):
+    for chunk in read_chunks(path, again=""):
         if left <= 0:
             break
         lines += chunk[:left].count(b"\n")

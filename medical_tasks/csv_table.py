@@ -32,13 +32,14 @@ class CsvRow:
     cells: dict[str, str]
 
 
-def read_csv(path: Path, columns: Sequence[str], *, release: str) -> Iterator[CsvRow]:
+def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
     """Reads a CSV file that must have exactly the given columns, in any order.
 
     Args:
         path: the file; a byte order mark at its start is skipped.
         columns: their names.
         release: what the file should be, for messages ("MedCalc-Bench v1.0 test set").
+        others: whether it may have other columns as well.
 
     Yields:
         Its rows in order; wholly empty lines are no rows.
@@ -59,7 +60,7 @@ def read_csv(path: Path, columns: Sequence[str], *, release: str) -> Iterator[Cs
             header = next(reader, None)
             if header is None:
                 raise UsageError(f"{path}: is empty. {again}")
-            _check_header(path, header, columns, release=release)
+            _check_header(path, header, columns, release=release, others=others)
             count = 0
             for values in reader:
                 if not values:
@@ -89,10 +90,10 @@ def _shown(name: str) -> str:
     return repr(name) if len(name) <= _LONGEST_NAME else f"a text of {len(name)} characters"
 
 
-def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, release: str) -> None:
+def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, release: str, others: bool) -> None:
     missing = [name for name in columns if name not in header]
-    unexpected = [name for name in header if name not in columns]
-    twice = sorted({name for name in header if header.count(name) > 1})
+    unexpected = [] if others else [name for name in header if name not in columns]
+    twice = sorted({name for name in (columns if others else header) if header.count(name) > 1})
     problems = [
         f"{label}: {', '.join(map(_shown, names))}"
         for label, names in (("missing", missing), ("unexpected", unexpected), ("twice", twice))

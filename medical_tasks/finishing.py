@@ -29,7 +29,9 @@ def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> d
     asked = [item for item in answered.items if item.id in answered.responses]
     responses = [answered.responses[item.id] for item in asked]
     score_items = benchmark_module(answered.task, "scoring").score_items
-    named = {"judging": judging} if answered.task.judge else {}
+    named: dict[str, Any] = {"judging": judging} if answered.task.judge else {}
+    if answered.task.scoring_arguments:
+        named["arguments"] = dict(answered.scoring_args)
     scores: list[ItemScore] = score_items(answered.task, asked, responses, **named)
     return {score.id: score for score in scores}
 
@@ -48,8 +50,12 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     entries: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []
-    for part in answered:
+    for part in map(_reported, answered):
         recipe = dict(part.recipe)
+        if part.scoring_args:
+            recipe["scoring"] = benchmark_module(part.task, "scoring").scoring_identity(
+                part.task, dict(part.scoring_args)
+            )
         task_judge = judge.task_judge(part.task) if judge is not None and part.task.judge else None
         if task_judge is not None:
             recipe["judge"] = task_judge.recipe
@@ -59,6 +65,8 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         limits = _unanswered_limits(part.task, part.items)
         entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
         entry["cut_at_length"] = len(part.cut)
+        if "truncation" in recipe:
+            entry["shortened"] = len(part.shortened)
         if task_judge is not None:
             task_judge.report(entry, private=folder.private)
             verdicts.extend(task_judge.rows(private=folder.private))
@@ -68,6 +76,13 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, rows, verdicts=verdicts)
     return results
+
+
+def _reported(answered: AnsweredTask) -> AnsweredTask:
+    """Leaves out the metrics for which something is needed that was not given."""
+    task = answered.task
+    metrics = tuple(metric for metric in task.metrics if not metric.needs or metric.needs in answered.scoring_args)
+    return answered if metrics == task.metrics else replace(answered, task=replace(task, metrics=metrics))
 
 
 def _redacted(answered: AnsweredTask, scores: Mapping[str, ItemScore]) -> tuple[AnsweredTask, dict[str, ItemScore]]:

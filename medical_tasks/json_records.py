@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ def one_of(names: Sequence[str]) -> Field:
 
 def optional(field: Field) -> Field:
     """The same, in files where lines may lack it."""
-    return Field(holds=field.holds, rule=field.rule, required=False)
+    return dataclasses.replace(field, required=False)
 
 
 def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again: str) -> Iterator[Record]:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from medical_tasks.errors import UsageError
-from medical_tasks.run_judge import JudgeRequest
+from medical_tasks.run_judge import JudgeRequest, default_votes
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["add_judge_arguments", "judge_request"]
@@ -25,7 +25,10 @@ def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--judge-args", default="", metavar="K=V,...", help="settings of the judge's backend")
     group.add_argument(
-        "--votes", type=int, default=1, metavar="K", help="votes a verdict; the mode decides (default 1)"
+        "--votes",
+        type=int,
+        metavar="K",
+        help="votes a verdict; the mode decides (default: the task's own number, 1 where a judge always says the same)",
     )
     group.add_argument(
         "--judging",
@@ -66,7 +69,7 @@ def judge_request(
     given = {
         "--judge": arguments.judge is not None,
         "--judge-args": bool(arguments.judge_args),
-        "--votes": arguments.votes != 1,
+        "--votes": arguments.votes is not None,
         "--judging": arguments.judging != "single",
         "--judge-reply-tokens": arguments.judge_reply_tokens is not None,
         "--max-judge-calls": arguments.max_judge_calls is not None,
@@ -84,11 +87,13 @@ def judge_request(
         value = getattr(arguments, name)
         if value is not None and value < least:
             raise UsageError(f"--{name.replace('_', '-')} must be {least} or more, got {value}.")
+    name = arguments.judge or _DEFAULT
+    args = parse_model_args(arguments.judge_args, option="--judge-args")
     return JudgeRequest(
-        name=arguments.judge or _DEFAULT,
-        args=parse_model_args(arguments.judge_args, option="--judge-args"),
+        name=name,
+        args=args,
         options=JudgeOptions(
-            votes=arguments.votes,
+            votes=default_votes(name, args, tasks) if arguments.votes is None else arguments.votes,
             max_calls=arguments.max_judge_calls,
             max_tokens=arguments.max_judge_tokens,
             reply_tokens=arguments.judge_reply_tokens,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medical_tasks.judges.check_views import VIEWS
 from medical_tasks.report.table import align
 
 __all__ = ["render_check"]
 
-_WAYS = {"three_way": "three classes", "two_way": "entailed or not"}
+_WAYS = {view.key: view.title for view in VIEWS}
 _NONE = "n/a"
 
 
@@ -23,13 +24,15 @@ def render_check(check: Mapping[str, Any]) -> str:
         Lines: accuracy and kappa beside what people reach, then classes and the confusion matrix, then coverage and cost.
     """
     figures = check["figures"]
-    known = [way for way in _WAYS if figures[way] is not None]
+    known = _known(figures)
     lines = [_title(check), "", *_summary(figures, known)]
+    if "raters" in figures:
+        lines += ["", *_raters(figures["raters"])]
     if "groups" in figures:
         lines += ["", *_groups(figures["groups"], known)]
     for way in known:
         lines += ["", *_classes(figures[way], _WAYS[way])]
-    if figures["three_way"] is None:
+    if figures.get("three_way", {}) is None:
         lines += [
             "",
             "This judge tells entailed from not entailed and no more, so there are no figures for three classes.",
@@ -39,6 +42,10 @@ def render_check(check: Mapping[str, Any]) -> str:
     if check.get("single_vs_batched") is not None:
         lines += ["", _both_ways(check["single_vs_batched"])]
     return "\n".join([*lines, "", *_coverage(check)])
+
+
+def _known(figures: Mapping[str, Any]) -> list[str]:
+    return [way for way in _WAYS if figures.get(way) is not None]
 
 
 def _title(check: Mapping[str, Any]) -> str:
@@ -60,6 +67,19 @@ def _summary(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
             rows.append(("people, pairwise agreement", _WAYS[way], "", *_figure(people[way]["pairwise_agreement"])))
             rows.append(("people, Fleiss' kappa", _WAYS[way], "", *_figure(people[way]["fleiss_kappa"])))
     return align(("figure", "classes", "", "value", "95 % interval", "pairs"), rows)
+
+
+def _raters(figures: Mapping[str, Any]) -> list[str]:
+    rows = [(f"judge with {each['rater']}", "", "", *_both(each)) for each in figures["judge"]]
+    rows += [(" with ".join(each["raters"]), "", "", *_both(each)) for each in figures["among"]]
+    header = ("agreement of", "", "", "agreement", "95 % interval", "kappa", "95 % interval", "pairs")
+    return align(header, rows)
+
+
+def _both(each: Mapping[str, Any]) -> tuple[str, ...]:
+    value, interval, _ = _figure(each["agreement"])
+    kappa, kappa_interval, _ = _figure(each["kappa"])
+    return value, interval, kappa, kappa_interval, str(each["agreement"]["n"])
 
 
 def _mean_with(part: Mapping[str, Any]) -> float | None:
@@ -124,9 +144,15 @@ def _coverage(check: Mapping[str, Any]) -> list[str]:
     said = f"{check['scored']:,} of {check['pairs']:,} pairs have a verdict"
     if check["unscored"]:
         reasons = ", ".join(f"{count} x {reason}" for reason, count in check["unscored"].items())
-        way = next(way for way in _WAYS if check["figures"][way] is not None)
+        way = _known(check["figures"])[0]
         low, high = check["figures"][way]["bounds"]
         said += f" (without: {reasons}; with them accuracy would be {low:.3f} to {high:.3f})"
+    undecided = check["figures"].get("raters", {}).get("no_majority", 0)
+    if undecided:
+        said += f"; {undecided:,} have no majority of people, and count with each rater alone"
+    left_out = check.get("rows_nobody_scored", 0)
+    if left_out:
+        said += f"; {left_out:,} more that nobody scored are left out"
     parts = [f"{cost['calls']:,} calls", f"{cost['from_store']:,} replies from the store"]
     tokens = cost["prompt_tokens"] + cost["output_tokens"]
     if tokens:

@@ -58,12 +58,15 @@ def _task(task: TaskSpec) -> dict[str, Any]:
         "dataset": task.dataset,
         "split": task.split,
         "judge": task.judge,
+        "votes": task.votes if task.judge else None,
+        "asks": task.asks,
         "generation_size": task.generation_size,
         "stop": list(task.stop),
         "metrics": [dataclasses.asdict(metric) for metric in task.metrics],
         "groups": list(task.groups),
         "cluster": task.cluster,
         "options": dict(task.options),
+        "arguments": {**task.arguments, **task.scoring_arguments},
         "protocol": task.protocol or None,
     }
 

@@ -80,7 +80,8 @@ def summarise(
     for by in task.groups:
         members: dict[str, list[Item]] = {}
         for item in items:
-            members.setdefault(item.groups[by], []).append(item)
+            for group in _groups(item, by):
+                members.setdefault(group, []).append(item)
         breakdown[by] = {group: metrics_of(members[group]) for group in sorted(members)}
     return {
         "n_items": len(items),
@@ -94,6 +95,12 @@ def summarise(
         "breakdown": breakdown,
         "recipe": dict(recipe),
     }
+
+
+def _groups(item: Item, by: str) -> tuple[str, ...]:
+    """The groups an item is in; with several it counts in each."""
+    groups = item.groups[by]
+    return (groups,) if isinstance(groups, str) else groups
 
 
 def _estimate(
@@ -254,7 +261,7 @@ def item_rows(
     for item in items:
         score = scores.get(item.id)
         row: dict[str, Any] = {"task": task.name, "id": item.id, "cluster": item.cluster}
-        row.update({f"group_{name}": item.groups[name] for name in task.groups})
+        row.update({f"group_{name}": " ".join(_groups(item, name)) for name in task.groups})
         for metric in task.metrics:
             row[metric.name] = score.values.get(metric.name) if score is not None else None
         row["parsed"] = _storable(score.parsed) if score is not None else ""

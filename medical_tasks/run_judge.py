@@ -30,7 +30,7 @@ from medical_tasks.judges.base import (
     Verdict,
 )
 from medical_tasks.judges.budget import RunBudget
-from medical_tasks.judges.checks import describe, last_check
+from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.judges.opener import NEUTRAL_JUDGE_ARGS, open_judge
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import JudgeSession, require_votes
@@ -40,10 +40,20 @@ from medical_tasks.spec import TaskSpec
 from medical_tasks.store import Store
 from medical_tasks.task_data import benchmark_module
 
-__all__ = ["RECORDED", "JudgeRequest", "OpenJudge", "RunJudge", "check_request", "opens_early"]
+__all__ = [
+    "RECORDED",
+    "JudgeRequest",
+    "OpenJudge",
+    "RunJudge",
+    "TaskJudge",
+    "check_request",
+    "default_votes",
+    "opens_early",
+]
 
 RECORDED = "recorded/"
 _ONE_REPLY = ("lexical", "nli")
+_NO_CHANCE = ("0", "0.0")
 # Local weights are loaded when the model under test has left the device.
 _LOADS_WEIGHTS = ("hf", "nli", "vllm", "vllm-server", "transformers-server")
 
@@ -83,6 +93,33 @@ class JudgeRequest:
 def opens_early(name: str) -> bool:
     """Says whether a judge can be opened before the model under test runs, so that what it lacks is told at once."""
     return name.partition("/")[0] not in _LOADS_WEIGHTS
+
+
+def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec]) -> int:
+    """Says how many votes a verdict takes when the user does not.
+
+    Args:
+        name: the judge's.
+        args: settings of its backend.
+        tasks: what is judged.
+
+    Returns:
+        The tasks' own number; 1 for a judge that says the same each time.
+
+    Raises:
+        UsageError: The tasks differ in it: a backend is opened once, and its temperature depends on it.
+    """
+    if name.partition("/")[0] in (*_ONE_REPLY, "recorded"):
+        return 1
+    if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
+        return 1
+    own = {task.name: task.votes for task in tasks if task.judge}
+    if len(set(own.values())) > 1:
+        said = ", ".join(f"{task} {votes}" for task, votes in own.items())
+        raise UsageError(
+            f"the tasks take different numbers of votes from the judge {name} ({said}). Run them one by one, or give --votes."
+        )
+    return next(iter(own.values()), 1)
 
 
 class _Nobody:
@@ -283,9 +320,12 @@ class TaskJudge:
             private: reduce reasons to classes that can hold no text of the source.
         """
         stats, options = self._judge.stats, self._opened.request.options
-        check = last_check(
-            self._judge.identity, votes=options.votes, mode=self.judging.mode, prompts=self.judging.prompts.name
-        )
+        asked: dict[str, Any] = {
+            "votes": options.votes,
+            "mode": self.judging.mode,
+            "prompts": self.judging.prompts.name,
+            "name": check_set_of(self._task),
+        }
         entry["judge"] = {
             "name": self._judge.name,
             "comparable": self._judge.comparable,
@@ -302,7 +342,7 @@ class TaskJudge:
             "prompt_tokens": stats.prompt_tokens,
             "output_tokens": stats.output_tokens,
             "tokens_estimated": stats.estimated,
-            "check": self._said(check),
+            "check": self._said(asked),
             "trouble": self._opened.trouble,
         }
         if not self._judge.comparable:
@@ -311,17 +351,10 @@ class TaskJudge:
                 for name in judged:
                     metrics[name]["comparable"] = False
 
-    def _said(self, check: Mapping[str, Any] | None) -> str:
+    def _said(self, asked: Mapping[str, Any]) -> str:
         if isinstance(self._judge, RecordedJudge):
             return f"judge {self._judge.name}: verdicts from a file; who gave them is for that file to say"
-        options = self._opened.request.options
-        return describe(
-            check,
-            judge=self._judge.name,
-            votes=options.votes,
-            mode=self.judging.mode,
-            prompts=self.judging.prompts.name,
-        )
+        return describe(last_check(self._judge.identity, **asked), judge=self._judge.name, **asked)
 
     def rows(self, *, private: bool) -> list[dict[str, Any]]:
         """The lines of `verdicts.jsonl`.

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.baseline_run import run_baseline
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.base import Failure, OnResult, Request
+from medical_tasks.models.base import Failure, Length, OnResult, Request
 from medical_tasks.responses import read_responses
 from medical_tasks.run_folder import existing_run_folder
-from medical_tasks.runner import RunOptions, load_task_prompts, run_baseline, run_model
+from medical_tasks.runner import RunOptions, load_task_prompts, run_model
 from medical_tasks.spec import TaskSpec
 from medical_tasks.task_data import TaskData
 
@@ -42,6 +43,12 @@ class _Replay:
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         for request in requests:
             on_result(Failure(key=request.key, reason="not in the store", detail="the run did not answer it"))
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        self.generate(requests, on_result)
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        return [None for _ in requests]
 
     def close(self) -> None:
         pass
@@ -144,6 +151,7 @@ def run_responses(
         max_new_tokens=recipe["generation"]["max_new_tokens"],
         max_samples=None,
         task_args=recipe.get("task_args", {}),
+        shortened=recipe.get("truncation", {}).get("words_left_out", {}),
     )
     answered = run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options)
     return {} if answered is None else dict(answered[0].responses)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.fitting import Fitted, Truncate, fit_items
 from medical_tasks.models.base import Answer, Failure, Model, Request
-from medical_tasks.models.baselines import baseline_responses
 from medical_tasks.progress import Progress
 from medical_tasks.protocol import Ask, Dialogue, Done, MultiStep, Turn
 from medical_tasks.recipe import make_recipe
@@ -32,7 +33,6 @@ __all__ = [
     "RunOptions",
     "load_task_prompts",
     "open_protocols",
-    "run_baseline",
     "run_model",
 ]
 
@@ -49,7 +49,9 @@ class RunOptions:
         max_new_tokens: longest answer instead of the task's own.
         max_samples: how many items a task, None for all.
         model_args: settings of the model's backend as the user gave them, for the recipe.
-        task_args: settings of the tasks themselves (`TaskSpec.arguments`).
+        task_args: settings of the tasks themselves (`TaskSpec.arguments` and `TaskSpec.scoring_arguments`).
+        truncate: what is done about questions that do not fit the model's context.
+        shortened: item id to the words left out, of a run that is replayed; None when the model says what fits.
     """
 
     prompts: str = "own"
@@ -58,6 +60,8 @@ class RunOptions:
     max_samples: int | None = None
     model_args: Mapping[str, str] = field(default_factory=dict)
     task_args: Mapping[str, str] = field(default_factory=dict)
+    truncate: Truncate = "refuse"
+    shortened: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +76,8 @@ class AnsweredTask:
         recipe: what the numbers depend on.
         cut: ids of items whose last answer was cut at the length limit.
         sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
+        shortened: item id to the words left out of its documents, where it would not have fitted.
+        scoring_args: settings of the scoring (`TaskSpec.scoring_arguments`) that were given.
     """
 
     task: TaskSpec
@@ -81,6 +87,8 @@ class AnsweredTask:
     recipe: Mapping[str, Any]
     cut: frozenset[str] = frozenset()
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shortened: Mapping[str, int] = field(default_factory=dict)
+    scoring_args: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -145,9 +153,10 @@ def run_model(
         MissingError: Something a task's protocol needs is not on this machine.
     """
     prompts = {task.name: load_task_prompts(task, options) for task in tasks}
-    # In every process, so that a question that cannot be rendered, or a missing protocol, ends all of them.
+    # In every process, so that a question that cannot be rendered or does not fit, or a missing protocol, ends all of them.
+    fitted = {task.name: _fitted(task, prompts[task.name], data[task.name].items, model, options) for task in tasks}
     conversations = {
-        task.name: [_opened(task, prompts[task.name], item, model, options) for item in data[task.name].items]
+        task.name: [_opened(task, prompts[task.name], item, model, options) for item in fitted[task.name].items]
         for task in tasks
     }
     protocols = open_protocols(tasks)
@@ -168,6 +177,7 @@ def run_model(
             data[task.name],
             conversations[task.name],
             prompts[task.name],
+            fitted[task.name],
             protocols.get(task.name),
             model,
             options,
@@ -176,17 +186,43 @@ def run_model(
     ]
 
 
+def _fitted(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions) -> Fitted:
+    def request(item: Item) -> Request:
+        return _opened(task, prompts, item, model, options).request
+
+    found = fit_items(task, prompts, items, model, request, truncate=options.truncate, known=options.shortened)
+    if not found.measured and model.is_main:
+        print(
+            f"note: {task.name}: {model.name} does not say how long its context is, so that questions are not measured before "
+            "they are asked; those that are too long stay unanswered. --model-args context=N,tokenizer=FOLDER tells it.",
+            file=sys.stderr,
+        )
+    return found
+
+
 def _opened(task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions) -> _Conversation:
     opening = prompts.render(item)
-    return _Conversation(task=task, item=item, opening=opening, request=_request(task, opening, model, options))
+    continuations = prompts.continuations(item) if prompts.continuations else ()
+    request = _request(task, opening, model, options, continuations=continuations)
+    return _Conversation(task=task, item=item, opening=opening, request=request)
 
 
-def _request(task: TaskSpec, messages: tuple[Message, ...], model: Model, options: RunOptions) -> Request:
+def _request(
+    task: TaskSpec,
+    messages: tuple[Message, ...],
+    model: Model,
+    options: RunOptions,
+    *,
+    continuations: tuple[str, ...] = (),
+) -> Request:
     size = options.max_new_tokens or task.generation_size
-    key = content_key(
-        {"model": dict(model.identity), "messages": list(messages), "max_new_tokens": size, "stop": list(task.stop)}
+    asked = {"model": dict(model.identity), "messages": list(messages), "max_new_tokens": size, "stop": list(task.stop)}
+    if continuations:
+        size = 0
+        asked = {"model": dict(model.identity), "messages": list(messages), "continuations": list(continuations)}
+    return Request(
+        key=content_key(asked), messages=messages, max_new_tokens=size, stop=task.stop, continuations=continuations
     )
-    return Request(key=key, messages=messages, max_new_tokens=size, stop=task.stop)
 
 
 def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, number: int) -> None:
@@ -236,12 +272,25 @@ def _follow(
 
 def _sent(request: Request) -> str:
     """A question as text for the other processes; as ASCII, since model text in it can hold lone surrogates."""
-    return json.dumps([request.key, list(request.messages), request.max_new_tokens, list(request.stop)])
+    parts = [
+        request.key,
+        list(request.messages),
+        request.max_new_tokens,
+        list(request.stop),
+        list(request.continuations),
+    ]
+    return json.dumps(parts)
 
 
 def _received(text: str) -> Request:
-    key, messages, size, stop = json.loads(text)
-    return Request(key=key, messages=tuple(messages), max_new_tokens=size, stop=tuple(stop))
+    key, messages, size, stop, continuations = json.loads(text)
+    return Request(
+        key=key,
+        messages=tuple(messages),
+        max_new_tokens=size,
+        stop=tuple(stop),
+        continuations=tuple(continuations),
+    )
 
 
 def _generate(model: Model, requests: Sequence[Request], store: Store | None, progress: Progress) -> dict[str, str]:
@@ -259,7 +308,12 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
                 {"text": result.text, "output_tokens": result.output_tokens, "finish": result.finish},
             )
 
-    model.generate(requests, on_result)
+    written = [request for request in requests if not request.continuations]
+    chosen = [request for request in requests if request.continuations]
+    if written:
+        model.generate(written, on_result)
+    if chosen:
+        model.loglikelihood(chosen, on_result)
     return failures
 
 
@@ -268,6 +322,7 @@ def _answered(
     data: TaskData,
     conversations: Sequence[_Conversation],
     prompts: PromptSet,
+    fitted: Fitted,
     protocol: MultiStep | None,
     model: Model,
     options: RunOptions,
@@ -289,37 +344,20 @@ def _answered(
     own = {name: value for name, value in options.task_args.items() if name in task.arguments}
     if own:
         recipe["task_args"] = own
+    if prompts.shorten is not None:
+        recipe["truncation"] = {
+            "rule": options.truncate,
+            "measured": fitted.measured,
+            "words_left_out": dict(sorted(fitted.shortened.items())),
+        }
     return AnsweredTask(
         task=task,
-        items=data.items,
+        items=data.items,  # whole: a judge reads all that the model could have been given
         responses={one.item.id: one.response for one in conversations if one.response is not None},
         unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
         recipe=recipe,
         cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
         sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
-    )
-
-
-def run_baseline(name: str, task: TaskSpec, data: TaskData, *, max_samples: int | None) -> AnsweredTask:
-    """Answers a task with a baseline.
-
-    Args:
-        name: one of `baselines.BASELINES`.
-        task: the task.
-        data: its items.
-        max_samples: the limit given, for the recipe.
-    """
-    gold_response = benchmark_module(task, "prompts").gold_response
-    responses = baseline_responses(name, task, data.items, gold_response)
-    recipe = make_recipe(
-        task,
-        data=data.revision,
-        prompts=None,
-        model={"name": f"baseline/{name}"},
-        max_new_tokens=None,
-        max_samples=max_samples,
-    )
-    pairs = zip(data.items, responses, strict=True)
-    return AnsweredTask(
-        task=task, items=data.items, responses={item.id: text for item, text in pairs}, unanswered={}, recipe=recipe
+        shortened=fitted.shortened,
+        scoring_args=task.scoring_args(options.task_args),
     )

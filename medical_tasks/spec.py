@@ -9,7 +9,8 @@ A benchmark is one folder with the same file names in each. What the runner call
     <package>.prompts.load_prompts(task, name, upstream)      -> PromptSet; with `arguments=` for a task that has some
     <package>.prompts.gold_response(task, item)               -> str
     <package>.scoring.score_items(task, items, responses)     -> list[ItemScore]
-        with `judging=` (`judges.base.Judging`) for a task with `judge`
+        with `judging=` (`judges.base.Judging`) for a task with `judge`, `arguments=` for one with `scoring_arguments`
+    <package>.scoring.scoring_identity(task, arguments)       -> {name: JSON value}, of what `scoring_arguments` name; recipe
     <package>.scoring.unanswered_limits(task, item)           -> {metric: (low, high)}, where a metric has no largest value
     <package>.judge_prompts.load_judge_prompts(task, name, upstream) -> judges.base.JudgePrompts, for a task with `judge`
     <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`
@@ -87,6 +88,7 @@ class MetricSpec:
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
         unit: `number` for a count, which tables show as it is; "" for a share or a rate, shown in percent.
         judged: whether it depends on a judge, in a task that has one.
+        needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
     """
 
     name: str
@@ -96,6 +98,7 @@ class MetricSpec:
     limits: tuple[float, float] = (0.0, 1.0)
     unit: str = ""
     judged: bool = True
+    needs: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +117,13 @@ class TaskSpec:
         version: `N-X`: `N` changes when scores stop being comparable, `X` when the interface does.
         generation_size: longest answer asked for, in tokens.
         stop: stop sequences.
+        asks: `text` when the model writes its answer; `choices` when it is only asked how probable each of the item's
+            choices is, which makes the answer a `choice_scores.ChoiceScores` written as text.
         judge: whether scoring needs a judge model.
+        votes: votes a judge that samples is asked for, unless the user says otherwise.
         options: settings of the benchmark's own functions (prompt style and the like).
-        arguments: what the user may set for this task (`--task-args`), name to one line of description.
+        arguments: what the user may set for this task's questions (`--task-args`), name to one line of description.
+        scoring_arguments: what the user may set for its scoring, likewise.
         protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when its one question is all that is asked.
     """
 
@@ -131,15 +138,22 @@ class TaskSpec:
     groups: tuple[str, ...] = ()
     cluster: str | None = None
     stop: tuple[str, ...] = ()
+    asks: Literal["text", "choices"] = "text"
     judge: bool = False
+    votes: int = 1
     options: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
+    scoring_arguments: Mapping[str, str] = field(default_factory=dict)
     protocol: str = ""
 
     @property
     def harness_name(self) -> str:
         """Name in lighteval's form, `superset:task`."""
         return f"medical:{self.name}"
+
+    def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Picks those of the settings given that are of its scoring."""
+        return {name: value for name, value in given.items() if name in self.scoring_arguments}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,13 +182,13 @@ class Item:
     Attributes:
         id: stable id from upstream, never a row position of ours.
         fields: what prompts and scoring need, by the dataset's column names.
-        groups: breakdown name to this item's group, for each of `TaskSpec.groups`.
+        groups: breakdown name to this item's group, or groups, for each of `TaskSpec.groups`.
         cluster: id of the note, patient or answer it shares with others; its own id when it stands alone.
     """
 
     id: str
     fields: Mapping[str, Any]
-    groups: Mapping[str, str]
+    groups: Mapping[str, str | tuple[str, ...]]
     cluster: str
 
 
@@ -189,6 +203,11 @@ class PromptSet:
         settings: more of what decides the questions (retrieval, its documents' hashes); part of the recipe. JSON values.
         sources: names what an item's question was given beside the item itself (retrieved chunks), for `items.parquet`;
             None when nothing is.
+        continuations: for a task that asks `choices`, what may stand after the chat, in the order of the item's choices; the
+            model is asked how probable each is.
+        shorten: for a task whose items can be longer than a model's context, makes an item of which so many words of its
+            documents are left out, from the oldest on; the questions of both differ in nothing else. It takes any number from
+            0 and leaves out at most all there are.
     """
 
     name: str
@@ -196,6 +215,8 @@ class PromptSet:
     render: Callable[[Item], tuple[Message, ...]]
     settings: Mapping[str, Any] = field(default_factory=dict)
     sources: Callable[[Item], tuple[str, ...]] | None = None
+    continuations: Callable[[Item], tuple[str, ...]] | None = None
+    shorten: Callable[[Item, int], Item] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

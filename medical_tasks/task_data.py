@@ -124,6 +124,11 @@ def load_task_data(
     chosen = choose_config(spec, folder, config)
     rows = read_rows(folder, chosen, task.split, spec=spec)
     items: list[Item] = benchmark_module(task, "data").load_items(task, rows)
+    if not items:
+        raise UsageError(
+            f"{task.name}: configuration {chosen} of {spec.name} in {folder} has no question of this task among its {len(rows):,} "
+            "rows. Choose another with --config."
+        )
     revision: dict[str, Any] = {
         "name": spec.name,
         "config": chosen,

@@ -70,6 +70,15 @@ def test_bad_files(tmp_path: Path, content: str | bytes, message: str) -> None:
         rows_of(write(tmp_path / "x.csv", content))
 
 
+def test_other_columns_where_they_are_allowed(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", ",c,note,b,note,a\n0,3,x,2,y,1\n")
+    (row,) = read_csv(path, COLUMNS, release="test file", others=True)
+    assert {name: row.cells[name] for name in COLUMNS} == {"a": "1", "b": "2", "c": "3"}
+    write(path, "a,b,b\n1,2,3\n")
+    with pytest.raises(UsageError, match=r"missing: 'c'; twice: 'b'\. Expected: 'a', 'b', 'c'\."):
+        list(read_csv(path, COLUMNS, release="test file", others=True))
+
+
 def test_unreadable_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         rows_of(tmp_path)

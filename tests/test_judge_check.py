@@ -8,6 +8,7 @@ import pytest
 from medical_tasks.judge_check import CheckPair, check_figures, labels_of, same_labels, subset
 from medical_tasks.judge_check_table import render_check
 from medical_tasks.judges.base import Label, Unscored
+from medical_tasks.judges.check_views import CORRECTNESS, NLI, VIEWS
 from medical_tasks.scoring.intervals import wilson_interval
 
 GOLD: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "neutral", "entailment", "neutral")
@@ -130,3 +131,65 @@ def test_a_class_of_few_pairs_has_a_wide_interval() -> None:
     assert found["precision_interval"] == pytest.approx(wilson_interval(1, 2))
     assert classes["entailment"]["recall_interval"] == classes["entailment"]["precision_interval"] == [None, None]
     assert "recall   95 % interval" in rendered(check_figures(alone, given))
+
+
+def answers(*rows: str, gold: str) -> list[CheckPair]:
+    """Ratings of each answer, 1 0 and a blank, and their majority (a blank: none)."""
+    words = {"1": "correct", "0": "incorrect", " ": None}
+    return [
+        CheckPair(id=str(n), gold=words[best], cluster=str(n), ratings=tuple(words[mark] for mark in row))
+        for n, (row, best) in enumerate(zip(rows, gold, strict=True))
+    ]
+
+
+def test_answers_that_are_right_or_wrong() -> None:
+    asked = answers("11", "10", "0 ", "00", gold="1 00")
+    figures = check_figures(
+        asked, ["correct", "correct", None, "incorrect"], ways=2, views=(CORRECTNESS,), names=("a", "b")
+    )
+    part = figures["correctness"]
+    # The second has no majority, the third no verdict.
+    assert (part["accuracy"]["value"], part["accuracy"]["n"]) == (1.0, 2)
+    assert part["bounds"] == [pytest.approx(2 / 3), 1.0]
+    assert part["confusion"]["counts"] == [[1, 0, 0], [0, 1, 1]]
+    assert figures["people"] is None
+    raters = figures["raters"]
+    assert (raters["labelled"], raters["no_majority"]) == ([4, 3], 1)
+    assert [each["agreement"]["n"] for each in raters["judge"]] == [3, 3]
+    assert [each["agreement"]["value"] for each in raters["judge"]] == pytest.approx([1.0, 2 / 3])
+    assert raters["among"][0]["agreement"]["n"] == 3
+    assert "three_way" not in figures
+    said = rendered(figures, scored=3, unscored={"judge: timeout": 1})
+    assert "judge with a" in said
+    assert "a with b" in said
+    assert "1 have no majority of people, and count with each rater alone" in said
+    assert "with them accuracy would be 0.667 to 1.000" in said
+    assert "entailed" not in said
+
+
+def test_no_majority_anywhere() -> None:
+    figures = check_figures(
+        answers("10", "01", gold="  "), ["correct"] * 2, ways=2, views=(CORRECTNESS,), names=("a", "b")
+    )
+    assert figures["correctness"]["accuracy"]["value"] is None
+    assert figures["correctness"]["bounds"] == [None, None]
+    assert figures["people"]["correctness"]["majority"] == {}
+    assert [each["agreement"]["value"] for each in figures["raters"]["judge"]] == [0.5, 0.5]
+    assert "n/a" in rendered(figures)
+
+
+def test_one_rater_has_no_ceiling() -> None:
+    figures = check_figures(answers("1", "0", gold="10"), ["correct"] * 2, ways=2, views=(CORRECTNESS,), names=("a",))
+    assert figures["people"] is None
+    assert figures["raters"]["among"] == []
+    assert figures["raters"]["judge"][0]["agreement"]["value"] == 0.5
+
+
+def test_views_are_told_apart() -> None:
+    assert len({view.key for view in VIEWS}) == len(VIEWS) == 3
+    three, two = NLI
+    assert [two.of(label) for label in three.classes] == ["entailment", "not_entailment", "not_entailment"]
+    assert three.holds(["neutral", None])
+    assert not three.holds(["not_entailment"])
+    assert two.holds(["neutral", "not_entailment"])
+    assert not CORRECTNESS.holds(["neutral"])

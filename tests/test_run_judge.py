@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,11 @@ import pytest
 
 from medical_tasks.building import build_dataset
 from medical_tasks.cli import main
+from medical_tasks.errors import UsageError
+from medical_tasks.kqa.spec import KQA
 from medical_tasks.results import read_items, read_results
+from medical_tasks.run_judge import default_votes
+from medical_tasks.spec import TaskSpec
 from tests.fault_server import Fault, FaultServer
 
 DEMO = ["--config", "demo"]
@@ -187,3 +192,30 @@ def test_verdicts_of_results_that_are_written_over_do_not_stay() -> None:
         Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
         assert main(score) == 0
         assert Path("s/verdicts.jsonl").exists() == there
+
+
+FIVE_VOTES = replace(KQA, name="five_votes", votes=5)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "tasks", "votes"),
+    [
+        ("openai-api/h/m", {}, [FIVE_VOTES], 5),
+        ("openai-api/h/m", {}, [KQA], 1),
+        ("openai-api/h/m", {}, [replace(FIVE_VOTES, judge=False), KQA], 1),
+        ("openai-api/h/m", {"temperature": "0.7"}, [FIVE_VOTES], 5),
+        ("openai-api/h/m", {"temperature": "0"}, [FIVE_VOTES], 1),
+        ("openai-api/h/m", {"temperature": "0", "varies": "true"}, [FIVE_VOTES], 5),
+        ("lexical", {}, [FIVE_VOTES, KQA], 1),
+        ("nli/model", {}, [FIVE_VOTES], 1),
+        ("recorded/file", {}, [FIVE_VOTES], 1),
+        ("openai-api/h/m", {}, [], 1),
+    ],
+)
+def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], tasks: list[TaskSpec], votes: int) -> None:
+    assert default_votes(name, args, tasks) == votes
+
+
+def test_tasks_that_take_different_numbers_of_votes_are_run_one_by_one() -> None:
+    with pytest.raises(UsageError, match=r"\(five_votes 5, kqa 1\)\. Run them one by one, or give --votes"):
+        default_votes("openai-api/h/m", {}, [FIVE_VOTES, KQA])

@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.baseline_run import run_baseline
 from medical_tasks.building import build_dataset
 from medical_tasks.finishing import finish
 from medical_tasks.medcalc_bench.prompts import gold_response
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_DIRECT
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.run_folder import RunFolder, open_run_folder
-from medical_tasks.runner import AnsweredTask, RunOptions, run_baseline, run_model
+from medical_tasks.runner import AnsweredTask, RunOptions, run_model
 from medical_tasks.store import Store
 from medical_tasks.task_data import TaskData, load_task_data
+from tests.support import GeneratesOnly
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def folder(tmp_path: Path) -> RunFolder:
 Reply = Callable[[Request], Answer | Failure]
 
 
-class Scripted:
+class Scripted(GeneratesOnly):
     """A model that answers by a function, counts what it was asked, and can be told to die."""
 
     name = "scripted/model"

@@ -22,6 +22,7 @@ from medical_tasks.runner import AnsweredTask, RunOptions, run_model
 from medical_tasks.spec import TaskSpec
 from medical_tasks.store import Store
 from medical_tasks.task_data import TaskData, load_task_data
+from tests.support import GeneratesOnly
 
 
 class Counting:
@@ -82,7 +83,7 @@ def round_of(request: Request) -> int:
     return int(last.split()[1]) + 1 if last.startswith("more ") else 1
 
 
-class Scripted:
+class Scripted(GeneratesOnly):
     """Item n of the demo says `enough` at its n-th question (from 0: at once)."""
 
     name = "scripted/model"

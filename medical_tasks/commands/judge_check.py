@@ -1,16 +1,18 @@
-"""Check a judge against labels of people: physicians' on K-QA, or ANLI and MedNLI.
+"""Check a judge against labels of people: physicians' on K-QA, clinicians' on EHRNoteQA, or ANLI and MedNLI.
 
     medical-tasks judge-check kqa --judge openai-api/my-host/my-model --source K-QA
     medical-tasks judge-check kqa --judge nli/path/to/model --source NLI_medical_annotator.csv
+    medical-tasks judge-check ehrnoteqa --judge openai-api/my-host/my-model --source scores.csv --raters ann,ben,cy
     medical-tasks judge-check anli --judge nli/path/to/model --source anli_v1.0 --round R1 --ways 2
     medical-tasks judge-check mednli --judge nli/path/to/model --source mli_test_v1.jsonl
 
 kqa asks what scoring K-QA asks, about the 399 statements that three physicians labelled, and sets the judge beside them.
 --source is a checkout of https://github.com/Itaymanes/K-QA, or its dataset/NLI_medical_annotator.csv. --judging batched asks
-for all statements of an answer at once, asks singly too, and says how often both agree. anli and mednli ask the plain
-question of entailment; MedNLI is credentialed, its text stays on this machine. Prints the figures and writes check.json; `run`
-and `score` show the last check of the judge they use. The same command goes on where it stopped; exit code 5 when pairs are
-without a verdict.
+for all statements of an answer at once, asks singly too, and says how often both agree. ehrnoteqa asks what scoring EHRNoteQA
+asks, about models' answers that people scored as correct or not: --source is a CSV file with the columns id (the question's in
+the built dataset), response, perhaps model, and one a rater. anli and mednli ask the plain question of entailment. EHRNoteQA
+and MedNLI are credentialed, their text stays on this machine. Prints the figures and writes check.json; `run` and `score` show
+the last check of the judge they use. The same command goes on where it stopped; exit code 5 when pairs are without a verdict.
 """
 
 from __future__ import annotations
@@ -31,22 +33,38 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-SETS = ("kqa", "anli", "mednli")
+SETS = ("kqa", "ehrnoteqa", "anli", "mednli")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("set", choices=SETS, metavar="SET", help="kqa, anli or mednli: whose labels")
-    parser.add_argument("--source", type=Path, metavar="PATH", help="the official file, or the folder that holds it")
+    parser.add_argument("set", choices=SETS, metavar="SET", help="kqa, ehrnoteqa, anli or mednli: whose labels")
+    parser.add_argument(
+        "--source",
+        type=Path,
+        metavar="PATH",
+        help="the official file or the folder that holds it; ehrnoteqa: the scores",
+    )
     parser.add_argument("--max-pairs", type=int, metavar="N", help="at most N pairs, chosen by their ids")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder of the check (default: runs/check-SET-JUDGE-HASH)"
     )
     parser.add_argument("--json", action="store_true", help="print check.json instead of tables")
-    parser.add_argument("--prompts", default="own", metavar="SET", help="kqa: own (default) or official")
+    parser.add_argument("--prompts", default="own", metavar="SET", help="kqa, ehrnoteqa: own (default) or official")
     parser.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="kqa: checkout of the authors' repository, for --prompts official"
+        "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
     )
+    parser.add_argument("--format", choices=("open", "mc"), help="ehrnoteqa: how the models were asked (default open)")
+    parser.add_argument(
+        "--raters", metavar="A,B,...", help="ehrnoteqa: the raters' columns (default: all that begin with rater_)"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="ehrnoteqa: folder of the built dataset (default: the user's data home)",
+    )
+    parser.add_argument("--config", metavar="NAME", help="ehrnoteqa: the dataset's configuration, e.g. demo")
     parser.add_argument(
         "--ways", type=int, choices=(2, 3), help="anli, mednli: entailed or not, or three classes (default 3)"
     )
@@ -61,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     import tempfile
 
     from medical_tasks import guard
+    from medical_tasks.check_sets import SUBJECTS, ehrnoteqa_task
     from medical_tasks.judge_arguments import judge_request
     from medical_tasks.judges.open_session import open_session
     from medical_tasks.kqa.spec import KQA
@@ -69,12 +88,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not is_main_process():
         return 0  # there is nothing to share among processes
     _check_options(arguments)
-    request = judge_request(arguments, [KQA], prompts=arguments.prompts)
+    form = arguments.format or "open"
+    task = ehrnoteqa_task(form) if arguments.set == "ehrnoteqa" else KQA
+    request = judge_request(arguments, [task], prompts=arguments.prompts)
     if request is None or arguments.judge is None:
         raise UsageError(f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help")
-    chosen = _check_set(arguments)
-    opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": arguments.set}
-    with guard.protect(chosen.subjects, guard.attestation_from(arguments)):
+    with guard.protect(SUBJECTS[arguments.set], guard.attestation_from(arguments)):
+        chosen = _check_set(arguments, form)
+        opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": arguments.set}
         if request.options.forecast:
             with tempfile.TemporaryDirectory() as scratch:
                 store = Path(scratch) / "none.sqlite"
@@ -85,8 +106,10 @@ def run(arguments: argparse.Namespace) -> int:
         # Not how much is asked, nor whether in batches: what is in the store is never asked again.
         identity = {name: value for name, value in request.identity.items() if name != "mode"}
         settings: dict[str, Any] = {"check": arguments.set, "judge": identity}
+        if arguments.set == "ehrnoteqa":
+            settings["format"] = form
         path = arguments.out or default_folder(f"check-{arguments.set}-{request.name}", settings)
-        folder = open_run_folder(path, settings, private=chosen.private)
+        folder = open_run_folder(path, settings, private=_private(arguments))
         with (
             locked(folder),
             open_session(request.name, store=folder.answers, log_dir=folder.logs, **opening) as session,
@@ -95,12 +118,25 @@ def run(arguments: argparse.Namespace) -> int:
             return _finish(arguments, folder, check, session)
 
 
+def _private(arguments: argparse.Namespace) -> bool:
+    """Whether replies may quote credentialed text, and lie in the private store."""
+    from medical_tasks.check_sets import SUBJECTS
+
+    return any(subject.access != "open" for subject in SUBJECTS[arguments.set])
+
+
 def _check_options(arguments: argparse.Namespace) -> None:
     """Options of one set mean nothing for another, and are not passed over in silence."""
     if arguments.max_pairs is not None and arguments.max_pairs < 1:
         raise UsageError(f"--max-pairs must be 1 or more, got {arguments.max_pairs}.")
     belongs = {
-        "kqa": {"--prompts": arguments.prompts != "own", "--upstream": arguments.upstream is not None},
+        "kqa, ehrnoteqa": {"--prompts": arguments.prompts != "own", "--upstream": arguments.upstream is not None},
+        "ehrnoteqa": {
+            "--format": arguments.format is not None,
+            "--raters": arguments.raters is not None,
+            "--data": arguments.data is not None,
+            "--config": arguments.config is not None,
+        },
         "anli": {"--round": arguments.round is not None},
         "anli, mednli": {"--ways": arguments.ways is not None, "--split": arguments.split is not None},
     }
@@ -114,7 +150,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
         )
 
 
-def _check_set(arguments: argparse.Namespace) -> CheckSet:
+def _check_set(arguments: argparse.Namespace, form: str) -> CheckSet:
     from medical_tasks import check_sets
 
     if arguments.set == "kqa":
@@ -122,13 +158,32 @@ def _check_set(arguments: argparse.Namespace) -> CheckSet:
             arguments.source, prompts=arguments.prompts, upstream=arguments.upstream, most=arguments.max_pairs
         )
     if arguments.source is None:
-        raise UsageError(f"judge-check {arguments.set} needs its official files: --source PATH. See: --help")
+        wanted = "people's scores, a CSV file" if arguments.set == "ehrnoteqa" else "its official files"
+        raise UsageError(f"judge-check {arguments.set} needs {wanted}: --source PATH. See: --help")
+    if arguments.set == "ehrnoteqa":
+        return check_sets.ehrnoteqa_set(
+            arguments.source,
+            form=form,
+            raters=_names(arguments.raters),
+            data=arguments.data,
+            config=arguments.config,
+            prompts=arguments.prompts,
+            upstream=arguments.upstream,
+            most=arguments.max_pairs,
+        )
     ways, split = arguments.ways or 3, arguments.split or "test"
     if arguments.set == "anli":
         return check_sets.anli_set(
             arguments.source, round_name=arguments.round, split=split, ways=ways, most=arguments.max_pairs
         )
     return check_sets.mednli_set(arguments.source, split=split, ways=ways, most=arguments.max_pairs)
+
+
+def _names(text: str | None) -> list[str]:
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise UsageError(f"--raters must be names of columns with commas between them, got {text!r}.")
+    return names
 
 
 def _checked(
@@ -145,7 +200,7 @@ def _checked(
 
     began = time.monotonic()
     labels, unscored = labels_of(chosen.ask(session, request.mode))
-    if chosen.private:
+    if _private(arguments):
         reasons: Counter[str] = Counter()
         for reason, count in unscored.items():
             reasons[redact_reason(reason)] += count
@@ -158,7 +213,7 @@ def _checked(
     stats = session.stats
     return {
         "schema_version": 1,
-        "set": arguments.set,
+        "set": chosen.name,
         "date": datetime.now(tz=UTC).date().isoformat(),
         "suite_version": __version__,
         "judge": {"name": session.name, "comparable": session.comparable, "identity": session.identity},
@@ -167,12 +222,13 @@ def _checked(
         "mode": request.mode,
         "prompts": dict(chosen.prompts),
         "source": dict(chosen.source),
+        **chosen.about,
         "ways": chosen.ways,
         "pairs": len(chosen.pairs),
         "clusters": len({pair.cluster for pair in chosen.pairs}),
         "scored": len(labels) - labels.count(None),
         "unscored": unscored,
-        "figures": check_figures(chosen.pairs, labels, ways=chosen.ways),
+        "figures": check_figures(chosen.pairs, labels, ways=chosen.ways, views=chosen.views, names=chosen.raters),
         "single_vs_batched": both,
         "cost": {
             "calls": stats.calls,

@@ -20,10 +20,11 @@ from typing import Any
 
 from medical_tasks import guard
 from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.fitting import TRUNCATE
 from medical_tasks.guard import add_guard_arguments
 from medical_tasks.judge_arguments import add_judge_arguments
 
-__all__ = ["add_arguments", "evaluate", "parse", "report_results", "run"]
+__all__ = ["add_arguments", "evaluate", "parse", "read_task_args", "report_results", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="K=V,...",
         help="settings of the task itself, e.g. documents=FOLDER for kqa_rag",
+    )
+    parser.add_argument(
+        "--truncate",
+        default="refuse",
+        choices=TRUNCATE,
+        help="what to do about questions with documents that do not fit the model's context: refuse the run (default), leave "
+        "out the beginning of the oldest notes, or leave those unanswered",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="the run's folder (default: runs/MODEL-HASH)")
     add_judge_arguments(parser)
@@ -114,7 +122,7 @@ def _evaluated(
     from medical_tasks.task_data import load_task_data
 
     model_args = parse_model_args(arguments.model_args)
-    task_args = _task_args(arguments.task_args, tasks)
+    task_args = read_task_args(arguments.task_args, tasks)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts)
     data = {
         task.name: load_task_data(
@@ -136,7 +144,9 @@ def _evaluated(
         "max_new_tokens": arguments.max_new_tokens,
     }
     # Only where there are some, so that folders of tasks without them stay what they were.
-    settings |= {"task_args": task_args} if task_args else {}
+    asked = {name: value for name, value in task_args.items() if any(name in task.arguments for task in tasks)}
+    settings |= {"task_args": asked} if asked else {}
+    settings |= {"truncate": arguments.truncate} if arguments.truncate != "refuse" else {}
     settings |= {"judge": judge.identity} if judge is not None else {}
     options = RunOptions(
         prompts=arguments.prompts,
@@ -145,6 +155,7 @@ def _evaluated(
         max_samples=arguments.max_samples,
         model_args=model_args,
         task_args=task_args,
+        truncate=arguments.truncate,
     )
     if judge is not None and judge.options.forecast:
         if not is_main_process():
@@ -158,11 +169,16 @@ def _evaluated(
         return _finished(arguments.model, model_args, tasks, data, folder, options, judge)
 
 
-def _task_args(text: str, tasks: Sequence[Any]) -> dict[str, str]:
+def read_task_args(text: str, tasks: Sequence[Any]) -> dict[str, str]:
+    """Reads `--task-args`.
+
+    Raises:
+        UsageError: No task takes a setting of that name.
+    """
     from medical_tasks.models.opener import parse_model_args
 
     given = parse_model_args(text, option="--task-args")
-    known = {name for task in tasks for name in task.arguments}
+    known = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
     for name in given:
         if name not in known:
             said = f"They take: {', '.join(sorted(known))}." if known else "They take none."
@@ -179,9 +195,15 @@ def _finished(
     from medical_tasks.finishing import finish
     from medical_tasks.run_folder import is_main_process
     from medical_tasks.run_judge import RunJudge, check_request, opens_early
+    from medical_tasks.task_data import benchmark_module
 
     if request is not None:
         check_request(request, tasks)
+    for task in tasks:
+        if given := task.scoring_args(options.task_args):
+            benchmark_module(task, "scoring").scoring_identity(
+                task, given
+            )  # says what is missing before a model answers
 
     def opened() -> RunJudge:
         return RunJudge(request, store=folder.answers, log_dir=folder.logs)
@@ -204,9 +226,9 @@ def _forecast(tasks: Any, data: Any, request: Any, options: Any) -> None:
     """Says what judging would cost, with the reference answers in place of the model's."""
     import tempfile
 
+    from medical_tasks.baseline_run import run_baseline
     from medical_tasks.finishing import score_responses
     from medical_tasks.run_judge import RunJudge
-    from medical_tasks.runner import run_baseline
 
     with (
         tempfile.TemporaryDirectory() as scratch,
@@ -219,9 +241,10 @@ def _forecast(tasks: Any, data: Any, request: Any, options: Any) -> None:
 
 
 def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any) -> Any:
+    from medical_tasks.baseline_run import run_baseline
     from medical_tasks.models.opener import open_model
     from medical_tasks.run_folder import is_main_process
-    from medical_tasks.runner import load_task_prompts, open_protocols, run_baseline, run_model
+    from medical_tasks.runner import load_task_prompts, open_protocols, run_model
 
     kind, _, rest = name.partition("/")
     if kind == "baseline":
@@ -233,7 +256,8 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
             )
         if not is_main_process():
             return None
-        return [run_baseline(rest, task, data[task.name], max_samples=options.max_samples) for task in tasks]
+        known = {"max_samples": options.max_samples, "task_args": options.task_args}
+        return [run_baseline(rest, task, data[task.name], **known) for task in tasks]
     open_protocols(tasks)  # says what is missing before a model is loaded
     for task in tasks:
         if task.arguments:

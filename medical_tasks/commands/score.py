@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
+    )
+    parser.add_argument(
+        "--task-args", default="", metavar="K=V,...", help="settings of the task's scoring, e.g. sentence_bert=FOLDER"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: runs/RESPONSES-HASH)")
     add_judge_arguments(parser)
@@ -76,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         if request is not None:
             check_request(request, tasks)
         answered, settings = _answered(task, spec, arguments)
+        answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task))
         settings |= {"judge": request.identity} if request is not None else {}
         path = arguments.out or default_folder(arguments.responses.stem, settings)
         if request is not None and request.options.forecast:
@@ -95,6 +100,18 @@ def run(arguments: argparse.Namespace) -> int:
                     results = finish([answered], folder, judge)
             step = "Add the missing lines and give the same command again." if answered.unanswered else AGAIN
             return report_results(results, folder.path, next_step=step)
+
+
+def _scoring_args(text: str, task: TaskSpec) -> dict[str, str]:
+    from medical_tasks.commands.run import read_task_args
+
+    given = read_task_args(text, [task])
+    questions = [name for name in given if name not in task.scoring_arguments]
+    if questions:
+        raise UsageError(
+            f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave it out."
+        )
+    return given
 
 
 def _kept(path: Path) -> Path | None:

@@ -3,52 +3,34 @@
 Two projects are needed: the questions (`EHRNoteQA.jsonl`), which hold patient ids and no notes, and MIMIC-IV-Note
 (`discharge.csv.gz`), which is read once, row by row. A question whose notes are not all there is an error: the authors'
 script leaves such a question without notes and says nothing.
+
+Three more configurations have rows of the same columns: questions on one's own notes (`own`), and the paper's other sets of
+discharge summaries, with passages for a gold (`evidence`) and without any (`discq`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.columns import Column
 from medical_tasks.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.ehrnoteqa.demo import DEMO_QUESTIONS, demo_pairs
-from medical_tasks.ehrnoteqa.notes import Note, read_notes
-from medical_tasks.ehrnoteqa.questions import LEVELS, Question, read_questions
+from medical_tasks.ehrnoteqa.discq import QUESTIONS_FILE as DISCQ_FILE
+from medical_tasks.ehrnoteqa.discq import read_discq_rows
+from medical_tasks.ehrnoteqa.discq_sample import DISCQ_ROWS
+from medical_tasks.ehrnoteqa.evidence import read_evidence_rows
+from medical_tasks.ehrnoteqa.notes import read_notes
+from medical_tasks.ehrnoteqa.own_questions import read_own_rows
+from medical_tasks.ehrnoteqa.questions import LEVELS, read_questions
+from medical_tasks.ehrnoteqa.rows import COLUMNS, joined_row
 from medical_tasks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import UsageError
+from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["COLUMNS", "SOURCES", "joined_row", "read_rows"]
+__all__ = ["COLUMNS", "SOURCES", "joined_row", "keeps", "load_items", "read_rows"]
 
-COLUMNS = (
-    Column(name="id", description="MIMIC-IV's subject_id of the patient; every question is about another patient"),
-    Column(
-        name="level",
-        dtype="int64",
-        description="1: the patient's notes have up to 3,000 tokens together; 2: 3,000 to 7,000 (paper, section 3.1)",
-    ),
-    Column(name="num_notes", dtype="int64", description="How many discharge summaries the patient has, 1 to 3"),
-    Column(name="clinician", description="Which clinician reviewed the question, as released"),
-    Column(name="question", description="The question"),
-    Column(name="choices", repeated=True, description="Five answers, A to E in this order; one is right"),
-    Column(name="answer", description="Letter of the right answer, `A` to `E`"),
-    Column(
-        name="notes",
-        dtype="struct",
-        repeated=True,
-        description="The patient's discharge summaries, the oldest first",
-        fields=(
-            Column(name="note_id", description="MIMIC-IV-Note's id of the note"),
-            Column(name="hadm_id", description="The admission"),
-            Column(name="charttime", description="When the note was charted, `YYYY-MM-DD HH:MM:SS`, dates shifted"),
-            Column(
-                name="text", description="Patient id, admission id and chart date, then the note, white space reduced"
-            ),
-        ),
-    ),
-)
-
+_READERS = {"own": read_own_rows, "evidence": read_evidence_rows, "discq": read_discq_rows}
 _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
 
 
@@ -56,18 +38,22 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     """Reads the rows of a configuration.
 
     Args:
-        config: `level1`, `level2`, `all` or `demo`.
+        config: one of the dataset's.
         split: always `test`.
-        files: the question file under `questions`, the notes under `notes`; empty for `demo`.
+        files: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for `demo`.
 
     Yields:
         One mapping a question, with the names and types of `COLUMNS`, in the order of the question file.
 
     Raises:
         UsageError: A file is not of the official form, or some questions have not exactly their notes.
+        MissingError: Texts that the questions of `discq` are about are not there.
     """
     if config == "demo":
         yield from (joined_row(question, notes) for question, notes in demo_pairs())
+        return
+    if config in _READERS:
+        yield from _READERS[config](files["questions"])
         return
     questions = [each for each in read_questions(files["questions"]) if each.level in _LEVEL_OF[config]]
     if not questions:
@@ -78,36 +64,41 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
         yield joined_row(question, notes[question.patient_id])
 
 
-def joined_row(question: Question, notes: Iterable[Note]) -> dict[str, Any]:
-    """Makes the row of a question.
+def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
+    """Says whether a row is a question of a task: its level is the task's, or the set has none, and it has what is asked."""
+    has_gold = bool(row["choices"]) or task.options["format"] == "open"
+    return has_gold and row["level"] in (0, int(task.options["level"]))
+
+
+def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    """Makes the items of a task.
 
     Args:
-        question: the question.
-        notes: its patient's, the oldest first.
+        task: a task of this benchmark.
+        rows: rows of the dataset, of any level.
 
     Returns:
-        Column name to value.
+        One item for each row that the task keeps, in order; questions about one patient share its cluster.
     """
-    return {
-        "id": question.patient_id,
-        "level": question.level,
-        "num_notes": question.num_notes,
-        "clinician": question.clinician,
-        "question": question.question,
-        "choices": list(question.choices),
-        "answer": question.answer,
-        "notes": [
-            {"note_id": note.note_id, "hadm_id": note.hadm_id, "charttime": note.charttime, "text": note.text}
-            for note in notes
-        ],
-    }
+    return [
+        Item(
+            id=row["id"],
+            fields=row,
+            groups={"num_notes": str(row["num_notes"]), "category": tuple(row["categories"]) or ("none",)},
+            cluster=row["patient_id"],
+        )
+        for row in rows
+        if keeps(task, row)
+    ]
 
 
-# Flat in one folder, or below physionet.org/files as wget lays the two projects out.
+# Flat in one folder, or below physionet.org/files as wget lays the projects out.
 _QUESTION_PLACES = tuple(
     f"{folder}EHRNoteQA.jsonl"
     for folder in ("", "1.0.1/", "ehr-notes-qa-llms/1.0.1/", "ehr-notes-qa-llms/1.0.1/1.0.1/")
 )
+_DISCQ_PLACES = tuple(f"{folder}{DISCQ_FILE}" for folder in ("", "1.0/", "discq/1.0/"))
+_YUE_PLACES = tuple(f"{folder}test.final.json" for folder in ("", "1.0.0/", "mimic-iii-question-answer/1.0.0/"))
 _NOTE_PLACES = tuple(
     f"{folder}{name}"
     for folder in ("", "note/", "mimic-iv-note/2.2/note/")
@@ -117,6 +108,24 @@ _FILES = {
     "questions": OfficialFile(places=_QUESTION_PLACES, description="the questions, a JSON Lines file"),
     "notes": OfficialFile(places=_NOTE_PLACES, description="MIMIC-IV-Note's discharge summaries, a CSV file"),
 }
+_OWN_FILE = OfficialFile(
+    places=("questions.jsonl",),
+    description="questions on your own notes, a JSON Lines file that `medical-tasks construct ehrnoteqa import` writes",
+)
+_EVIDENCE_FILE = OfficialFile(
+    places=(*_YUE_PLACES, "data.json"),
+    description=(
+        "a SQuAD-form JSON file: of Yue et al. (https://physionet.org/content/mimic-iii-question-answer/1.0.0/), or made by "
+        "emrQA's scripts (https://github.com/panushri25/emrQA)"
+    ),
+)
+_DISCQ_FILE = OfficialFile(
+    places=_DISCQ_PLACES,
+    description=(
+        "DiSCQ's questions, a CSV file (https://physionet.org/content/discq/1.0/), with the texts they are about in its folder "
+        "or below (https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/, 2010 relations)"
+    ),
+)
 
 SOURCES = (
     DatasetSource(
@@ -130,20 +139,35 @@ SOURCES = (
             "Columns have names of their own: `patient_id` is `id`, `category` is `level`, the five choices are one list.",
             "The notes are joined by patient, the oldest first, each with patient id, admission id and chart date before it and "
             "with reduced white space, as the paper's appendix C.1 and the authors' script do.",
+            "`categories` are assigned by a rule of this package: the authors have not released theirs.",
+            "`evidence` has one row for each question that has a passage for an answer, of paraphrases the first; `discq` joins "
+            "each question with its trigger, as the paper's appendix F.1 does. Their notes are as released.",
             "`demo` is not from the release: it was generated by this package, describes nobody, and is under the package's "
             "licence, Apache-2.0. Its notes are shorter than real ones.",
         ),
         licence_note=(
             "PhysioNet asks that credentialed data go to no service that keeps them. The notes are MIMIC-IV-Note 2.2, under the "
-            "same licence."
+            "same licence. Texts of the n2c2 challenges, in `discq` and in emrQA, are under the n2c2 data use agreement."
         ),
         columns=COLUMNS,
         key="id",
         splits=dict.fromkeys(DATASET.configs, ("test",)),
         # PhysioNet 1.0.1 has 961 of the paper's 962 questions; how many of each level is not published.
-        published_rows={"all": {"test": 961}, "demo": {"test": DEMO_QUESTIONS}},
-        living=frozenset({"all"}),
-        files={"level1": _FILES, "level2": _FILES, "all": _FILES, "demo": {}},
+        published_rows={
+            "all": {"test": 961},
+            "discq": {"test": DISCQ_ROWS},
+            "demo": {"test": DEMO_QUESTIONS},
+        },
+        living=frozenset({"all", "discq"}),
+        files={
+            "level1": _FILES,
+            "level2": _FILES,
+            "all": _FILES,
+            "own": {"questions": _OWN_FILE},
+            "evidence": {"questions": _EVIDENCE_FILE},
+            "discq": {"questions": _DISCQ_FILE},
+            "demo": {},
+        },
         read=read_rows,
         published="2024-06-26",
         creators=(

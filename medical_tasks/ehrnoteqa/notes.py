@@ -104,8 +104,7 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
         rows = stream_rows(
             path,
             COLUMNS,
-            key="subject_id",
-            wanted=expected.keys(),
+            wanted={"subject_id": expected.keys()},
             release=_RELEASE,
             on_read=lambda read: progress.advance_to(read // _MEGABYTE),
         )

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.json_records import Field, is_text, one_of, read_records
+from medical_tasks.ehrnoteqa.categories import CATEGORIES
+from medical_tasks.json_records import Field, is_list_of, is_text, one_of, optional, read_records
 
 __all__ = ["LETTERS", "LEVELS", "Question", "read_questions"]
 
@@ -34,6 +35,7 @@ class Question:
         question: its text.
         choices: the five answers, A to E.
         answer: letter of the right one.
+        categories: what is asked about, as the file says; None where it does not, which the official one never does.
     """
 
     patient_id: str
@@ -43,6 +45,7 @@ class Question:
     question: str
     choices: tuple[str, ...]
     answer: str
+    categories: tuple[str, ...] | None = None
 
 
 def _is_number(value: Any, *, lowest: int = 0) -> bool:
@@ -62,6 +65,7 @@ _FIELDS = {
     "question": _TEXT,
     **{f"choice_{letter}": _TEXT for letter in LETTERS},
     "answer": one_of(tuple(LETTERS)),
+    "categories": optional(dataclasses.replace(is_list_of(one_of(CATEGORIES)), private=True)),
 }
 
 
@@ -85,6 +89,9 @@ def read_questions(path: Path) -> Iterator[Question]:
         if patient in lines:
             raise record.wrong("patient_id", f"must be unique, it stands on line {lines[patient]} already")
         lines[patient] = record.line
+        categories = values.get("categories")
+        if categories is not None and len(set(categories)) != len(categories):
+            raise record.wrong("categories", "must not name one twice")
         yield Question(
             patient_id=patient,
             level=LEVELS[values["category"]],
@@ -93,4 +100,5 @@ def read_questions(path: Path) -> Iterator[Question]:
             question=values["question"],
             choices=tuple(values[f"choice_{letter}"] for letter in LETTERS),
             answer=values["answer"],
+            categories=None if categories is None else tuple(categories),
         )

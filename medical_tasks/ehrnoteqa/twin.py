@@ -20,7 +20,7 @@ from medical_tasks.dataset_source import file_sha256
 from medical_tasks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.ehrnoteqa.questions import LETTERS, Question
 from medical_tasks.ehrnoteqa.twin_notes import TwinStay, Writer, draw_stays
-from medical_tasks.ehrnoteqa.twin_words import STAYS, VALUES
+from medical_tasks.ehrnoteqa.twin_questions import KINDS, ask_across, ask_one
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.published_sums import SUMS_FILE
 
@@ -31,6 +31,7 @@ NOTES_FILE = "discharge.csv.gz"
 
 # Level and number of notes of the questions' patients, near the shares of the paper's table 2.
 _SHAPES = ((1, 1), (2, 2), (1, 2), (2, 3), (1, 1), (2, 1), (1, 2))
+_SEVERAL_A_ROUND = sum(count > 1 for _, count in _SHAPES)
 _TOKENS = {1: (1200, 2900), 2: (3100, 6900)}  # of all notes together (section 3.1)
 _CHARS_A_TOKEN = 4
 # Of other patients' notes; with what a note has without filling, the mean is about 10,000.
@@ -89,6 +90,7 @@ def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale:
         )
     writer = Writer(seed)
     draw = random.Random(f"{seed}-patients")  # noqa: S311  # invented notes, not secrets
+    asker = _Asker(draw)
     subject, hadm, written = 10_000_000, 20_000_000, 0
     for number in range(questions + 1):
         # Up to here so many notes of other patients, of one to six each.
@@ -107,7 +109,7 @@ def twin_patients(*, seed: int, questions: int, notes: int | None = None, scale:
         stays = draw_stays(draw, count)
         length = int(draw.uniform(*_TOKENS[level]) * _CHARS_A_TOKEN * scale / count)
         yield TwinPatient(
-            question=_question(draw, subject, level, stays),
+            question=asker.question(subject, level, stays),
             notes=_notes(draw, writer, subject, hadm, stays, [length] * count),
         )
         hadm += count
@@ -189,48 +191,37 @@ def _csv_row(note: TwinNote) -> str:
     return f'{note.note_id},{note.subject_id},{note.hadm_id},DS,{note.note_seq},{note.charttime},{note.storetime},"{text}"\n'
 
 
-def _question(draw: random.Random, subject: int, level: int, stays: Sequence[TwinStay]) -> Question:
-    stay = draw.choice(stays)
-    on = f"the discharge summary charted on {stay.date}"
-    kinds = {
-        f"What was the primary diagnosis in {on}?": (stay.about.diagnosis, [each.diagnosis for each in STAYS]),
-        f"Which procedure did the patient undergo according to {on}?": (
-            stay.about.procedure,
-            [each.procedure for each in STAYS],
-        ),
-        f"Which medication was newly prescribed at discharge in {on}?": (
-            stay.about.drug,
-            [each.drug for each in STAYS],
-        ),
-        f"Where was the patient to be seen next according to {on}?": (
-            stay.about.clinic,
-            [each.clinic for each in STAYS],
-        ),
-        f"What was the creatinine at discharge in {on}?": (stay.creatinine, list(VALUES)),
-    }
-    text, (right, all_choices) = draw.choice(list(kinds.items()))
-    if len(stays) > 1 and draw.random() < 0.5:  # half of the patients with several notes: all of them are needed
-        text = "Which primary diagnoses did the patient have in the first and in the last of the discharge summaries?"
-        first, last = stays[0].about.diagnosis, stays[-1].about.diagnosis
-        right = f"first {first}, last {last}"
-        other = [each.diagnosis for each in STAYS if each.diagnosis not in (first, last)]
-        all_choices = [
-            right,
-            f"first {last}, last {first}",
-            *(f"first {first}, last {each}" for each in draw.sample(other, 2)),
-            f"first {draw.choice(other)}, last {last}",
-        ]
-    wrong = draw.sample([each for each in all_choices if each != right], len(LETTERS) - 1)
-    place = draw.randrange(len(LETTERS))
-    return Question(
-        patient_id=str(subject),
-        level=level,
-        num_notes=len(stays),
-        clinician=draw.choice("123"),
-        question=text,
-        choices=(*wrong[:place], right, *wrong[place:]),
-        answer=LETTERS[place],
-    )
+class _Asker:
+    """Asks patients in turn.
+
+    Half of the patients with several notes are asked what takes more than one of them; the others are asked about one
+    note, each kind of question once before any comes again.
+    """
+
+    def __init__(self, draw: random.Random) -> None:
+        self._draw = draw
+        self._order = draw.sample(range(KINDS), KINDS)
+        self._one = self._across = self._several = 0
+
+    def question(self, subject: int, level: int, stays: Sequence[TwinStay]) -> Question:
+        # Every second one, and in every other round of the shapes those that were passed over: no shape is left out.
+        turn = self._several + self._several // _SEVERAL_A_ROUND
+        self._several += len(stays) > 1
+        if len(stays) > 1 and turn % 2 == 1:
+            asked = ask_across(self._draw, stays, kind=self._across)
+            self._across += 1
+        else:
+            asked = ask_one(self._draw, self._draw.choice(stays), kind=self._order[self._one % KINDS])
+            self._one += 1
+        return Question(
+            patient_id=str(subject),
+            level=level,
+            num_notes=len(stays),
+            clinician=self._draw.choice("123"),
+            question=asked.text,
+            choices=asked.choices,
+            answer=asked.answer,
+        )
 
 
 def _question_fields(question: Question) -> dict[str, str | int]:

@@ -10,7 +10,17 @@ import random
 import textwrap
 from dataclasses import dataclass
 
-from medical_tasks.ehrnoteqa.twin_words import LABS, SENTENCES, STAYS, VALUES, Stay
+from medical_tasks.ehrnoteqa.twin_words import (
+    ACTIVITIES,
+    ADVICE,
+    LABS,
+    PAST,
+    PRESSURES,
+    SENTENCES,
+    STAYS,
+    VALUES,
+    Stay,
+)
 
 __all__ = ["TwinStay", "Writer", "draw_stays"]
 
@@ -27,16 +37,26 @@ class TwinStay:
     Attributes:
         about: what it was about.
         creatinine: at discharge, as the note gives it.
+        pressure: the blood pressure on admission.
+        past: an operation of former years, the same in all stays of a patient.
+        activity: what the patient could do at discharge.
+        advice: what the patient was told to do at home.
         date: charted, `YYYY-MM-DD`.
     """
 
     about: Stay
     creatinine: str
+    pressure: str
+    past: str
+    activity: str
+    advice: str
     date: str
 
 
 def draw_stays(draw: random.Random, count: int) -> list[TwinStay]:
-    """Draws admissions of one patient, oldest first; up to as many as there are kinds of stays, no two are about the same.
+    """Draws admissions of one patient, oldest first.
+
+    Up to as many as there are kinds of stays, no two are about the same or have the same creatinine.
 
     Args:
         draw: the source of chance.
@@ -45,12 +65,25 @@ def draw_stays(draw: random.Random, count: int) -> list[TwinStay]:
     Returns:
         The admissions.
     """
-    kinds = draw.sample(STAYS, count) if count <= len(STAYS) else draw.choices(STAYS, k=count)
+    distinct = count <= len(STAYS)
+    kinds = draw.sample(STAYS, count) if distinct else draw.choices(STAYS, k=count)
+    values = draw.sample(VALUES, count) if distinct else draw.choices(VALUES, k=count)
+    past = draw.choice(PAST)
     year, month = draw.randrange(2110, 2190), draw.randrange(12)
     stays = []
-    for kind in kinds:
+    for kind, creatinine in zip(kinds, values, strict=True):
         date = f"{year + month // 12:04d}-{month % 12 + 1:02d}-{draw.randrange(1, 29):02d}"
-        stays.append(TwinStay(about=kind, creatinine=draw.choice(VALUES), date=date))
+        stays.append(
+            TwinStay(
+                about=kind,
+                creatinine=creatinine,
+                pressure=draw.choice(PRESSURES),
+                past=past,
+                activity=draw.choice(ACTIVITIES),
+                advice=draw.choice(ADVICE),
+                date=date,
+            )
+        )
         month += draw.randrange(1, 20)
     return stays
 
@@ -91,10 +124,10 @@ class Writer:
             f"History of Present Illness:\nPatient with a history as below who came to the ___ with\n"
             f"{about.complaint.lower()} for {draw.randrange(1, 9)} days.   Evaluated in the emergency\ndepartment, then "
             f"admitted to {about.service.lower()}.\n{_BLANK}"
-            f"Past Medical History:\n- hypertension\n- hyperlipidemia\n- s/p cholecystectomy ___\n{_BLANK}"
+            f"Past Medical History:\n- hypertension\n- hyperlipidemia\n- s/p {stay.past} ___\n{_BLANK}"
             "Social History:\n___\nFamily History:\nNon-contributory.\n"
             f"{_BLANK}Physical Exam:\nADMISSION PHYSICAL EXAM:\nVS: T {draw.randrange(970, 1020) / 10} BP "
-            f"{draw.randrange(95, 170)}/{draw.randrange(50, 95)} HR {draw.randrange(55, 120)}\n{_BLANK}"
+            f"{stay.pressure} HR {draw.randrange(55, 120)}\n{_BLANK}"
             "Pertinent Results:\nADMISSION LABS:\n"
         )
         course = (
@@ -107,9 +140,9 @@ class Writer:
             f"Discharge Medications:\n1. NEW: {about.drug} \n2. Lisinopril 10 mg PO DAILY \n3. Aspirin 81 mg PO DAILY \n"
             f"{_BLANK}Discharge Disposition:\nHome With Service\n\nFacility:\n___\n{_BLANK}"
             f"Discharge Diagnosis:\nPRIMARY: {about.diagnosis}\n{_BLANK}"
-            f"Discharge Condition:\nMental Status: Clear and coherent.\nActivity Status: Ambulatory.\n{_BLANK}"
+            f"Discharge Condition:\nMental Status: Clear and coherent.\nActivity Status: {stay.activity}.\n{_BLANK}"
             f"Discharge Instructions:\nYou were in the hospital because of {about.complaint.lower()}.\n"
-            f"Please go to your visit at the {about.clinic}.\n{_BLANK}Followup Instructions:\n___\n"
+            f"At home: {stay.advice}.\nPlease go to your visit at the {about.clinic}.\n{_BLANK}Followup Instructions:\n___\n"
         )
         left = length - len(head) - len(course) - len(tail)
         labs = self._filling(draw, self._labs, left // 4)

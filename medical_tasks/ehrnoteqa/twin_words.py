@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LABS", "SENTENCES", "STAYS", "VALUES", "Stay"]
+__all__ = ["ACTIVITIES", "ADVICE", "LABS", "PAST", "PRESSURES", "SENTENCES", "STAYS", "VALUES", "Stay"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +78,40 @@ LABS = tuple(
 
 # A creatinine at discharge as the notes give it; distinct, so that each can be a wrong choice.
 VALUES = tuple(f"{tenths / 10:.1f} mg/dL" for tenths in range(5, 24))
+
+# Blood pressures on admission, likewise.
+PRESSURES = tuple(f"{high}/{60 + high % 7 * 4}" for high in range(102, 176, 3))
+
+# Of these no stay's own text has one, and none has another in it: operations of former years, what the patient can do at
+# discharge, and what the patient is told to do at home.
+PAST = (
+    "cholecystectomy",
+    "tonsillectomy",
+    "inguinal hernia repair",
+    "cataract surgery",
+    "partial thyroidectomy",
+    "carpal tunnel release",
+    "lumbar discectomy",
+    "rotator cuff repair",
+)
+ACTIVITIES = (
+    "walks without help",
+    "walks with a cane",
+    "walks with a walker",
+    "out of bed with one helper",
+    "out of bed with two helpers",
+    "in a wheelchair",
+)
+ADVICE = (
+    "weigh yourself every morning",
+    "keep your legs raised when you sit",
+    "drink two liters of water a day",
+    "lift nothing above ten pounds for a month",
+    "cover the wound when you shower",
+    "leave the car at home for two weeks",
+    "write down your temperature twice a day",
+    "climb stairs one at a time",
+)
 
 # Slots are filled with small numbers. Quotes, commas, percent signs and abbreviations are meant: files of notes have them.
 SENTENCES = """\

@@ -21,7 +21,7 @@ from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.models.opener import parse_model_args
 from medical_tasks.private_store import private_folder
-from medical_tasks.run_judge import RECORDED, JudgeRequest, OpenJudge, check_request, opens_early
+from medical_tasks.run_judge import RECORDED, JudgeRequest, OpenJudge, check_request, default_votes, opens_early
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from medical_tasks.store import Store
 from medical_tasks.task_data import benchmark_module
@@ -38,22 +38,25 @@ logger = logging.getLogger(__name__)
 _FOLDER = hashlib.sha256(b"harness").hexdigest()[:32]
 
 
-def harness_request(prompts: str = "own", upstream: str | None = None) -> JudgeRequest:
+def harness_request(prompts: str = "own", upstream: str | None = None, *, task: TaskSpec | None = None) -> JudgeRequest:
     """Reads whom to ask from the environment; the lexical judge when nothing is said.
 
     Args:
         prompts: the judge's prompts, `own` or `official`.
         upstream: the authors' checkout, for `official`.
+        task: what is judged; its own number of votes is taken when none is named.
 
     Raises:
         UsageError: A variable's value is not of its form.
     """
-    votes = os.environ.get(VOTES_VARIABLE) or "1"
+    name = os.environ.get(JUDGE_VARIABLE) or "lexical"
+    args = parse_model_args(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
+    votes = os.environ.get(VOTES_VARIABLE) or str(default_votes(name, args, [] if task is None else [task]))
     if not votes.isdigit() or int(votes) < 1:
         raise UsageError(f"{VOTES_VARIABLE} must be a whole number from 1, got {votes!r}.")
     return JudgeRequest(
-        name=os.environ.get(JUDGE_VARIABLE) or "lexical",
-        args=parse_model_args(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE),
+        name=name,
+        args=args,
         options=JudgeOptions(votes=int(votes), upstream=None if upstream is None else Path(upstream)),
         prompts=prompts,
     )

@@ -47,7 +47,11 @@ def inspect_task(
 
     Returns:
         The task, with the recipe in its metadata.
+
+    Raises:
+        PrerequisiteError: The task asks how probable its choices are.
     """
+    _require_written(task)
     gold_response = benchmark_module(task, "prompts").gold_response
     by_id = {item.id: item for item in items}
     steps = generate()
@@ -163,9 +167,10 @@ def load(
 
     Raises:
         PrerequisiteError: A bad option, or data or prompts that are not here; the message holds the steps. Or a task on
-            credentialed data.
+            credentialed data, or one that asks how probable its choices are.
     """
     _require_open(task, spec)
+    _require_written(task)
     try:
         part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
         given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
@@ -196,5 +201,17 @@ def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
             f"{subject.name}: {subject.rule}. inspect's logs, buffers and caches hold questions and answers as text, and a task "
             f"cannot see that all of them are off, so it is refused here. Use: medical-tasks run --tasks {task.name} --model "
             "hf/MODEL (or vllm/, vllm-server/, openai-api/ with a server on this machine)."
+        )
+    )
+
+
+def _require_written(task: TaskSpec) -> None:
+    """Refuses tasks whose answer is no text: inspect generates, and has no way to ask how probable given words are."""
+    if task.asks == "text":
+        return
+    raise PrerequisiteError(
+        escape(
+            f"{task.name}: asks how probable each choice is, and inspect cannot ask a model for that. Use: medical-tasks run "
+            f"--tasks {task.name} --model hf/MODEL (or vllm/, vllm-server/, or openai-api/ with a server that gives logprobs)."
         )
     )

@@ -1,7 +1,13 @@
 """From a task of this suite to lighteval's own task configuration, for the stock harness.
 
 The same rows, prompts and scorer as our runner's; lighteval brings the loop. What lighteval cannot carry (intervals,
-coverage, resuming) only `medical-tasks run` has.
+coverage, resuming, metrics that need an argument, the check that a question fits the context) only `medical-tasks run` has.
+
+Tasks that ask how probable each choice is give lighteval the continuations as they are, without a space before them. Behind a
+chat template, which is where instruction-tuned models are asked, that is what our runner asks too. The numbers are the same
+where the template ends with anything but white space; lighteval counts white space there as the beginning of each choice,
+which adds the same to all of them and a token or more to their lengths. Without a chat template lighteval asks the bare
+question, and our runner a dialogue that ends with `Assistant:`: other questions, other numbers.
 """
 
 from __future__ import annotations
@@ -18,13 +24,15 @@ from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
 from medical_tasks import guard
+from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
+from medical_tasks.harness.lighteval_choices import agreed, choices_texts
 from medical_tasks.harness.lighteval_guard import require_launcher
 from medical_tasks.redaction import redact_reason
-from medical_tasks.spec import DatasetSpec, Item, ItemScore, PromptSet, TaskSpec
+from medical_tasks.spec import DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module
 
 __all__ = ["task_configs"]
@@ -51,10 +59,26 @@ class _Score(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no 
         return f"medical_tasks:{self.task.name}:{self.task.version}"
 
     def compute(self, doc: Doc, model_response: Any, **_: Any) -> dict[str, float]:
-        """Returns metric name to value for one document."""
-        scoring = benchmark_module(self.task, "scoring")
-        (score,) = scoring.score_items(self.task, [_item(self.task, doc.specific)], [model_response.final_text[0]])
-        return dict(score.values)
+        """Returns metric name to value for one document; nan where there is none."""
+        names = [metric.name for metric in _metrics(self.task)]
+        asks_text = self.task.asks == "text"
+        texts = [model_response.final_text[0]] if asks_text else choices_texts(model_response, len(doc.choices))
+        # Settings of the scoring have no place on lighteval's command line.
+        settings: dict[str, Any] = {"arguments": {}} if self.task.scoring_arguments else {}
+        item = _item(self.task, doc.specific)
+        scores: list[ItemScore] = benchmark_module(self.task, "scoring").score_items(
+            self.task, [item] * len(texts), texts, **settings
+        )
+        found = agreed([score.values for score in scores], names)
+        lacking = [name for name, value in found.items() if math.isnan(value)]
+        if lacking and not asks_text:
+            logger.warning(
+                "%s: lighteval does not tell enough of a question for %s (a number for each choice, or how many tokens each has); "
+                "the mean is over the others",
+                self.task.name,
+                ", ".join(lacking),
+            )
+        return found
 
 
 class _Judged(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no types
@@ -112,8 +136,9 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
     answers = _JudgedAnswers(task, judge)
     # Names are all that lighteval's tables show of a metric.
     suffix = "" if judge.comparable else "_not_comparable"
-    shown = {metric.name: f"{metric.name}{suffix}" if metric.judged else metric.name for metric in task.metrics}
-    better = {metric.name: metric.higher_is_better for metric in task.metrics} | {JUDGED: True}
+    metrics = _metrics(task)
+    shown = {metric.name: f"{metric.name}{suffix}" if metric.judged else metric.name for metric in metrics}
+    better = {metric.name: metric.higher_is_better for metric in metrics} | {JUDGED: True}
     return [
         SampleLevelMetric(
             metric_name=shown.get(name, name),
@@ -128,16 +153,35 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
 
 
 def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
-    names = [metric.name for metric in task.metrics]
+    better = {metric.name: metric.higher_is_better for metric in _metrics(task)}
     return [
         SampleLevelMetricGrouping(
-            metric_name=list(names),
-            higher_is_better={metric.name: metric.higher_is_better for metric in task.metrics},
-            category=SamplingMethod.GENERATIVE,
+            metric_name=list(better),
+            higher_is_better=better,
+            category=SamplingMethod.GENERATIVE if task.asks == "text" else SamplingMethod.LOGPROBS,
             sample_level_fn=_Score(task),
-            corpus_level_fn=dict.fromkeys(names, _mean),
+            corpus_level_fn=dict.fromkeys(better, _mean),
         )
     ]
+
+
+def _metrics(task: TaskSpec) -> list[MetricSpec]:
+    """The metrics that need no argument."""
+    return [metric for metric in task.metrics if not metric.needs]
+
+
+class _Keeps:
+    """lighteval's filter of rows, for a dataset whose rows are of several tasks."""
+
+    def __init__(self, task: TaskSpec) -> None:
+        self.task = task
+
+    def __call__(self, row: Mapping[str, Any]) -> bool:
+        return bool(benchmark_module(self.task, "data").keeps(self.task, row))
+
+
+def _filter(task: TaskSpec) -> _Keeps | None:
+    return _Keeps(task) if hasattr(benchmark_module(task, "data"), "keeps") else None
 
 
 def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
@@ -175,16 +219,19 @@ class _Prompt:
             self.judge.check(self.task)
             self.judge = None  # once is enough
         line.pop("__index", None)
-        prompts = benchmark_module(self.task, "prompts")
         item = _item(self.task, line)
-        (message,) = _prompt_set(self.task).render(item)
-        return Doc(
-            query=message["content"],
-            choices=[prompts.gold_response(self.task, item)],
-            gold_index=0,
-            specific=line,
-            task_name=task_name,
-        )
+        prompts = _prompt_set(self.task)
+        (message,) = prompts.render(item)
+        gold: str = benchmark_module(self.task, "prompts").gold_response(self.task, item)
+        choices, right = [gold], 0
+        if prompts.continuations is not None:
+            choices, right = list(prompts.continuations(item)), _most_probable(gold)
+        return Doc(query=message["content"], choices=choices, gold_index=right, specific=line, task_name=task_name)
+
+
+def _most_probable(gold: str) -> int:
+    logprobs = [-math.inf if each is None else each for each in ChoiceScores.from_text(gold).logprobs]
+    return logprobs.index(max(logprobs))
 
 
 def _source(spec: DatasetSpec) -> tuple[str, str]:
@@ -216,7 +263,7 @@ def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...])
     configs: list[LightevalTaskConfig] = []
     for task in tasks:
         folder, config = sources[task.dataset]
-        judge = HarnessJudge(harness_request()) if task.judge else None
+        judge = HarnessJudge(harness_request(task=task)) if task.judge else None
         for name in (task.harness_name, task.name):
             configs.append(
                 LightevalTaskConfig(
@@ -224,6 +271,7 @@ def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...])
                     prompt_function=_Prompt(task, judge),
                     hf_repo=folder,
                     hf_subset=config,
+                    hf_filter=_filter(task),
                     metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
                     hf_avail_splits=[task.split],
                     evaluation_splits=[task.split],

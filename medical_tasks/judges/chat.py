@@ -57,18 +57,26 @@ class ChatJudge:
     Args:
         place: the endpoint.
         n_choices: whether votes on one question share a request (`n`); a server that does not take it is asked singly.
+        varies: whether the server's replies differ also at temperature 0.
         prices: USD for a million tokens read and written, None when unknown.
     """
 
     comparable = True
     reads: Literal["prompt", "pair"] = "prompt"
 
-    def __init__(self, place: ChatPlace, *, n_choices: bool = False, prices: tuple[float, float] | None = None) -> None:
+    def __init__(
+        self,
+        place: ChatPlace,
+        *,
+        n_choices: bool = False,
+        varies: bool = False,
+        prices: tuple[float, float] | None = None,
+    ) -> None:
         self.name = place.name
         self.identity = place.identity
         self.endpoint = place.endpoint
         # A temperature left to the server is taken for one that samples.
-        self.samples = place.sampling.get("temperature") != 0
+        self.samples = varies or place.sampling.get("temperature") != 0
         self.prices = prices
         self._place = place
         self._shares = n_choices
@@ -217,7 +225,7 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
 
     Args:
         name: the judge's name, kind included.
-        options: the model's arguments, and `n_choices`, `price_in`, `price_out`.
+        options: the model's arguments, and `n_choices`, `varies`, `price_in`, `price_out`.
         log_dir: where a server started for the run writes its log.
 
     Raises:
@@ -230,4 +238,4 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
         place = open_endpoint(name, options=model_options)
     else:
         place = open_served(name, options=model_options, log_dir=log_dir)
-    return ChatJudge(place, n_choices=values.get("n_choices", False), prices=values.get("prices"))
+    return ChatJudge(place, n_choices=values["n_choices"], varies=values["varies"], prices=values.get("prices"))

@@ -25,7 +25,12 @@ def _price(text: str) -> float:
 
 
 _PRICE: Reader = (_price, "USD for a million tokens, from 0")
-CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {"n_choices": FLAG, "price_in": _PRICE, "price_out": _PRICE}
+CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {
+    "n_choices": FLAG,
+    "price_in": _PRICE,
+    "price_out": _PRICE,
+    "varies": FLAG,
+}
 """What only judges take; none of it changes a verdict's key."""
 
 
@@ -37,7 +42,8 @@ def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, 
         options: as given.
 
     Returns:
-        Arguments for opening its model, as text; and the judge's own: `n_choices`, and `prices` (USD for a million tokens
+        Arguments for opening its model, as text; and the judge's own: `n_choices`, `varies` (the server's replies differ also
+        at temperature 0, so that votes mean something), and `prices` (USD for a million tokens
         read and written) when both are given.
 
     Raises:
@@ -49,7 +55,7 @@ def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, 
     prices = [values[side] for side in ("price_in", "price_out") if side in values]
     if len(prices) == 1:
         raise UsageError(f"{name}: a forecast needs both price_in and price_out (USD for a million tokens), got one.")
-    own: dict[str, Any] = {"n_choices": values.get("n_choices", False)}
+    own: dict[str, Any] = {name: values.get(name, False) for name in ("n_choices", "varies")}
     if prices:
         own["prices"] = tuple(prices)
     rest = {option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS}

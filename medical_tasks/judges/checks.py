@@ -2,7 +2,8 @@
 
 `medical-tasks judge-check` writes it, `run` and `score` show it. It is one small JSON file in the user's data home, since
 it belongs to the judge and not to a run. A judge is known by its identity, its votes, the way it is asked and the prompts:
-what was measured with one of them says little about another.
+what was measured with one of them says little about another. A check belongs to a set of labelled pairs: what a judge did on
+one benchmark's own pairs says little about another benchmark, and is not shown there.
 """
 
 from __future__ import annotations
@@ -16,14 +17,27 @@ from typing import Any, Final
 
 from medical_tasks.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.judges.check_views import TWO_WAY, VIEWS
+from medical_tasks.spec import TaskSpec
 from medical_tasks.store import content_key
 from medical_tasks.whole_file import WholeFile
 
-__all__ = ["check_key", "checks_file", "describe", "last_check", "record_check", "summary_of"]
+__all__ = ["check_key", "check_set_of", "checks_file", "describe", "last_check", "record_check", "summary_of"]
 
 FORMAT: Final = 1
-_PREFERRED = "kqa"
-"""Set of pairs whose check is shown where there are several: the only one that physicians labelled for this use."""
+_GENERAL = ("anli", "mednli")
+"""Sets of pairs that belong to no benchmark: shown where a judge was not checked on a benchmark's own."""
+_COMMANDS: Final[Mapping[str, tuple[str, str, int]]] = {
+    "ehrnoteqa_mc": ("ehrnoteqa", " --format mc --source SCORES.csv", 5),
+    "ehrnoteqa_open": ("ehrnoteqa", " --source SCORES.csv", 5),
+    "kqa": ("kqa", "", 1),
+}
+"""How a judge is checked on a benchmark's own pairs: the set, further options, and the votes that go without saying."""
+
+
+def check_set_of(task: TaskSpec) -> str:
+    """Names the set of labelled pairs that is a task's own: `kqa`, `ehrnoteqa_open`, `ehrnoteqa_mc`."""
+    return "_".join(filter(None, (task.dataset, task.options.get("format", ""))))
 
 
 def checks_file() -> Path:
@@ -73,30 +87,39 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
 
 
 def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes from a whole check (content of `check.json`) what is kept of it: the figures of three classes, or of two."""
+    """Takes from a whole check (content of `check.json`) what is kept of it: the figures of its finest classes."""
     figures = check["figures"]
-    way = "two_way" if figures["three_way"] is None else "three_way"
-    people = figures["people"]
-    return {
+    view = next(view for view in VIEWS if figures.get(view.key) is not None)
+    people, raters = figures["people"], figures.get("raters")
+    summary = {
         "set": check["set"],
         "date": check["date"],
         "judge": check["judge"]["name"],
         "pairs": check["pairs"],
         "scored": check["scored"],
-        "ways": 2 if way == "two_way" else 3,
-        "accuracy": figures[way]["accuracy"],
-        "kappa": figures[way]["kappa"],
-        "pairwise": None if people is None else people[way]["pairwise_agreement"]["value"],
+        "ways": len(view.classes),
+        "view": view.key,
+        "accuracy": figures[view.key]["accuracy"],
+        "kappa": figures[view.key]["kappa"],
+        "pairwise": None if people is None else people[view.key]["pairwise_agreement"]["value"],
         "source": check["source"],
         "prompts": check["prompts"],
         "suite_version": check["suite_version"],
     }
+    if raters is not None:
+        summary |= {f"{side}_kappas": [each["kappa"]["value"] for each in raters[side]] for side in ("judge", "among")}
+    return summary
 
 
 def last_check(
-    identity: Mapping[str, Any], *, votes: int = 1, mode: str = "single", prompts: str = "own"
+    identity: Mapping[str, Any],
+    *,
+    votes: int = 1,
+    mode: str = "single",
+    prompts: str = "own",
+    name: str = "kqa",
 ) -> dict[str, Any] | None:
-    """Looks up the last check of a judge: on K-QA's pairs, or on what there is.
+    """Looks up the last check of a judge: on a benchmark's own pairs, or on pairs that belong to none.
 
     A record that cannot be read does not end a run: what is wrong with it is returned, for `describe` to tell.
 
@@ -105,23 +128,29 @@ def last_check(
         votes: votes a question.
         mode: `single` or `batched`.
         prompts: `own` or `official`.
+        name: the benchmark's own set, from `check_set_of`.
 
     Returns:
         The check as it was recorded; None when there is none; `{"problem": ...}` when the record is damaged.
     """
     try:
-        found = _read(checks_file()).get(check_key(identity, votes=votes, mode=mode, prompts=prompts))
+        found = _read(checks_file()).get(check_key(identity, votes=votes, mode=mode, prompts=prompts), {})
     except UsageError as error:
         return {"problem": str(error)}
-    if not found:
-        return None
-    if _PREFERRED in found:
-        return found[_PREFERRED]
-    return max(found.values(), key=lambda check: str(check["date"]))
+    if name in found:
+        return found[name]
+    general = [check for other, check in found.items() if other in _GENERAL]
+    return max(general, key=lambda check: str(check["date"]), default=None)
 
 
 def describe(
-    check: Mapping[str, Any] | None, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own"
+    check: Mapping[str, Any] | None,
+    *,
+    judge: str,
+    votes: int = 1,
+    mode: str = "single",
+    prompts: str = "own",
+    name: str = "kqa",
 ) -> str:
     """Says in one line how far a judge is to be trusted.
 
@@ -131,20 +160,40 @@ def describe(
         votes: as in `last_check`; for the command that would check it.
         mode: likewise.
         prompts: likewise.
+        name: likewise.
     """
     if check is None:
-        asked = {"--votes": (votes, 1), "--judging": (mode, "single"), "--prompts": (prompts, "own")}
-        options = "".join(f" {name} {value}" for name, (value, usual) in asked.items() if value != usual)
-        return f"judge {judge} was never checked: medical-tasks judge-check kqa --judge {judge}{options}"
+        return f"judge {judge} was never checked{_command(judge, votes, mode, prompts, name)}"
     if "problem" in check:
         return f"judge {judge}: its checks are not known. {check['problem']}"
     pairs = f"{check['pairs']} pairs"
     if check["scored"] < check["pairs"]:
         pairs = f"{check['scored']} of {pairs}"
-    ways = "" if check["ways"] == 3 else ", entailed or not"
+    two_way = check.get("view", TWO_WAY.key if check["ways"] == 2 else "") == TWO_WAY.key
     parts = f"accuracy {_figure(check['accuracy'])}, kappa {_figure(check['kappa'])}"
-    humans = f"; physicians agree pairwise {check['pairwise']:.3f}" if check.get("pairwise") is not None else ""
-    return f"judge {judge}: checked on {check['set']} ({pairs}{ways}, {check['date']}): {parts}{humans}"
+    return (
+        f"judge {judge}: checked on {check['set']} ({pairs}{f', {TWO_WAY.title}' if two_way else ''}, {check['date']}): "
+        f"{parts}{_people(check)}"
+    )
+
+
+def _command(judge: str, votes: int, mode: str, prompts: str, name: str) -> str:
+    if name not in _COMMANDS:
+        return ""
+    which, further, usual_votes = _COMMANDS[name]
+    asked = {"--votes": (votes, usual_votes), "--judging": (mode, "single"), "--prompts": (prompts, "own")}
+    options = "".join(f" {option} {value}" for option, (value, usual) in asked.items() if value != usual)
+    return f": medical-tasks judge-check {which} --judge {judge}{further}{options}"
+
+
+def _people(check: Mapping[str, Any]) -> str:
+    """What people reached themselves, as far as it is known."""
+    said = [f"{kappa:.2f}" for kappa in check.get("judge_kappas", ()) if kappa is not None]
+    if said:
+        theirs = [kappa for kappa in check.get("among_kappas", ()) if kappa is not None]
+        among = f", theirs with each other {min(theirs):.2f} to {max(theirs):.2f}" if theirs else ""
+        return f"; kappa with each rater {', '.join(said)}{among}"
+    return f"; physicians agree pairwise {check['pairwise']:.3f}" if check.get("pairwise") is not None else ""
 
 
 def _figure(estimate: Mapping[str, Any]) -> str:
@@ -179,7 +228,12 @@ def _is_check(check: Any) -> bool:
     counts = all(isinstance(check.get(name), int) for name in ("pairs", "scored", "ways"))
     words = all(isinstance(check.get(name), str) for name in ("set", "date", "judge"))
     estimates = all(_is_estimate(check.get(name)) for name in ("accuracy", "kappa"))
-    return counts and words and estimates and isinstance(check.get("pairwise"), float | int | None)
+    lists = all(_are_numbers(check.get(name, [])) for name in ("judge_kappas", "among_kappas"))
+    return counts and words and estimates and lists and isinstance(check.get("pairwise"), float | int | None)
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, float | int | None) for value in values)
 
 
 def _is_estimate(value: Any) -> bool:

@@ -24,7 +24,7 @@ JUDGE_KINDS: dict[str, str] = {
 }
 
 # What changes no verdict: how much is asked at once, for how long, what it costs. A run may go on with others.
-NEUTRAL_JUDGE_ARGS = NEUTRAL_ARGS | {"n_choices", "price_in", "price_out"}
+NEUTRAL_JUDGE_ARGS = NEUTRAL_ARGS | {"n_choices", "price_in", "price_out", "varies"}
 
 _SAMPLING = ("openai-api", "vllm-server", "transformers-server", "hf", "vllm", "inspect")
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from medical_tasks.spec import Message
 
-__all__ = ["Answer", "Failure", "Model", "OnResult", "Request"]
+__all__ = ["Answer", "Failure", "Length", "Model", "OnResult", "Request"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,12 +24,27 @@ class Request:
         messages: the chat, ending with a user turn.
         max_new_tokens: longest answer asked for, in tokens.
         stop: sequences that end the answer.
+        continuations: when there are any, nothing is generated: asked is how probable each of them is as the answer.
     """
 
     key: str
     messages: tuple[Message, ...]
     max_new_tokens: int
     stop: tuple[str, ...] = ()
+    continuations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Length:
+    """How much of a model's context a request takes.
+
+    Attributes:
+        tokens: the prompt and, with continuations, the longest of them.
+        room: tokens there are for it: the context, less the longest answer asked for.
+    """
+
+    tokens: int
+    room: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +53,8 @@ class Answer:
 
     Attributes:
         key: the request's key.
-        text: the answer, without the prompt; may truly be empty when the model said nothing.
+        text: the answer, without the prompt; may truly be empty when the model said nothing. For a request with
+            continuations `choice_scores.ChoiceScores.to_text()`.
         output_tokens: tokens generated, None when the backend does not say.
         finish: `stop`, `length` (cut at `max_new_tokens`) or "" when unknown.
     """
@@ -89,6 +105,18 @@ class Model(Protocol):
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests; calls `on_result` once for each, in the main process, as soon as it is known."""
+        ...
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Says how probable the continuations of each request are; results as in `generate`.
+
+        Raises:
+            UsageError: The model cannot say such a thing (a server without log-probabilities).
+        """
+        ...
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        """Measures requests before they are asked, in every process alike; None for all when the model cannot tell."""
         ...
 
     def close(self) -> None:

@@ -47,7 +47,7 @@ def baseline_responses(name: str, task: TaskSpec, items: Sequence[Item], gold_re
 
 def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> list[str]:
     kind = task.groups[-1] if task.groups else None
-    families: dict[str, list[int]] = {}
+    families: dict[str | tuple[str, ...], list[int]] = {}
     for position, item in enumerate(items):
         families.setdefault(item.groups[kind] if kind else "", []).append(position)
     responses: list[str] = []

@@ -8,11 +8,12 @@ and cannot be bounded in time.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from medical_tasks import guard
 from medical_tasks.errors import MedicalTasksError
@@ -24,11 +25,13 @@ from medical_tasks.spec import Message
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["CallFailed", "ChatClient", "Completion", "Spending"]
+__all__ = ["CallFailed", "ChatClient", "Completion", "Spending", "encodable", "encodable_chat"]
 
 _OWN_WORDS = ("connection", "not json", "timeout")  # failures whose detail says nothing of the server's
 _SYSTEM_WORDS = ("ConnectError", "ReadError", "WriteError", "CloseError")  # told by the operating system
 _CONNECT_S = 15.0  # a host that does not even accept a connection is not "slow"
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +43,14 @@ class Completion:
         prompt_tokens: tokens read, None when the server does not say.
         output_tokens: tokens generated over all choices, None when the server does not say.
         attempts: requests sent for it.
+        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it; None when it says nothing.
     """
 
     choices: tuple[Choice, ...]
     prompt_tokens: int | None
     output_tokens: int | None
     attempts: int
+    prompt_logprobs: Sequence[Any] | None = None
 
     @property
     def text(self) -> str:
@@ -63,6 +68,23 @@ class Spending(Protocol):
     def settle(self, used: int | None) -> None:
         """Told once for each request admitted, when it has ended: its tokens, None when nobody knows."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Errand(Generic[Result]):
+    """A request that can be sent again, and how its answer is read.
+
+    Attributes:
+        send: sends it once, and returns the body of a success.
+        read: reads that body.
+        tokens: tokens it took, None when nobody knows.
+        texts: what no detail may quote.
+    """
+
+    send: Callable[[AsyncOpenAI], Awaitable[str]]
+    read: Callable[[str], Result]
+    tokens: Callable[[Result], int | None]
+    texts: Sequence[str]
 
 
 class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not a fault of the program
@@ -169,13 +191,64 @@ class ChatClient:
             body["logprobs"] = True
             body["top_logprobs"] = logprobs
         body.update(extra or {})
-        chat = [Message(role=message["role"], content=_encodable(message["content"])) for message in messages]
-        async with self._slots:
-            return await self._with_retries(chat, body, spending)
+        chat = encodable_chat(messages)
+        texts = [message["content"] for message in chat]
 
-    async def _with_retries(
-        self, chat: Sequence[Message], body: Mapping[str, Any], spending: Spending | None
-    ) -> Completion:
+        async def send(api: AsyncOpenAI) -> str:
+            # The raw body is read here, so that a malformed one is seen as what it is.
+            response = await api.chat.completions.with_raw_response.create(
+                model=self.settings.model, messages=cast(Any, chat), extra_body=body
+            )
+            return response.text
+
+        def read(text: str) -> Reply:
+            return read_reply(text, sent=texts, secret=self.settings.api_key)
+
+        reply, attempts = await self._with_retries(
+            _Errand(send=send, read=read, tokens=_total, texts=texts), spending=spending
+        )
+        return Completion(
+            choices=reply.choices,
+            prompt_tokens=reply.prompt_tokens,
+            output_tokens=reply.output_tokens,
+            attempts=attempts,
+            prompt_logprobs=reply.prompt_logprobs,
+        )
+
+    async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
+        """Asks the server at another of its addresses; with the same guard, limits and retries as `complete`.
+
+        Args:
+            path: begins with `/`; below the base URL, or with `/../` beside its version.
+            body: posted; without one the address is read.
+            texts: texts in it that no detail may quote.
+
+        Returns:
+            The decoded JSON.
+
+        Raises:
+            CallFailed: No answer; says why.
+        """
+        from medical_tasks.models.http_transport import http_base_url, http_library
+
+        url = _beside(http_base_url(self.settings.base_url), path)
+
+        async def send(api: AsyncOpenAI) -> str:
+            kind: Any = http_library().Response
+            response = await (api.get(url, cast_to=kind) if body is None else api.post(url, cast_to=kind, body=body))
+            return str(response.text)
+
+        found, _ = await self._with_retries(
+            _Errand(send=send, read=_read_json, tokens=lambda _: None, texts=texts), spending=None
+        )
+        return found
+
+    async def _with_retries(self, errand: _Errand[Result], *, spending: Spending | None) -> tuple[Result, int]:
+        """Returns what it brought, and the number of requests it took."""
+        async with self._slots:
+            return await self._insist(errand, spending)
+
+    async def _insist(self, errand: _Errand[Result], spending: Spending | None) -> tuple[Result, int]:
         clock = asyncio.get_running_loop().time
         began = clock()
         end = began + self.settings.total_time
@@ -189,18 +262,13 @@ class ChatClient:
                 end += clock() - asked  # waiting for leave is not the server's time
             used: int | None = None
             try:
-                reply = await self._attempt(chat, body, min(self.settings.timeout, end - clock()))
-                used = _total(reply)
+                found = await self._attempt(errand, min(self.settings.timeout, end - clock()))
+                used = errand.tokens(found)
             except AttemptError as error:
                 failure = error
                 used = 0 if _costs_nothing(error.reason) else None
             else:
-                return Completion(
-                    choices=reply.choices,
-                    prompt_tokens=reply.prompt_tokens,
-                    output_tokens=reply.output_tokens,
-                    attempts=attempt,
-                )
+                return found, attempt
             finally:
                 if spending is not None:
                     spending.settle(used)
@@ -221,7 +289,7 @@ class ChatClient:
                 failure.reason, _told(failure) + ending, attempts=attempt, every_call=failure.every_call
             ) from failure
 
-    async def _attempt(self, chat: Sequence[Message], body: Mapping[str, Any], limit: float) -> Reply:
+    async def _attempt(self, errand: _Errand[Result], limit: float) -> Result:
         """Sends the request once.
 
         Raises:
@@ -231,14 +299,11 @@ class ChatClient:
 
         if self._api is None:
             raise RuntimeError("the client is used outside its `async with`")
-        sent = [message["content"] for message in chat]
+        sent = errand.texts
         try:
             # The library's own timeouts are per read: a server that sends a byte now and then would never end.
             async with asyncio.timeout(limit):
-                # The raw body is read here, so that a malformed one is seen as what it is.
-                response = await self._api.chat.completions.with_raw_response.create(
-                    model=self.settings.model, messages=cast(Any, chat), extra_body=dict(body)
-                )
+                text = await errand.send(self._api)
         except TimeoutError:
             raise AttemptError("timeout", f"no complete answer within {limit:.3g} s", retry=True) from None
         except APITimeoutError as error:
@@ -255,7 +320,7 @@ class ChatClient:
             raise read_error(
                 error.status_code, error.response.headers, error.response.text, sent=sent, secret=self.settings.api_key
             ) from None
-        return read_reply(response.text, sent=sent, secret=self.settings.api_key)
+        return errand.read(text)
 
 
 def _told(failure: AttemptError) -> str:
@@ -283,6 +348,27 @@ def _total(reply: Reply) -> int | None:
     return reply.prompt_tokens + reply.output_tokens
 
 
-def _encodable(text: str) -> str:
-    """Replaces lone surrogates, which earlier answers can hold and which no request body can."""
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        detail = f"HTTP 200 with a body that is not JSON ({len(text)} characters)"
+        raise AttemptError("not json", detail, retry=True) from None
+
+
+def _beside(base_url: str, path: str) -> str:
+    """Puts an address together; `/../` leads to what stands beside the API's version."""
+    base = base_url.rstrip("/")
+    if path.startswith("/../"):
+        return base.rpartition("/")[0] + path.removeprefix("/..")
+    return base + path
+
+
+def encodable_chat(messages: Sequence[Message]) -> list[Message]:
+    """Returns a chat in which lone surrogates, which earlier answers can hold and no request body can, are replaced."""
+    return [Message(role=message["role"], content=encodable(message["content"])) for message in messages]
+
+
+def encodable(text: str) -> str:
+    """Replaces lone surrogates in a text."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

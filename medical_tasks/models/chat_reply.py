@@ -51,11 +51,13 @@ class Reply:
         choices: at least one; fewer than asked for when the server ignores `n`.
         prompt_tokens: tokens read, None when the server does not say.
         output_tokens: tokens generated over all choices, None when the server does not say.
+        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it; None when it says nothing.
     """
 
     choices: tuple[Choice, ...]
     prompt_tokens: int | None = None
     output_tokens: int | None = None
+    prompt_logprobs: Sequence[Any] | None = None
 
 
 class AttemptError(Exception):
@@ -111,7 +113,17 @@ def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
         choices=tuple(_read_choice(choice, output_tokens) for choice in choices),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         output_tokens=output_tokens,
+        prompt_logprobs=_read_prompt_logprobs(body),
     )
+
+
+def _read_prompt_logprobs(body: Mapping[str, Any]) -> Sequence[Any] | None:
+    """Finds a field of vLLM's: the reply's own for a chat, the choice's for a plain prompt, which some gateways imitate."""
+    for part in (body, body["choices"][0]):
+        if isinstance(part.get("prompt_logprobs"), list):
+            found: list[Any] = part["prompt_logprobs"]
+            return found
+    return None
 
 
 def _read_choice(choice: object, output_tokens: int | None) -> Choice:

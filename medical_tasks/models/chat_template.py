@@ -81,6 +81,8 @@ class ChatLayout:
         name: `chat template`, `chat template, system text in the first user message` or `plain`.
         add_special_tokens: whether the tokenizer shall add its own special tokens to the rendered text.
         stop: stop sequences that the layout needs.
+        gap: white space that stands between a rendered text and an answer: a space in the plain layout, what the template
+            writes there itself otherwise, mostly nothing.
 
     Raises:
         UsageError: The template cannot render a plain question, or there is no template for `enable_thinking`.
@@ -101,6 +103,7 @@ class ChatLayout:
             probe = self._probe(model)
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
             self._folds = not self._keeps_system()
+            self.gap = self._template_gap(probe)
             self.name = "chat template, system text in the first user message" if self._folds else "chat template"
             self.stop: tuple[str, ...] = ()
             self.add_special_tokens = adds_bos and not writes_bos
@@ -108,6 +111,7 @@ class ChatLayout:
             if enable_thinking is not None:
                 raise UsageError(f"enable_thinking: {model} has no chat template that could heed it; leave it out.")
             self.name = "plain"
+            self.gap = " "
             # A model that goes on with the dialogue by itself has ended its answer there.
             self.stop = (f"\n\n{PLAIN_ROLES['user']}:",)
             self.add_special_tokens = True
@@ -133,14 +137,50 @@ class ChatLayout:
 
     def tokens(self, text: str) -> tuple[int, ...]:
         """Token ids of a rendered text, as the model gets them."""
-        return tuple(self._tokenizer(text, add_special_tokens=self.add_special_tokens)["input_ids"])
+        # Not verbose: a text longer than the context is told by whoever measures it.
+        return tuple(self._tokenizer(text, add_special_tokens=self.add_special_tokens, verbose=False)["input_ids"])
 
-    def _apply(self, messages: Sequence[Message]) -> str:
+    def answer_tokens(self, text: str, answers: Sequence[str]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+        """Token ids of a rendered text, and those that answers have after it.
+
+        The text's are always those of the text alone, as the model gets them when it writes an answer itself, and so the
+        same for all answers. An answer's, `gap` before it, are those that text and answer written together have more. Where
+        the tokenizer joins the end of the text with the beginning of the answer there are none; then they are the ids that
+        the answer has behind a line break, provided that after the text's ids they read as the answer.
+
+        Args:
+            text: a rendered text.
+            answers: what may stand after it.
+
+        Returns:
+            The text's, and each answer's; an empty tuple for an answer that has none of its own: one that is empty, or of which
+            no ids after the text's read as it does.
+        """
+        wholes = [f"{text}{self.gap}{answer}" for answer in answers]
+        rows = self._tokenizer([text, *wholes], add_special_tokens=self.add_special_tokens, verbose=False)["input_ids"]
+        asked = tuple(rows[0])
+        found: list[tuple[int, ...]] = []
+        for answer, row in zip(answers, rows[1:], strict=True):
+            begins = tuple(row[: len(asked)]) == asked
+            found.append(tuple(row[len(asked) :]) if begins else self._apart(asked, f"{self.gap}{answer}"))
+        return asked, found
+
+    def _apart(self, asked: tuple[int, ...], answer: str) -> tuple[int, ...]:
+        line, whole = self._tokenizer(["\n", f"\n{answer}"], add_special_tokens=False)["input_ids"]
+        ids = whole[len(line) :]
+        before, after = (self._decode(row) for row in (asked, [*asked, *ids]))
+        return tuple(ids) if whole[: len(line)] == line and after == before + answer else ()
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        text: str = self._tokenizer.decode(list(ids), clean_up_tokenization_spaces=False)
+        return text
+
+    def _apply(self, messages: Sequence[Message], *, ready: bool = True) -> str:
         text: str = self._tokenizer.apply_chat_template(
             [dict(message) for message in messages],
             chat_template=self._template,
             tokenize=False,
-            add_generation_prompt=True,
+            add_generation_prompt=ready,
             **self._switches,
         )
         return text
@@ -152,6 +192,18 @@ class ChatLayout:
             return self._apply([{"role": "user", "content": "a"}])
         except (TemplateError, ValueError) as error:
             raise UsageError(f"{model}: its chat template cannot render one user message: {error}") from error
+
+    def _template_gap(self, probe: str) -> str:
+        from jinja2 import TemplateError
+
+        answered: list[Message] = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _MARK}]
+        try:
+            before, _, _ = self._apply(answered, ready=False).partition(_MARK)
+        except TemplateError:
+            return ""
+        gap = before.removeprefix(probe)
+        # More than white space is another way to begin an answer (an empty chain of thought), and not the answer's.
+        return gap if gap.isspace() else ""
 
     def _keeps_system(self) -> bool:
         from jinja2 import TemplateError

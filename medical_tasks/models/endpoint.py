@@ -10,16 +10,20 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.base import Answer, Failure, OnResult, Request
+from medical_tasks.models.base import Answer, Failure, Length, OnResult, Request
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
 from medical_tasks.models.chat_settings import ChatSettings, check_base_url
-from medical_tasks.models.model_options import CHAT_OPTIONS, read_options
+from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
+from medical_tasks.models.endpoint_length import FolderTokens, LengthMeter
+from medical_tasks.models.model_options import TESTED_OPTIONS, read_options
 
-__all__ = ["EndpointModel", "alias_variables", "chat_settings", "open_endpoint", "sampling_of"]
+__all__ = ["EndpointModel", "alias_variables", "asked_of", "chat_settings", "open_endpoint", "sampling_of"]
 
 PREFIX = "openai-api/"
 _NO_KEY = "none"  # sent where no key is known; servers that check keys answer 401, which stops the run and says so
@@ -36,6 +40,9 @@ class EndpointModel:
         backend: first word of the identity.
         identity: more that makes the answers what they are; the default is the base URL. A server started for the run
             gives its own, without the port, which is another one each time.
+        choices: how probabilities are asked for.
+        context: longest prompt and answer together, in tokens; None to ask the server.
+        tokens: counts the tokens of a question; None to ask the server.
     """
 
     def __init__(
@@ -46,7 +53,11 @@ class EndpointModel:
         sampling: Mapping[str, Any],
         backend: str = "openai-api",
         identity: Mapping[str, str] | None = None,
+        choices: ChoiceSettings | None = None,
+        context: int | None = None,
+        tokens: FolderTokens | None = None,
     ) -> None:
+        self._choices = choices or ChoiceSettings()
         self.name = name
         self.endpoint: str | None = settings.base_url
         self.is_main = True
@@ -55,8 +66,10 @@ class EndpointModel:
             "model": settings.model,
             **({"base_url": settings.base_url} if identity is None else identity),
             **{field: str(value) for field, value in sorted(sampling.items())},
+            **self._choices.identity,
         }
         self.sampling: Mapping[str, Any] = dict(sampling)
+        self.meter = LengthMeter(context=context, tokens=tokens, generated=self._generated)
         self._settings = settings
 
     def share(self, keys: list[str]) -> list[str]:
@@ -80,6 +93,41 @@ class EndpointModel:
 
         with self.asking() as settings:
             run_calls(settings, requests, self._ask, deliver)
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Says how probable the continuations of each request are; results come in order of completion.
+
+        Args:
+            requests: the questions, each with its continuations.
+            on_result: called in this thread, once for each request.
+
+        Raises:
+            MissingError: As in `generate`.
+            UsageError: The endpoint gives no log-probabilities, or not in the way these questions need; says what to use.
+        """
+
+        def deliver(request: Request, outcome: ChoiceScores | CallFailed) -> None:
+            on_result(_scored(request.key, outcome))
+
+        with self.asking() as settings:
+            asker = ChoiceAsker(settings, self._choices, sampling=self.sampling)
+            run_calls(settings, requests, asker.ask, deliver)
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        """Measures requests before they are asked; None for all when neither folder nor server tells.
+
+        Raises:
+            MissingError: The server has to be asked, and nothing answers.
+            UsageError: The folder's tokenizer cannot be used.
+        """
+        with self.asking() as settings:
+            return self.meter.measure(settings, requests)
+
+    def _generated(self, request: Request) -> int:
+        if not request.continuations:
+            return request.max_new_tokens
+        # A letter is the token that is generated; behind a text that is sent the server generates one more.
+        return 0 if self._choices.way_of(request.continuations) == "top" else 1
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
@@ -105,6 +153,12 @@ def _result(key: str, outcome: Completion | CallFailed) -> Answer | Failure:
         output_tokens=outcome.output_tokens,
         finish=finish if finish in ("stop", "length") else "",
     )
+
+
+def _scored(key: str, outcome: ChoiceScores | CallFailed) -> Answer | Failure:
+    if isinstance(outcome, CallFailed):
+        return Failure(key=key, reason=outcome.reason, detail=outcome.detail)
+    return Answer(key=key, text=outcome.to_text())
 
 
 def alias_variables(alias: str) -> tuple[str, str]:
@@ -182,22 +236,39 @@ def sampling_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in sampling.items() if value is not None}
 
 
+def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Picks from the arguments what `EndpointModel` takes besides the endpoint.
+
+    Raises:
+        MissingError: No tokenizer lies in the folder named.
+    """
+    folder = values.get("tokenizer")
+    return {
+        "sampling": sampling_of(values),
+        "choices": ChoiceSettings(
+            way=values.get("logprobs", "auto"), alternatives=values.get("top_logprobs", ALTERNATIVES)
+        ),
+        "context": values.get("context"),
+        "tokens": None if folder is None else FolderTokens(Path(folder).expanduser()),
+    }
+
+
 def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
     """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet.
 
     Args:
         name: the model's name, prefix included; the model part may hold slashes.
-        options: model arguments (`CHAT_OPTIONS`).
+        options: model arguments (`TESTED_OPTIONS`).
 
     Returns:
         The model. Whether its `endpoint` may be sent to is the caller's to ask the guard.
 
     Raises:
         UsageError: The name, an argument or the base URL does not follow its form.
-        MissingError: The base URL or the key is not set; says how to set it.
+        MissingError: The base URL or the key is not set, or no tokenizer is in the folder named; says what to do.
     """
     alias, _, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not alias or not model:
         raise UsageError(f"an endpoint model is named openai-api/<host alias>/<model>, got {name!r}.")
-    values = read_options(options, CHAT_OPTIONS, model=name)
-    return EndpointModel(name, chat_settings(alias, model, values), sampling=sampling_of(values))
+    values = read_options(options, TESTED_OPTIONS, model=name)
+    return EndpointModel(name, chat_settings(alias, model, values), **asked_of(values))

@@ -23,7 +23,7 @@ from medical_tasks.errors import RefusedError
 if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient
 
-__all__ = ["http_base_url", "open_http", "proxy_for"]
+__all__ = ["http_base_url", "http_library", "open_http", "proxy_for"]
 
 _LOGGERS = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
 _USER = re.compile(r"//[^/@]*@")
@@ -62,7 +62,7 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     """
     from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient
 
-    http = _library()
+    http = http_library()
 
     if guard.protecting():
         # A server's status line and headers may repeat what it was sent, and these libraries log both.
@@ -88,7 +88,7 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     return DefaultAsyncHttpxClient(**settings)
 
 
-def _library() -> Any:
+def http_library() -> Any:
     """The HTTP library that the installed version of openai stands on: httpx, or its successor."""
     from openai import DefaultAsyncHttpxClient
 

@@ -22,10 +22,12 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Model
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.chunks import Prompt
+from medical_tasks.models.local_choices import ChoicePrompt
 from medical_tasks.models.local_model import LocalModel, LocalSetup, make_identity, open_layout
 from medical_tasks.models.local_options import HF_OPTIONS, LOG_LEVELS, SAMPLING
 from medical_tasks.models.model_options import read_options
 from medical_tasks.models.quiet import quiet_libraries, without_cache_and_bars
+from medical_tasks.models.tail_logits import tail_logits
 
 __all__ = ["CPU_BATCH", "generation_settings", "lighteval_settings", "open_hf", "start_processes"]
 
@@ -178,7 +180,8 @@ class _HfModel(LocalModel):
         self._accelerator = accelerator
         self._chunk = chunk_size
         self._seed = seed
-        self._finds_batch = inner.config.batch_size is None
+        self._given_batch: int | None = inner.config.batch_size
+        self._text_batch = 1
 
     def share(self, keys: list[str]) -> list[str]:
         from accelerate.utils import broadcast_object_list
@@ -192,34 +195,57 @@ class _HfModel(LocalModel):
         self.inner.cleanup()
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int:
-        if self._finds_batch:
-            self.inner.config.batch_size = self._largest_batch(prompts)
+        if self._given_batch is None:
+            longest = max(len(prompt.tokens) + prompt.request.max_new_tokens for prompt in prompts)
+            self.inner.config.batch_size = self._largest_batch(longest, len(prompts))
         # A padded batch is generated as one piece: larger chunks would be no faster, only later in the store.
         return self._chunk or int(self.inner.config.batch_size) * int(self._accelerator.num_processes)
 
-    def _largest_batch(self, prompts: Sequence[Prompt]) -> int:
-        """Lets lighteval try how many of the longest prompts fit; once a run, since it tries by running out of memory."""
+    def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int:
+        size = self._given_batch
+        if size is None:
+            texts = sum(len(prompt.continuations) for prompt in prompts)
+            with tail_logits(self.inner):
+                size = self._largest_batch(max(prompt.longest for prompt in prompts), texts)
+        # lighteval rounds a batch of texts to 1 or a multiple of 8, upwards too; here never above what was asked for.
+        self._text_batch = max(1, size // 8 * 8)
+        return self._chunk or self._text_batch * int(self._accelerator.num_processes)
+
+    def _largest_batch(self, longest: int, most: int) -> int:
+        """Lets lighteval try how many of the longest texts fit; once a call, since it tries by running out of memory."""
         from accelerate.utils import gather_object
 
-        longest = max(len(prompt.tokens) + prompt.request.max_new_tokens for prompt in prompts)
         with quiet_libraries(self.setup.log_level):
-            size = self.inner._get_batch_size(longest, None, min(AUTO_START, len(prompts)))
+            size = self.inner._get_batch_size(longest, None, min(AUTO_START, most))
         return int(min(gather_object([size])))
 
     def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
         import torch
-        from lighteval.models.transformers import transformers_model as backend
 
         # Sampled answers depend on the seed and on the chunk, not on what was asked before it.
         text = f"{self._seed}:{chunk[0].request.key}:{self._accelerator.process_index}"
         torch.manual_seed(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little", signed=False) >> 1)
+        return self._ask(self.inner.greedy_until, docs, batch_size=self.inner.config.batch_size)
+
+    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
+        before = self.inner.config.batch_size
+        self.inner.config.batch_size = self._text_batch
+        try:
+            with tail_logits(self.inner):
+                return self._ask(self.inner.loglikelihood, docs, batch_size=self._text_batch)
+        finally:
+            self.inner.config.batch_size = before
+
+    def _ask(self, ask: Callable[[list[Any]], Any], docs: Sequence[Any], *, batch_size: int) -> Sequence[Any]:
+        import torch
+        from lighteval.models.transformers import transformers_model as backend
+
         with quiet_libraries(self.setup.log_level), without_cache_and_bars(backend):
             try:
-                responses: Sequence[Any] = self.inner.greedy_until(list(docs))
+                responses: Sequence[Any] = ask(list(docs))
             except torch.OutOfMemoryError as error:
-                size = self.inner.config.batch_size
                 raise UsageError(
-                    f"the GPU's memory does not suffice for batch_size={size}: {str(error).splitlines()[0]} Give the same "
-                    f"command with batch_size={max(1, size // 2)}; what was answered is kept."
+                    f"the GPU's memory does not suffice for batch_size={batch_size}: {str(error).splitlines()[0]} Give the "
+                    f"same command with batch_size={max(1, batch_size // 2)}; what was answered is kept."
                 ) from error
         return responses

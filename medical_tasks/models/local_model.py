@@ -1,7 +1,7 @@
 """What models that run in this process share: rendering, chunks, length checks, and reading answers back.
 
-A backend only answers a chunk of prompts with lighteval. Everything a user can notice is decided here, so that `hf/` and
-`vllm/` ask the same text, refuse the same prompts and end an answer at the same place.
+A backend only answers, or scores, a chunk of prompts with lighteval. Everything a user can notice is decided here, so that
+`hf/` and `vllm/` ask the same text, refuse the same prompts and end an answer at the same place.
 """
 
 from __future__ import annotations
@@ -10,17 +10,30 @@ import importlib.metadata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.base import Answer, Failure, OnResult, Request
+from medical_tasks.models.base import Answer, Failure, Length, OnResult, Request
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import Checkpoint
 from medical_tasks.models.chunks import Prompt, plan_chunks
 from medical_tasks.models.fingerprint import fingerprint
+from medical_tasks.models.local_choices import (
+    ChoicePrompt,
+    choice_docs,
+    our_tokens,
+    plan_texts,
+    read_logprobs,
+    scored_answer,
+)
 from medical_tasks.models.local_options import decoding
 
-__all__ = ["LocalModel", "LocalSetup", "make_identity", "open_layout", "read_answer"]
+__all__ = ["TOO_LONG", "LocalModel", "LocalSetup", "make_identity", "open_layout", "read_answer"]
+
+TOO_LONG = "prompt too long"
+"""Reason of a request that the model's context does not hold."""
+
+_Made = TypeVar("_Made", Prompt, ChoicePrompt)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +160,8 @@ class LocalModel(ABC):
     """
 
     endpoint: str | None = None
+    inner: Any
+    _spare = 0  # tokens of the context that a text to be scored must leave free
 
     def __init__(self, setup: LocalSetup, *, is_main: bool) -> None:
         self.name = setup.name
@@ -169,16 +184,7 @@ class LocalModel(ABC):
             RuntimeError: The processes were given different requests, or lighteval changed a prompt.
             UsageError: The GPU's memory does not suffice for the batch size.
         """
-        keys = [request.key for request in requests]
-        if self.share(keys) != keys:
-            raise RuntimeError("the processes of this run were given different requests")
-        prompts: list[Prompt] = []
-        for request in requests:
-            made = self._prompt(request)
-            if isinstance(made, Prompt):
-                prompts.append(made)
-            elif self.is_main:
-                on_result(made)
+        prompts = self._askable(requests, self._prompt, on_result)
         if not prompts:
             return
         for chunk in plan_chunks(prompts, self._chunk_size(prompts)):
@@ -190,6 +196,38 @@ class LocalModel(ABC):
                 if self.is_main:
                     tokens = [int(token) for token in response.output_tokens[0]]
                     on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Says how probable each continuation of each request is, longest prompts first.
+
+        Continuations have the tokens that `ChatLayout.answer_tokens` gives them. An answer is handed over with the chunk that
+        holds the last of its continuations. It depends on batches and processes only as far as floating-point sums do.
+
+        Args:
+            requests: the same in every process, each with continuations.
+            on_result: called in the main process only.
+
+        Raises:
+            RuntimeError: The processes were given different requests, or lighteval scored other tokens.
+            UsageError: The GPU's memory does not suffice for the batch size.
+        """
+        prompts = self._askable(requests, self._choice_prompt, on_result)
+        if not prompts:
+            return
+        known: dict[str, dict[int, float]] = {}
+        for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
+            with our_tokens(self.inner, chunk):
+                responses = self._score(choice_docs(chunk))
+            for text, logprob in zip(chunk, read_logprobs(chunk, responses), strict=True):
+                prompt = text.prompt
+                sums = known.setdefault(prompt.request.key, {})
+                sums[text.index] = logprob
+                if self.is_main and len(sums) == len(prompt.continuations):
+                    on_result(scored_answer(prompt, [sums[index] for index in range(len(sums))]))
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        """Measures requests with the model's own tokenizer and layout, exactly as they would be asked."""
+        return [self._length(request) for request in requests]
 
     @abstractmethod
     def close(self) -> None:
@@ -203,18 +241,68 @@ class LocalModel(ABC):
     def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
         """Asks lighteval; returns its responses in order."""
 
+    @abstractmethod
+    def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
+        """Most texts of `loglikelihood` a chunk; None when all are best scored at once."""
+
+    @abstractmethod
+    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
+        """Asks lighteval for log-likelihoods; returns its responses in order."""
+
+    def _askable(
+        self, requests: Sequence[Request], make: Callable[[Request], _Made | Failure], on_result: OnResult
+    ) -> list[_Made]:
+        """Prompts of the requests that can be asked; tells the others."""
+        keys = [request.key for request in requests]
+        if self.share(keys) != keys:
+            raise RuntimeError("the processes of this run were given different requests")
+        prompts: list[_Made] = []
+        for request in requests:
+            made = make(request)
+            if not isinstance(made, Failure):
+                prompts.append(made)
+            elif self.is_main:
+                on_result(made)
+        return prompts
+
     def _prompt(self, request: Request) -> Prompt | Failure:
+        if request.continuations:
+            raise ValueError(f"request {request.key} has continuations: ask `loglikelihood`")
         layout = self.setup.layout
         text = layout.render(request.messages)
         tokens = layout.tokens(text)
-        room = self.setup.context - request.max_new_tokens
-        if len(tokens) > room:
+        if len(tokens) > self.setup.context - request.max_new_tokens:
             detail = (
                 f"{len(tokens)} tokens and {request.max_new_tokens} for the answer, the model's context is "
                 f"{self.setup.context}"
             )
-            return Failure(key=request.key, reason="prompt too long", detail=detail)
+            return Failure(key=request.key, reason=TOO_LONG, detail=detail)
         return Prompt(request=request, text=text, tokens=tokens, stop=(*request.stop, *layout.stop))
+
+    def _choice_prompt(self, request: Request) -> ChoicePrompt | Failure:
+        if not request.continuations:
+            raise ValueError(f"request {request.key} has no continuations: ask `generate`")
+        layout = self.setup.layout
+        tokens, continuations = layout.answer_tokens(layout.render(request.messages), request.continuations)
+        for number, ids in enumerate(continuations, 1):
+            if not ids:
+                detail = f"choice {number} is empty, or this tokenizer cannot tell where it begins"
+                return Failure(key=request.key, reason="choice without tokens", detail=detail)
+        prompt = ChoicePrompt(request=request, tokens=tokens, continuations=tuple(continuations))
+        if prompt.longest > self.setup.context - self._spare:
+            detail = f"{prompt.longest} tokens with the longest choice, the model has room for "
+            detail += f"{self.setup.context - self._spare}"
+            return Failure(key=request.key, reason=TOO_LONG, detail=detail)
+        return prompt
+
+    def _length(self, request: Request) -> Length:
+        layout = self.setup.layout
+        text = layout.render(request.messages)
+        if not request.continuations:
+            return Length(tokens=len(layout.tokens(text)), room=self.setup.context - request.max_new_tokens)
+        tokens, continuations = layout.answer_tokens(text, request.continuations)
+        longest = max(map(len, continuations))
+        return Length(tokens=len(tokens) + longest, room=self.setup.context - self._spare)
 
     def _decode(self, tokens: list[int]) -> str:
         text: str = self.setup.tokenizer.decode(tokens, skip_special_tokens=True)

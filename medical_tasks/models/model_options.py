@@ -8,7 +8,7 @@ from typing import Any
 
 from medical_tasks.errors import UsageError
 
-__all__ = ["CHAT_OPTIONS", "COUNT", "SECONDS", "WORD", "Reader", "read_options"]
+__all__ = ["CHAT_OPTIONS", "COUNT", "SECONDS", "TESTED_OPTIONS", "WORD", "Reader", "read_options"]
 
 
 def _count(text: str) -> int:
@@ -54,6 +54,12 @@ def _token_field(text: str) -> str:
     return text
 
 
+def _way(text: str) -> str:
+    if text not in ("auto", "top", "prompt"):
+        raise ValueError(text)
+    return text
+
+
 def _word(text: str) -> str:
     if not text.strip():
         raise ValueError(text)
@@ -79,7 +85,16 @@ CHAT_OPTIONS: Mapping[str, Reader] = {
     "seed": (int, "a whole number"),
     "max_tokens_field": (_token_field, "max_tokens or max_completion_tokens"),
 }
-"""What every model behind HTTP takes."""
+"""What every model behind HTTP takes, a judge as well."""
+
+TESTED_OPTIONS: Mapping[str, Reader] = {
+    **CHAT_OPTIONS,
+    "logprobs": (_way, "auto, top or prompt"),
+    "top_logprobs": COUNT,
+    "context": COUNT,
+    "tokenizer": WORD,
+}
+"""What a model under test takes besides: how probabilities are asked for, and what tells how long a question is."""
 
 
 def read_options(

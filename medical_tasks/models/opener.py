@@ -23,8 +23,9 @@ KINDS: dict[str, str] = {
 # on with others. What does change answers is part of the model's identity, and with it of every answer's key.
 NEUTRAL_ARGS = frozenset(
     {
-        "api_key_env", "batch_size", "chunk_size", "concurrency", "gpu_memory_utilization", "log_level", "max_num_batched_tokens",
-        "max_num_seqs", "max_retries", "model_parallel", "start_timeout", "timeout", "total_time",
+        "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "gpu_memory_utilization", "log_level",
+        "max_num_batched_tokens", "max_num_seqs", "max_retries", "model_parallel", "start_timeout", "timeout", "tokenizer",
+        "total_time",
     }
 )  # fmt: skip
 

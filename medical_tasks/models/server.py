@@ -13,18 +13,18 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.base import OnResult, Request
+from medical_tasks.models.base import Length, OnResult, Request
 from medical_tasks.models.chat_settings import ChatSettings
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
-from medical_tasks.models.endpoint import EndpointModel, chat_settings, limits_of, sampling_of
+from medical_tasks.models.endpoint import EndpointModel, asked_of, chat_settings, limits_of
+from medical_tasks.models.endpoint_length import FolderTokens
 from medical_tasks.models.fingerprint import fingerprint
 from medical_tasks.models.managed_server import HOST, ManagedServer, free_port
-from medical_tasks.models.model_options import CHAT_OPTIONS, COUNT, SECONDS, WORD, Reader, read_options
+from medical_tasks.models.model_options import CHAT_OPTIONS, COUNT, SECONDS, TESTED_OPTIONS, WORD, Reader, read_options
 from medical_tasks.models.probe import answers_chat
 from medical_tasks.models.server_programs import (
     find_transformers,
@@ -32,8 +32,10 @@ from medical_tasks.models.server_programs import (
     gpu_nodes,
     hub_cache,
     read_flags,
+    vllm_context,
     vllm_version,
     wants_cpu,
+    writes_as_folder,
 )
 
 __all__ = ["SERVED_OPTIONS", "ManagedServer", "ServedModel", "ServerPlan", "open_served"]
@@ -58,7 +60,8 @@ _TRANSFORMERS_OPTIONS: Mapping[str, Reader] = {
     "dtype": WORD,
 }
 SERVED_OPTIONS = {VLLM: _VLLM_OPTIONS, TRANSFORMERS: _TRANSFORMERS_OPTIONS}
-"""Arguments by kind."""
+"""Arguments by kind, of judges; a model under test takes some more (`TESTED_OPTIONS`)."""
+_TESTED: Mapping[str, Reader] = {name: reader for name, reader in TESTED_OPTIONS.items() if name not in CHAT_OPTIONS}
 _TIDY_S = 10.0  # until a crashed server's workers are gone as well
 # Servers send usage statistics unless told otherwise; nothing but answers is to leave them.
 _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -110,17 +113,29 @@ class ServedModel:
     Args:
         name: the name the user gave.
         plan: how to start and ask the server.
-        sampling: body fields that decide the answer.
+        asked: what `EndpointModel` takes besides name and endpoint (`endpoint.asked_of`).
         backend: `vllm-server` or `transformers-server`.
         identity: what makes the answers what they are; no path of this machine, no port.
+        measures: whether the server can tell how long its context and a question are.
     """
 
     def __init__(
-        self, name: str, plan: ServerPlan, *, sampling: Mapping[str, Any], backend: str, identity: Mapping[str, str]
+        self,
+        name: str,
+        plan: ServerPlan,
+        *,
+        asked: Mapping[str, Any],
+        backend: str,
+        identity: Mapping[str, str],
+        measures: bool,
     ) -> None:
+        def front(settings: ChatSettings) -> EndpointModel:
+            return EndpointModel(name, settings, backend=backend, identity=identity, **asked)
+
         self._plan = plan
-        self._front = partial(EndpointModel, name, sampling=sampling, backend=backend, identity=identity)
-        self._model = self._front(plan.settings(f"http://{HOST}/v1"))
+        self._front = front
+        self._model = front(plan.settings(f"http://{HOST}/v1"))
+        self._measures = measures
         self._server: ManagedServer | None = None
         self.sampling: Mapping[str, Any] = self._model.sampling
         self.name = name
@@ -146,6 +161,35 @@ class ServedModel:
         if requests:
             with self.asking():
                 self._model.generate(requests, on_result)
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Says how probable the continuations of each request are, starting the server when it does not run yet.
+
+        Args:
+            requests: the questions, each with its continuations.
+            on_result: called in this thread, once for each request, in order of completion.
+
+        Raises:
+            MissingError: The server does not start, or has ended.
+            UsageError: The server gives no log-probabilities, or not in the way these questions need; says what to use.
+        """
+        if requests:
+            with self.asking():
+                self._model.loglikelihood(requests, on_result)
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        """Measures requests by the model's own folder; a server is started for it only where that does not tell.
+
+        Raises:
+            MissingError: The server has to be asked, and does not start.
+            UsageError: The folder's tokenizer cannot be used, and the server counts no tokens.
+        """
+        if not requests or (self._model.meter.needs_server and not self._measures):
+            return [None] * len(requests)
+        if not self._model.meter.needs_server:
+            return self._model.lengths(requests)
+        with self.asking():
+            return self._model.lengths(requests)
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
@@ -197,19 +241,20 @@ def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> Endp
     """
     kind, _, target = name.partition("/")
     if target and kind == VLLM:
-        values = read_options(options, _VLLM_OPTIONS, model=name)
+        values = read_options(options, {**_VLLM_OPTIONS, **_TESTED}, model=name)
         return _running_vllm(name, target, values) if "base_url" in values else _vllm(name, target, values, log_dir)
     if target and kind == TRANSFORMERS:
-        return _transformers(name, target, read_options(options, _TRANSFORMERS_OPTIONS, model=name), log_dir)
+        values = read_options(options, {**_TRANSFORMERS_OPTIONS, **_TESTED}, model=name)
+        return _transformers(name, target, values, log_dir)
     raise UsageError(f"a served model is named {VLLM}/<name> or {TRANSFORMERS}/<path>, got {name!r}.")
 
 
 def _running_vllm(name: str, target: str, values: Mapping[str, Any]) -> EndpointModel:
-    starting = sorted(set(values) - set(CHAT_OPTIONS))
+    starting = sorted(set(values) - set(TESTED_OPTIONS))
     if starting:
         raise UsageError(f"base_url names a server that already runs: {', '.join(starting)} cannot be passed to it.")
     settings = chat_settings(VLLM, target, values)
-    return EndpointModel(name, settings, sampling=sampling_of(values), backend=VLLM)
+    return EndpointModel(name, settings, backend=VLLM, **asked_of(values))
 
 
 def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
@@ -239,7 +284,12 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     # Replicas answer alike; splitting one model changes how its sums are rounded.
     split = {size: str(number) for size, number in sizes.items() if size != "data_parallel_size"}
     identity = {**_weights(checkpoint), "vllm": vllm_version(executable), "flags": shlex.join(flags), **split}
-    return ServedModel(name, plan, sampling=sampling_of(values), backend=VLLM, identity=identity)
+    asked = asked_of(values)
+    if asked["tokens"] is None and writes_as_folder(flags):
+        asked["tokens"] = _tokens(checkpoint)
+    if asked["context"] is None:
+        asked["context"] = vllm_context(flags, checkpoint)
+    return ServedModel(name, plan, asked=asked, backend=VLLM, identity=identity, measures=True)
 
 
 def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> ServedModel:
@@ -260,12 +310,22 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
     )
     version = importlib.metadata.version("transformers")
     identity = {**_weights(checkpoint), **how, "transformers": version, "flags": shlex.join(flags)}
-    return ServedModel(name, plan, sampling=sampling_of(values), backend=TRANSFORMERS, identity=identity)
+    asked = asked_of(values)
+    asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
+    asked["context"] = asked["context"] or checkpoint.context()
+    return ServedModel(name, plan, asked=asked, backend=TRANSFORMERS, identity=identity, measures=False)
 
 
 def _path_of(executable: Path) -> dict[str, str]:
     """Puts the program's own folder first on PATH: it calls build tools that are installed beside it."""
     return {"PATH": os.pathsep.join((str(executable.parent), os.environ.get("PATH", os.defpath)))}
+
+
+def _tokens(checkpoint: Checkpoint) -> FolderTokens | None:
+    """The model's own tokenizer, None where it cannot tell how long a chat is."""
+    config = checkpoint.read("tokenizer_config.json")
+    templated = "chat_template" in config or (checkpoint.folder / "chat_template.jinja").is_file()
+    return FolderTokens(checkpoint.folder) if config and templated else None
 
 
 def _weights(checkpoint: Checkpoint) -> dict[str, str]:

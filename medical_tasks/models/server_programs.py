@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -10,8 +11,19 @@ from itertools import pairwise
 from pathlib import Path
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.checkpoint import Checkpoint
 
-__all__ = ["find_transformers", "find_vllm", "gpu_nodes", "hub_cache", "read_flags", "vllm_version", "wants_cpu"]
+__all__ = [
+    "find_transformers",
+    "find_vllm",
+    "gpu_nodes",
+    "hub_cache",
+    "read_flags",
+    "vllm_context",
+    "vllm_version",
+    "wants_cpu",
+    "writes_as_folder",
+]
 
 VLLM_VARIABLE = "MEDICAL_TASKS_VLLM"
 _VLLM_FOLDER = Path(".env-vllm", "bin", "vllm")
@@ -22,6 +34,14 @@ _RESERVED = frozenset({
     "--host", "--port", "--uds", "--api-key", "--served-model-name", "--config",
     "--enable-log-requests", "--enable-log-outputs", "--log-level",
 })  # fmt: skip
+
+# What gives prompts another form than the model's folder does, and what gives the model another context.
+_OTHER_WRITING = ("--tokenizer", "--chat-template", "--default-chat-template", "--hf-", "--trust-remote-code")
+_OTHER_CONTEXT = ("--hf-", "--rope-", "--disable-sliding-window")
+_UNSTRETCHED = ("llama3", "longrope", "su")  # ways of scaling after which the context stated is the whole
+# As vLLM reads `16k`, `16K` and `1.5m`.
+_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[kKmMgG]?)")
+_MULTIPLES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def find_vllm(given: str | None = None) -> Path:
@@ -124,10 +144,48 @@ def read_flags(text: str) -> list[str]:
         flags = shlex.split(text)
     except ValueError as error:
         raise UsageError(f"model argument flags cannot be split into words ({error}), got {text!r}.") from None
-    taken = [flag for flag in flags if flag.split("=", 1)[0].replace("_", "-") in _RESERVED]
+    taken = [flag for flag in flags if _name(flag) in _RESERVED]
     if taken:
         raise UsageError(
             f"{', '.join(taken)} cannot be passed in flags: the server listens on this machine alone, under a name and "
             "key of its own, and does not log questions."
         )
     return flags
+
+
+def writes_as_folder(flags: list[str]) -> bool:
+    """Says whether vLLM writes prompts with the tokenizer and the chat template of the model's own folder."""
+    return not any(_name(flag).startswith(_OTHER_WRITING) for flag in flags)
+
+
+def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
+    """Works out the longest prompt and answer together that vLLM takes.
+
+    Args:
+        flags: of `vllm serve`, as `read_flags` returns them.
+        checkpoint: the model.
+
+    Returns:
+        `--max-model-len`, else what the model's files say; None where only the server knows.
+    """
+    values = [
+        flag.partition("=")[2] if "=" in flag else following
+        for flag, following in pairwise([*flags, ""])
+        if _name(flag) == "--max-model-len"
+    ]
+    if values:
+        found = _SIZE.fullmatch(values[-1])
+        return None if found is None else int(float(found["number"]) * _MULTIPLES[found["unit"]]) or None
+    if any(_name(flag).startswith(_OTHER_CONTEXT) for flag in flags):
+        return None
+    # vLLM stretches the context by the factor of the other ways.
+    scaling = checkpoint.setting("rope_parameters", "rope_scaling")
+    scaling = scaling if isinstance(scaling, dict) else {}
+    if scaling.get("factor") is not None and scaling.get("rope_type", scaling.get("type")) not in _UNSTRETCHED:
+        return None
+    context, tokenizers = checkpoint.context(), checkpoint.read("tokenizer_config.json").get("model_max_length")
+    return int(min(context, tokenizers)) if context and isinstance(tokenizers, int | float) else context
+
+
+def _name(flag: str) -> str:
+    return flag.split("=", 1)[0].replace("_", "-")

@@ -19,15 +19,19 @@ from medical_tasks.models.base import Model
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
 from medical_tasks.models.chunks import Prompt
 from medical_tasks.models.lighteval_model import generation_settings
+from medical_tasks.models.local_choices import ChoicePrompt
 from medical_tasks.models.local_model import LocalModel, LocalSetup, make_identity, open_layout
 from medical_tasks.models.local_options import LOG_LEVELS, VLLM_OPTIONS
 from medical_tasks.models.model_options import read_options
 from medical_tasks.models.quiet import quiet_libraries, without_cache_and_bars
 
-__all__ = ["VLLM_CHUNK", "check_vllm_ready", "open_vllm", "vllm_settings"]
+__all__ = ["VLLM_CHUNK", "VLLM_TEXTS", "check_vllm_ready", "open_vllm", "vllm_settings"]
 
 VLLM_CHUNK = 1024
 """Prompts a chunk: vLLM forms its own batches, and a small chunk would leave the GPU waiting for its last answers."""
+
+VLLM_TEXTS = 128
+"""Texts a chunk whose continuations are scored: vLLM gives Python objects for every token of the prompt, some 0.5 kB each."""
 
 _PASSED_ON = (
     "tensor_parallel_size",
@@ -178,6 +182,9 @@ def _load(name: str, settings: Mapping[str, Any], generation: Mapping[str, Any])
 class _VllmModel(LocalModel):
     """A model on lighteval's vLLM backend."""
 
+    # vLLM generates a token after what it scores, and its scheduler waits for ever for room for it.
+    _spare = 1
+
     def __init__(self, setup: LocalSetup, inner: Any, *, chunk_size: int | None) -> None:
         super().__init__(setup, is_main=True)
         self.inner = inner
@@ -190,9 +197,18 @@ class _VllmModel(LocalModel):
         # With data parallelism lighteval loads the model anew for each chunk: then all prompts are one chunk.
         return self._chunk
 
+    def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
+        return None if self._chunk is None else min(self._chunk, VLLM_TEXTS)
+
     def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
+        return self._ask(self.inner.greedy_until, docs)
+
+    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
+        return self._ask(self.inner.loglikelihood, docs)
+
+    def _ask(self, ask: Callable[[list[Any]], Any], docs: Sequence[Any]) -> Sequence[Any]:
         from lighteval.models.vllm import vllm_model as backend
 
         with quiet_libraries(self.setup.log_level), without_cache_and_bars(backend):
-            responses: Sequence[Any] = self.inner.greedy_until(list(docs))
+            responses: Sequence[Any] = ask(list(docs))
         return responses

@@ -11,6 +11,7 @@ from typing import Any
 from medical_tasks.errors import IncompleteError, system_reason
 from medical_tasks.report.judge_notes import judge_notes, warning
 from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number
+from medical_tasks.report.table import shortened_note
 
 __all__ = ["REPORT_FILE", "render_markdown", "write_markdown"]
 
@@ -56,6 +57,8 @@ def render_markdown(results: Mapping[str, Any]) -> str:
                 "",
                 f"{entry['cut_at_length']} answers were cut at the length limit (--max-new-tokens).",
             ]
+        if entry.get("shortened"):
+            parts += ["", shortened_note(entry)]
         for by, groups in entry["breakdown"].items():
             parts += ["", f"### By {by}", ""]
             names = list(entry["metrics"])

@@ -9,7 +9,7 @@ from typing import Any
 from medical_tasks.report.judge_notes import judge_notes, warning
 from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number
 
-__all__ = ["align", "on_terminal", "render_table"]
+__all__ = ["align", "on_terminal", "render_table", "shortened_note"]
 
 _HEADER = ("model", "task", "metric", "value %", "95 % interval", "n", "scored")
 
@@ -44,12 +44,20 @@ def render_table(*runs: Mapping[str, Any], bold: Callable[[str], str] = str) -> 
         if entry.get("cut_at_length"):
             cut = entry["cut_at_length"]
             notes.append(f"{model}, {name}: {cut} answers were cut at the length limit (--max-new-tokens).")
+        if entry.get("shortened"):
+            notes.append(f"{model}, {name}: {shortened_note(entry)}")
     return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
 
 
 def on_terminal() -> Callable[[str], str]:
     """Returns what makes a text bold where standard output is a terminal, and leaves it alone elsewhere."""
     return (lambda text: f"\x1b[1m{text}\x1b[0m") if sys.stdout.isatty() else str
+
+
+def shortened_note(entry: Mapping[str, Any]) -> str:
+    """Says how many questions lost text to fit the model's context."""
+    rule = entry["recipe"]["truncation"]["rule"]
+    return f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the model's context ({rule})."
 
 
 def _unscored(entry: Mapping[str, Any]) -> str:

@@ -308,7 +308,7 @@ def test_mednli_stays_on_this_machine(
         (["anli", "--judge", "lexical", "--source", "nowhere"], 3, "no such file"),
         (["kqa", "--judge", "lexical", "--source", ".", "--ways", "2"], 2, "--ways: only for judge-check anli, mednli, got kqa"),
         (["mednli", "--judge", "lexical", "--round", "R1"], 2, "--round: only for judge-check anli, got mednli"),
-        (["anli", "--judge", "lexical", "--prompts", "official"], 2, "--prompts: only for judge-check kqa, got anli"),
+        (["anli", "--judge", "lexical", "--prompts", "official"], 2, "--prompts: only for judge-check kqa, ehrnoteqa, got anli"),
         (["anli", "--judge", "lexical", "--judging", "batched"], 2, "there is nothing to batch"),
         (["kqa", "--judge", "lexical", "--source", ".", "--max-pairs", "0"], 2, "--max-pairs must be 1 or more, got 0"),
         (["kqa", "--judge", "nobody", "--source", "."], 2, "unknown judge 'nobody'"),

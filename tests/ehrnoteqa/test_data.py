@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from medical_tasks.dataset_source import find_files
-from medical_tasks.ehrnoteqa.data import COLUMNS, SOURCES, read_rows
+from medical_tasks.ehrnoteqa.categories import question_categories
+from medical_tasks.ehrnoteqa.data import COLUMNS, SOURCES, load_items, read_rows
 from medical_tasks.ehrnoteqa.notes import COLUMNS as COLUMNS_OF_FILE
 from medical_tasks.ehrnoteqa.questions import read_questions
-from medical_tasks.ehrnoteqa.spec import BENCHMARK
+from medical_tasks.ehrnoteqa.spec import BENCHMARK, TASKS
 from medical_tasks.ehrnoteqa.twin import twin_patients, write_twin
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import Subject, text_allowed
@@ -44,6 +45,7 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(tmp_path: Path) -> N
     assert list(row) == [column.name for column in COLUMNS]
     assert (row["id"], row["level"], row["num_notes"], row["clinician"], row["answer"]) == ("100", 1, 3, "1", "B")
     assert row["choices"] == [f"choice {letter}, {SECRET}" for letter in "ABCDE"]
+    assert (row["patient_id"], row["evidence"]) == ("100", [])
     assert [each["note_id"] for each in row["notes"]] == ["100-DS-3", "100-DS-11", "100-DS-2"]
     assert row["notes"][0]["text"] == "Patient ID : 100\nAdmission ID : 23\nChartdate : 2150-01-02\nearlier"
     assert row["notes"][2] == {
@@ -91,6 +93,39 @@ def test_a_twin_gives_back_what_was_generated(tmp_path: Path) -> None:
     assert sorted(row["id"] for part in by_level for row in part) == sorted(row["id"] for row in rows)
 
 
+def test_categories_are_the_file_s_or_the_rule_s(tmp_path: Path) -> None:
+    said = [None, ["plan", "vitals"], []]
+    questions = [
+        question(100 + number, **({} if categories is None else {"categories": categories}))
+        for number, categories in enumerate(said)
+    ]
+    rows = rows_of(write_files(tmp_path, questions, csv_bytes(*(note(100 + number) for number in range(3)))))
+    by_rule = list(question_categories(questions[0]["question"]))
+    assert by_rule
+    assert [row["categories"] for row in rows] == [by_rule, ["plan", "vitals"], []]
+    demo = list(read_rows("demo", "test", {}))
+    assert all(row["categories"] == list(question_categories(row["question"])) for row in demo)
+    assert all(row["patient_id"] == row["id"] for row in demo)
+
+
+def test_an_item_of_each_task_is_about_its_patient(tmp_path: Path) -> None:
+    questions = [
+        question(100, categories=["plan", "vitals"]),
+        question(101, category="Level2", num_notes=2, categories=[]),
+    ]
+    rows = rows_of(write_files(tmp_path, questions, csv_bytes(note(100), note(101), note(101, 3))))
+    rows += [{**rows[0], "id": "own-1", "level": 0}]
+    assert len(TASKS) == 8
+    for task in TASKS:
+        items = {item.id: (item.cluster, item.groups) for item in load_items(task, rows)}
+        assert items.pop("own-1") == ("100", {"num_notes": "1", "category": ("plan", "vitals")})
+        assert items == (
+            {"100": ("100", {"num_notes": "1", "category": ("plan", "vitals")})}
+            if task.options["level"] == "1"
+            else {"101": ("101", {"num_notes": "2", "category": ("none",)})}
+        )
+
+
 def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
     questions = [question(patient, num_notes=2) for patient in range(100, 120)]
     notes = csv_bytes(
@@ -118,6 +153,12 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
         ({"answer": ["A"]}, "line 2, field 'answer'"),
         ({"choice_C": " "}, "line 2, field 'choice_C': must be a text that is not empty, got a str of 3 characters"),
         ({"question": [f"they {SECRET}"]}, "line 2, field 'question': must be a text that is not empty, got a list of"),
+        (
+            {"categories": ["plan", "marble"]},
+            "line 2, field 'categories': must be a list, each element one of treatment,",
+        ),
+        ({"categories": ["plan", "plan"]}, "line 2, field 'categories': must not name one twice, got a list of 16"),
+        ({"categories": None}, "line 2, field 'categories': must be a list"),
         ({"note_1": "x"}, "line 2 has the wrong fields for the EHRNoteQA question file. unexpected: 'note_1'"),
     ],
 )

@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from medical_tasks.ehrnoteqa.categories import CATEGORIES, question_categories
 from medical_tasks.ehrnoteqa.demo import DEMO_QUESTIONS, demo_pairs
 from medical_tasks.ehrnoteqa.notes import COLUMNS
-from medical_tasks.ehrnoteqa.questions import LETTERS
-from medical_tasks.ehrnoteqa.twin import main, twin_patients, write_twin
-from medical_tasks.ehrnoteqa.twin_words import STAYS, VALUES
+from medical_tasks.ehrnoteqa.questions import LETTERS, Question
+from medical_tasks.ehrnoteqa.twin import TwinNote, main, twin_patients, write_twin
+from medical_tasks.ehrnoteqa.twin_questions import KINDS
+from medical_tasks.ehrnoteqa.twin_words import ACTIVITIES, ADVICE, PAST, PRESSURES, STAYS, VALUES
 from medical_tasks.errors import UsageError
 
 
@@ -59,24 +62,59 @@ def test_levels_are_lengths() -> None:
         assert tokens < 7_300
 
 
-def test_the_right_choice_stands_in_the_notes_and_the_wrong_ones_of_one_note_do_not() -> None:
-    asked: Counter[bool] = Counter()
-    for question, notes in demo_pairs():
-        right = question.choices[LETTERS.index(question.answer)]
-        assert len(set(question.choices)) == 5
-        both = right.startswith("first ")
-        asked[both] += 1
-        if both:
-            first, last = right.removeprefix("first ").split(", last ")
-            assert f"PRIMARY: {first}\n" in notes[0].text
-            assert f"PRIMARY: {last}\n" in notes[-1].text
-            continue
-        meant = [note for note in notes if note.charttime[:10] in question.question]
-        assert len(meant) == 1
-        text = " ".join(meant[0].text.split())
-        assert [choice for choice in question.choices if choice in text] == [right]
-    assert sum(asked.values()) == DEMO_QUESTIONS
-    assert min(asked[True], asked[False]) >= 1
+def pairs_of(*, seed: int, questions: int) -> list[tuple[Question, list[TwinNote]]]:
+    """Questions with their notes, the oldest first."""
+    return [
+        (patient.question, sorted(patient.notes, key=lambda note: note.charttime))
+        for patient in twin_patients(seed=seed, questions=questions, scale=0.1)
+        if patient.question is not None
+    ]
+
+
+def has_answer(question: Question, texts: list[str], dates: list[str]) -> bool:
+    """Whether the right choice can be found in the notes, and no other choice in the note that is asked about."""
+    right = question.choices[LETTERS.index(question.answer)]
+    assert len(set(question.choices)) == 5
+    both = re.fullmatch(r"first (.+), last (.+)|from (.+) to (.+)", right)
+    if both is None:
+        (text,) = [text for text, date in zip(texts, dates, strict=True) if date in question.question]
+        return [choice for choice in question.choices if choice in " ".join(text.split())] == [right]
+    form = "PRIMARY: {}\n" if both[1] else "Discharge labs: creatinine {}."
+    first, last = (form.format(part) for part in both.groups() if part)
+    # None of the notes alone is enough.
+    return (first in texts[0], last in texts[-1], first in texts[-1], last in texts[0]) == (True, True, False, False)
+
+
+def test_the_demos_questions_can_be_answered_from_its_notes() -> None:
+    pairs = list(demo_pairs())
+    assert len(pairs) == DEMO_QUESTIONS == 14
+    for question, notes in pairs:
+        assert has_answer(question, [note.text for note in notes], [note.charttime[:10] for note in notes]), question
+
+
+def test_so_can_those_of_any_twin() -> None:
+    pairs = pairs_of(seed=1, questions=140)
+    assert len(pairs) == 140
+    asked = Counter(question.question.split(" the discharge summar")[0] for question, _ in pairs)
+    assert len(asked) == KINDS + 2
+    for question, notes in pairs:
+        assert has_answer(question, [note.text for note in notes], [note.charttime[:10] for note in notes]), question
+
+
+def test_half_of_the_patients_with_several_notes_need_more_than_one() -> None:
+    across: Counter[tuple[int, int]] = Counter()
+    for question, _ in pairs_of(seed=2, questions=56):
+        if question.num_notes > 1:
+            across[question.level, question.num_notes] += "summaries?" in question.question
+    assert across == {(1, 2): 8, (2, 2): 4, (2, 3): 4}
+
+
+def test_the_demo_asks_about_all_categories_at_both_levels() -> None:
+    asked = [question_categories(question.question) for question, _ in demo_pairs()]
+    assert {category for each in asked for category in each} == set(CATEGORIES)
+    # By what the kinds of questions are meant to ask about, most have one category.
+    assert sum(map(len, asked)) == 17
+    assert Counter(question.level for question, _ in demo_pairs()) == {1: 8, 2: 6}
 
 
 def test_the_demo_has_every_shape_of_the_real_set() -> None:
@@ -90,7 +128,9 @@ def test_stays_can_be_told_apart() -> None:
     assert len(STAYS) == 14
     for name in ("diagnosis", "procedure", "drug", "clinic"):
         assert len({getattr(stay, name) for stay in STAYS}) == 14
-    assert len(set(VALUES)) == len(VALUES) == 19
+    for pool, size in ((VALUES, 19), (PRESSURES, 25), (PAST, 8), (ACTIVITIES, 6), (ADVICE, 8)):
+        assert len(set(pool)) == len(pool) == size
+        assert not any(one in other for one in pool for other in pool if one != other)
 
 
 def test_numbers_that_cannot_be(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.ehrnoteqa.spec import TASKS
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.checks import check_key, checks_file, describe, last_check, record_check
+from medical_tasks.judges.checks import check_key, check_set_of, checks_file, describe, last_check, record_check
+from medical_tasks.kqa.spec import KQA
 from tests.support import ROOT
 
 IDENTITY = {"kind": "chat", "model": "m"}
@@ -84,6 +86,51 @@ def test_k_qa_goes_before_other_sets_and_more_before_less() -> None:
     assert (last_check(IDENTITY) or {})["date"] == "2026-03-03"
 
 
+def test_each_benchmark_has_its_own_check() -> None:
+    key = check_key(IDENTITY)
+    record_check(key, check(date="2026-01-01"))  # as it was kept before there was another benchmark
+    assert last_check(IDENTITY, name="ehrnoteqa_open") is None
+    record_check(key, check(set="ehrnoteqa_open", ways=2, view="correctness", date="2026-12-01"))
+    record_check(key, check(set="ehrnoteqa_mc", ways=2, view="correctness", date="2026-12-02"))
+    assert (last_check(IDENTITY) or {})["set"] == "kqa"
+    assert (last_check(IDENTITY, name="ehrnoteqa_open") or {})["set"] == "ehrnoteqa_open"
+    record_check(check_key(IDENTITY, votes=5), check(set="ehrnoteqa_mc"))
+    assert last_check(IDENTITY, votes=5) is None
+    assert last_check(IDENTITY, votes=5, name="ehrnoteqa_open") is None
+    # What belongs to no benchmark is shown where there is nothing better.
+    record_check(check_key(IDENTITY, votes=5), check(set="anli"))
+    assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_open") or {})["set"] == "anli"
+    assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_mc") or {})["set"] == "ehrnoteqa_mc"
+
+
+def test_tasks_know_their_set() -> None:
+    assert check_set_of(KQA) == "kqa"
+    assert {check_set_of(task) for task in TASKS if task.judge} == {"ehrnoteqa_open", "ehrnoteqa_mc"}
+
+
+def test_the_command_that_would_check_it() -> None:
+    assert describe(None, judge="j", votes=5, name="ehrnoteqa_open") == (
+        "judge j was never checked: medical-tasks judge-check ehrnoteqa --judge j --source SCORES.csv"
+    )
+    assert describe(None, judge="j", votes=3, prompts="official", name="ehrnoteqa_mc") == (
+        "judge j was never checked: medical-tasks judge-check ehrnoteqa --judge j --format mc --source SCORES.csv --votes 3 "
+        "--prompts official"
+    )
+    assert describe(None, judge="j", name="another") == "judge j was never checked"
+
+
+def test_raters_are_told_one_by_one() -> None:
+    kept = check(
+        set="ehrnoteqa_open", ways=2, view="correctness", pairs=270, scored=270, pairwise=0.95,
+        judge_kappas=[0.757, 0.855, 0.88, None], among_kappas=[0.808, None, 0.903],
+    )  # fmt: skip
+    record_check(check_key(IDENTITY), kept)
+    assert describe(last_check(IDENTITY, name="ehrnoteqa_open"), judge="j", name="ehrnoteqa_open") == (
+        "judge j: checked on ehrnoteqa_open (270 pairs, 2026-11-21): accuracy 0.83 (0.79 to 0.87), kappa 0.70 (0.63 to 0.77); "
+        "kappa with each rater 0.76, 0.85, 0.88, theirs with each other 0.81 to 0.90"
+    )
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -92,6 +139,7 @@ def test_k_qa_goes_before_other_sets_and_more_before_less() -> None:
         '{"format": 2, "checks": {}}',
         '{"format": 1, "checks": {"k": []}}',
         '{"format": 1, "checks": {"k": {"kqa": {"set": "kqa"}}}}',
+        json.dumps({"format": 1, "checks": {"k": {"kqa": check() | {"judge_kappas": "many"}}}}),
         "\x00" * 8,
     ],
 )

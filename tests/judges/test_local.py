@@ -9,9 +9,10 @@ from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.judges.local import LocalJudge
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from tests.judges.scripted import question
+from tests.support import GeneratesOnly
 
 
-class ScriptedModel:
+class ScriptedModel(GeneratesOnly):
     """Implements `models.base.Model`."""
 
     name = "hf/scripted"

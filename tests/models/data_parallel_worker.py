@@ -6,9 +6,22 @@ import json
 import sys
 from pathlib import Path
 
-from medical_tasks.models.base import Answer, Failure
+from medical_tasks.models.base import Answer, Failure, Model
 from medical_tasks.models.lighteval_model import open_hf
+from tests.models.choice_runs import CHOICES, choose
 from tests.models.toy_texts import TEXTS, ask
+
+
+def chosen(model: Model) -> list[dict[str, str]]:
+    """Probabilities of choices: of 13 questions with one that is too long, and of one alone."""
+    runs = []
+    for count in (13, 1):
+        requests = [*CHOICES[:count], choose("long", "cough " * 400)]
+        results: list[Answer | Failure] = []
+        model.loglikelihood(requests, results.append)
+        assert model.lengths(requests)[-1] is not None
+        runs.append({one.key: one.text if isinstance(one, Answer) else one.reason for one in results})
+    return runs
 
 
 def main(folder: str, out: str, counts: str) -> None:
@@ -33,8 +46,13 @@ def main(folder: str, out: str, counts: str) -> None:
                 "failures": {one.key: one.reason for one in results if isinstance(one, Failure)},
             }
         )
+    choices = {"1": chosen(model), "8": []}
     model.close()
-    report = {"world": state.num_processes, "is_main": model.is_main, "identity": dict(model.identity), "runs": runs}
+    wide = open_hf(f"hf/{folder}", options={"batch_size": "8", "max_length": "300"})
+    choices["8"] = chosen(wide)
+    wide.close()
+    report: dict[str, object] = {"choices": choices}
+    report |= {"world": state.num_processes, "is_main": model.is_main, "identity": dict(model.identity), "runs": runs}
     Path(out, f"rank{state.process_index}.json").write_text(json.dumps(report), encoding="utf-8")
 
 

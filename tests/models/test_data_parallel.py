@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.choice_scores import ChoiceScores
 from tests.support import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # starts five processes that each import torch
@@ -41,6 +42,21 @@ def run(toy: Path, out: Path, *, processes: int) -> list[dict[str, Any]]:
     return reports
 
 
+def check_choices(alone: dict[str, Any], main: dict[str, Any], other: dict[str, Any]) -> None:
+    assert other == {"1": [{}, {}], "8": [{}, {}]}
+    # One text at a time, number for number; eight at a time, sums of floating-point numbers may differ.
+    assert main["1"] == alone["1"]
+    for size in ("1", "8"):
+        for found, expected, count in zip(main[size], alone["1"], (13, 1), strict=True):
+            assert found.keys() == expected.keys()
+            assert found.pop("long") == "prompt too long"
+            assert len(found) == count
+            for key, text in found.items():
+                one, two = ChoiceScores.from_text(text), ChoiceScores.from_text(expected[key])
+                assert one.tokens == two.tokens
+                assert one.logprobs == pytest.approx(two.logprobs, abs=1e-4)
+
+
 def test_two_processes_give_the_tokens_of_one(toy_model: Path, tmp_path: Path) -> None:
     (alone,) = run(toy_model, tmp_path / "one", processes=1)
     main, other = run(toy_model, tmp_path / "two", processes=2)
@@ -50,6 +66,7 @@ def test_two_processes_give_the_tokens_of_one(toy_model: Path, tmp_path: Path) -
     # Results are told to the main process only, failures too.
     assert all(part["failures"] == {"long": "prompt too long"} for part in main["runs"])
     assert other["runs"] == [{"answers": {}, "failures": {}}] * 3
+    check_choices(alone["choices"], main["choices"], other["choices"])
     # Request keys are made from the identity in every process.
     assert alone["identity"] == main["identity"] == other["identity"]
 

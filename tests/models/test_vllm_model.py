@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.checkpoint import find_checkpoint
@@ -16,6 +17,7 @@ from medical_tasks.models.lighteval_model import generation_settings
 from medical_tasks.models.local_options import VLLM_OPTIONS
 from medical_tasks.models.model_options import read_options
 from medical_tasks.models.vllm_model import open_vllm, vllm_settings
+from tests.models.choice_runs import choose
 from tests.models.toy_texts import TEXTS, ask, change_json
 
 pytestmark = pytest.mark.slow
@@ -134,6 +136,16 @@ class Engine:
         ids = self.tokenizer("walks without a stick", add_special_tokens=False)["input_ids"]
         tokens = [*ids, self.tokenizer.eos_token_id][: sampling_params.max_tokens]
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
+        # As vLLM says how probable each token of the prompt is: nothing for the first; made up here from the token's id.
+        known = [
+            [None, *({token: SimpleNamespace(logprob=-token / 1000, rank=1)} for token in prompt[1:])]
+            for prompt in prompt_token_ids
+        ]
+        if sampling_params.prompt_logprobs:
+            return [
+                SimpleNamespace(prompt_token_ids=p, prompt_logprobs=k)
+                for p, k in zip(prompt_token_ids, known, strict=True)
+            ]
         return [
             SimpleNamespace(prompt_token_ids=prompt, outputs=[SimpleNamespace(token_ids=tokens, text=text)])
             for prompt in prompt_token_ids
@@ -191,11 +203,48 @@ def test_lightevals_part_runs_over_a_made_up_engine(toy_model: Path, engine: typ
 
 
 @needs_vllm
+def test_lightevals_log_likelihoods_over_a_made_up_engine(toy_model: Path, engine: type[Engine]) -> None:
+    model: Any = open_vllm(f"vllm/{toy_model}", options={"max_model_length": "100", "chunk_size": "8"})
+    layout = model.setup.layout
+    requests = [choose(f"q{index}", text, ("A", "chest pain", " ")) for index, text in enumerate(TEXTS[:5])]
+    results: list[Answer | Failure] = []
+    model.loglikelihood(
+        [*requests, choose("long", "fever " * 200), choose("empty", "fever", ("A", ""))], results.append
+    )
+    found = {result.key: result for result in results}
+    assert len(found) == len(results) == 7
+    for key, reason in (("long", "prompt too long"), ("empty", "choice without tokens")):
+        failure = found[key]
+        assert isinstance(failure, Failure)
+        assert failure.reason == reason
+    asked: set[tuple[int, ...]] = set()
+    for request in requests:
+        answer = found[request.key]
+        assert isinstance(answer, Answer)
+        text = layout.render(request.messages)
+        wholes = [layout.tokens(text + continuation) for continuation in request.continuations]
+        parts = [whole[len(layout.tokens(text)) :] for whole in wholes]
+        said = ChoiceScores.from_text(answer.text)
+        assert said.tokens == tuple(map(len, parts))
+        assert said.logprobs == pytest.approx([-sum(part) / 1000 for part in parts])
+        asked |= set(wholes)
+    (made,) = engine.made
+    assert [len(call["prompts"]) for call in made.calls] == [8, 7]
+    assert {tuple(prompt) for call in made.calls for prompt in call["prompts"]} == asked
+    assert all(call["sampling"].prompt_logprobs == 1 for call in made.calls)
+    # vLLM needs room for the one token that it generates.
+    (length,) = model.lengths([choose("", "fever", ("A",))])
+    assert length.room == 99
+    model.close()
+
+
+@needs_vllm
 def test_with_data_parallelism_all_prompts_are_one_chunk(toy_model: Path, engine: type[Engine]) -> None:
     # lighteval loads the model anew, on every part, for each chunk.
     model: Any = open_vllm(f"vllm/{toy_model}", options={"data_parallel_size": "2"})
     assert engine.made == []
     assert model._chunk_size([]) is None
+    assert model._texts_at_once([]) is None
 
 
 @needs_vllm

@@ -1,0 +1,142 @@
+"""Sheets for spreadsheet programs: CSV that opens with one click, turns nothing into a formula, and is read back exactly."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.whole_file import WholeFile
+
+__all__ = ["SheetRow", "escaped", "file_name", "plain", "read_sheet", "write_sheet"]
+
+_MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
+_QUOTE: Final = "'"
+# What makes a cell a formula, full-width forms included, and the sign that takes that away.
+_ESCAPED: Final = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠", _QUOTE)
+_SEPARATORS: Final = (",", ";", "\t")
+_LARGEST_BYTES: Final = 256 * 1024 * 1024
+_AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetRow:
+    """A row of a sheet.
+
+    Attributes:
+        path: the file.
+        number: as a spreadsheet program counts rows; the header is row 1.
+        cells: column to text, no longer escaped.
+    """
+
+    path: Path
+    number: int
+    cells: Mapping[str, str]
+
+    def place(self, column: str) -> str:
+        """Names a cell for a message."""
+        return f"{self.path}: row {self.number}, column {column!r}"
+
+
+def escaped(text: str) -> str:
+    """Writes a text so that no spreadsheet program takes it for a formula."""
+    return _QUOTE + text if text.startswith(_ESCAPED) else text
+
+
+def plain(text: str) -> str:
+    """Takes the escape away; a text that somebody typed without it stays as it is."""
+    return text[1:] if text.startswith(_QUOTE) and text[1:].startswith(_ESCAPED) else text
+
+
+def file_name(identifier: str) -> str:
+    """Makes a file's name of an id; one that could lead elsewhere is written in hexadecimal."""
+    safe = identifier[0] not in ".-" and all(sign.isalnum() or sign in "._-" for sign in identifier)
+    return f"{identifier if safe else 'id-' + identifier.encode().hex()}.txt"
+
+
+def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
+    """Writes a sheet, whole and for its owner alone.
+
+    Args:
+        path: the file.
+        columns: the header.
+        rows: column to value.
+    """
+    with WholeFile(path, private=True) as part:
+        part.write(_MARK)
+        writer = csv.writer(part, lineterminator="\r\n")
+        writer.writerow(columns)
+        writer.writerows([escaped(str(row[name])) for name in columns] for row in rows)
+
+
+def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
+    """Reads a sheet that somebody has edited; commas, semicolons or tabs stand between cells, as the program likes.
+
+    Args:
+        path: the file.
+        columns: what the header must name, in any order, and nothing else.
+
+    Returns:
+        Its rows but for empty ones.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It cannot be read, is not UTF-8, or is not of the form; the message shows no text.
+    """
+    try:
+        if path.stat().st_size > _LARGEST_BYTES:
+            raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no sheet of these.")
+        text = path.read_bytes().decode("utf-8").removeprefix(_MARK)
+    except FileNotFoundError as error:
+        raise MissingError(f"{path}: no such file. Give the edited sheets.") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 (byte 0x{error.object[error.start]:02x}). {_AGAIN}") from error
+    rows = _rows(path, text, columns)
+    if not rows:
+        raise UsageError(f"{path}: has no rows. {_AGAIN}")
+    return rows
+
+
+def _rows(path: Path, text: str, columns: Sequence[str]) -> list[SheetRow]:
+    csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_BYTES))
+    first = text[: text.find("\n")] if "\n" in text else text
+    separator = max(_SEPARATORS, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[SheetRow] = []
+    number = 0
+    header: list[str] = []
+    try:
+        for cells in reader:
+            number += 1
+            if number == 1:
+                header = _header(path, cells, columns)
+            elif any(cell.strip() for cell in cells):
+                if len(cells) < len(header) or any(cell.strip() for cell in cells[len(header) :]):
+                    raise UsageError(
+                        f"{path}: row {number} has {len(cells)} cells, the header has {len(header)}. {_AGAIN}"
+                    )
+                named = dict(zip(header, map(plain, cells), strict=False))
+                rows.append(SheetRow(path=path, number=number, cells=named))
+    except csv.Error as error:
+        raise UsageError(f"{path}: not a whole CSV file after row {number} ({error}). {_AGAIN}") from error
+    if not number:
+        raise UsageError(f"{path}: is empty. {_AGAIN}")
+    return rows
+
+
+def _header(path: Path, cells: Sequence[str], columns: Sequence[str]) -> list[str]:
+    header = [cell.strip() for cell in cells]
+    while header and not header[-1]:
+        header.pop()  # columns that were touched and are empty
+    missing = [name for name in columns if name not in header]
+    if missing or len(header) != len(columns):
+        # Where the header is lost the first row stands in its place: only expected names are shown.
+        said = f"missing: {', '.join(map(repr, missing))}" if missing else f"{len(header)} instead of {len(columns)}"
+        raise UsageError(f"{path}: wrong columns; {said}. Expected: {', '.join(map(repr, columns))}. {_AGAIN}")
+    return header

@@ -1,0 +1,248 @@
+"""A draft question for each sampled patient, by any model of ours, under the data guard (paper, section 3.2).
+
+The two steps go through the runner like a task of several questions: every reply is in the private store as soon as it is there,
+so the same command goes on where it was stopped. Only when all patients have been asked are the drafts written, whole.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks import guard
+from medical_tasks.ehrnoteqa.construction import files
+from medical_tasks.ehrnoteqa.construction.patients import Patient, load_patients
+from medical_tasks.ehrnoteqa.construction.prompts import load_prompts
+from medical_tasks.ehrnoteqa.questions import LETTERS
+from medical_tasks.ehrnoteqa.spec import DATASET
+from medical_tasks.errors import UsageError
+from medical_tasks.redaction import redact_reason
+from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.task_data import TaskData
+
+__all__ = ["DraftOptions", "drafting_task", "generate_drafts", "shuffled"]
+
+TEMPERATURE: Final = "1"
+"""The paper's; GPT-4's other settings were left as they were."""
+
+MAX_NEW_TOKENS: Final = 1_500
+TRIES: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftOptions:
+    """How drafts are made.
+
+    Attributes:
+        model: as `run --model` names it.
+        model_args: settings of its backend; temperature is 1 unless it is among them.
+        tries: most replies of a step.
+        seed: shuffles the choices.
+        max_new_tokens: longest reply.
+    """
+
+    model: str
+    model_args: Mapping[str, str]
+    tries: int = TRIES
+    seed: int = 0
+    max_new_tokens: int = MAX_NEW_TOKENS
+
+
+def drafting_task(tries: int) -> TaskSpec:
+    """Describes drafting as a task, for the runner; it is in no catalogue, since nothing of it is scored."""
+    return TaskSpec(
+        name="construct_ehrnoteqa",
+        title="Draft questions in the manner of EHRNoteQA",
+        benchmark="medical_tasks.ehrnoteqa.construction",
+        dataset=DATASET.name,
+        split="test",
+        metrics=(),
+        version="1-A",
+        generation_size=MAX_NEW_TOKENS,
+        options={"tries": str(tries)},
+        protocol="two steps",
+    )
+
+
+def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | None:
+    """Drafts a question for each patient and writes them.
+
+    Args:
+        folder: of the construction.
+        options: how.
+
+    Returns:
+        Content of `drafts.json`: recipe, figures and who has no draft, no text; None in all but the main process.
+
+    Raises:
+        MissingError: There is no sample, or the model is not there.
+        RefusedError: The model is not on this machine.
+        UsageError: Bad option, other settings than an earlier command's here, or sheets of other drafts were exported.
+    """
+    from medical_tasks.models.opener import NEUTRAL_ARGS, open_model
+    from medical_tasks.run_folder import locked, open_run_folder
+    from medical_tasks.runner import RunOptions, run_model
+
+    for name, value in (("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)):
+        if value < 1:
+            raise UsageError(f"{name} must be 1 or more, got {value}.")
+    patients = load_patients(folder)
+    task = drafting_task(options.tries)
+    model_args = {"temperature": TEMPERATURE, **options.model_args}
+    settings = {
+        "construct": DATASET.name,
+        "sample": files.text_sha256(folder / files.NOTES),
+        "model": options.model,
+        "model_args": {name: value for name, value in model_args.items() if name not in NEUTRAL_ARGS},
+        "prompts": load_prompts(task).sha256,
+        "max_new_tokens": options.max_new_tokens,
+        "seed": options.seed,
+    }
+    _check_settings(folder / files.GENERATION, settings)
+    run = open_run_folder(folder / files.GENERATION, settings, private=True)
+    data = TaskData(
+        items=[Item(id=each.id, fields={"notes": each.notes}, groups={}, cluster=each.id) for each in patients],
+        config="own",
+        folder=folder,
+        revision={"name": DATASET.name, "config": "own", "sample_sha256": settings["sample"]},
+    )
+    with locked(run):
+        guard.require_processes()
+        model = open_model(options.model, model_args, log_dir=run.logs)
+        try:
+            guard.require_endpoint(model.endpoint, "model")
+            asking = RunOptions(max_new_tokens=options.max_new_tokens, model_args=model_args)
+            answered = run_model([task], {task.name: data}, model, run, asking)
+        finally:
+            model.close()
+        if answered is None:
+            return None
+        return _written(folder, patients, answered[0], options)
+
+
+def _check_settings(place: Path, settings: Mapping[str, Any]) -> None:
+    """Refuses other settings than those the folder's drafts are made with."""
+    from medical_tasks.run_folder import PRIVATE, SETTINGS_FILE
+
+    if not (place / SETTINGS_FILE).exists():
+        return
+    there = {
+        name: value
+        for name, value in files.read_json(place / SETTINGS_FILE, step="generate").items()
+        if name != PRIVATE
+    }
+    differing = sorted(name for name in {*there, *settings} if there.get(name) != settings.get(name))
+    if differing:
+        shown = "; ".join(f"{name}: {there.get(name)!r} there, {settings.get(name)!r} now" for name in differing)
+        raise UsageError(
+            f"{place}: drafts were begun with other settings ({shown}). Repeat that command to go on, or move this folder away to "
+            "begin anew."
+        )
+
+
+def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: DraftOptions) -> dict[str, Any]:
+    drafts: list[dict[str, Any]] = []
+    failed: dict[str, str] = {}
+    for patient in patients:
+        if patient.id not in answered.responses:
+            failed[patient.id] = redact_reason(f"no answer: {answered.unanswered[patient.id]}")
+            continue
+        outcome = json.loads(answered.responses[patient.id])
+        if "failed" in outcome:
+            failed[patient.id] = outcome["failed"]
+        else:
+            drafts.append(_draft(patient, outcome, options.seed))
+    _check_sheets(folder, drafts)
+    digest = files.write_lines(folder / files.DRAFTS, drafts)
+    recipe = {
+        name: answered.recipe[name] for name in ("suite", "prompts", "model", "generation", "protocol", "packages")
+    }
+    made = {
+        "schema_version": 1,
+        "recipe": {**recipe, "sample_sha256": answered.recipe["data"]["sample_sha256"], "seed": options.seed},
+        "patients": len(patients),
+        "drafted": len(drafts),
+        "failed": dict(Counter(failed.values()).most_common()),
+        "failed_patients": failed,
+        "figures": _figures(drafts),
+        "sha256": digest,
+    }
+    files.write_json(folder / files.DRAFTS_RECIPE, made)
+    return made
+
+
+def _check_sheets(folder: Path, drafts: Sequence[Mapping[str, Any]]) -> None:
+    """Clinicians may be at work on sheets of the drafts as they are."""
+    place = folder / files.SHARES
+    if not place.exists():
+        return
+    known = files.read_json(place, step="sheet").get("drafts_sha256")
+    if known != files.lines_sha256(drafts):
+        raise UsageError(
+            f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
+            "they are. Move the sheets and shares.json away first, or work in another --folder."
+        )
+
+
+def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:
+    """Puts choices into an order that a key decides: models favour places when they write choices.
+
+    Args:
+        choices: in the model's order.
+        answer: letter of the right one there.
+        key: seed and id.
+
+    Returns:
+        The choices, the right one's new letter, and the letters they had before, in the new order.
+    """
+    order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311  # an order, not a secret
+    new = LETTERS[order.index(LETTERS.index(answer))]
+    return [choices[place] for place in order], new, "".join(LETTERS[place] for place in order)
+
+
+def _draft(patient: Patient, outcome: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    question, drafted = outcome["question"], outcome["choices"]
+    choices, answer, written = shuffled(drafted["choices"], drafted["answer"], key=f"{seed}:{patient.id}")
+    return {
+        "id": patient.id,
+        "question": question["question"],
+        "choices": choices,
+        "answer": answer,
+        "drafted_answer": question["answer"],
+        "question_reason": question["reason"],
+        "choices_reason": drafted["reason"],
+        "written_order": written,
+        "tries": outcome["tries"],
+    }
+
+
+def _figures(drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What can be seen of the drafts without reading them: is the right choice told by its place or its length?"""
+    places = Counter(draft["answer"] for draft in drafts)
+    written = Counter(draft["written_order"][LETTERS.index(draft["answer"])] for draft in drafts)
+    right = [len(draft["choices"][LETTERS.index(draft["answer"])]) for draft in drafts]
+    longest = sum(
+        all(
+            length > len(choice)
+            for place, choice in enumerate(draft["choices"])
+            if place != LETTERS.index(draft["answer"])
+        )
+        for draft, length in zip(drafts, right, strict=True)
+    )
+    every = sum(len(choice) for draft in drafts for choice in draft["choices"])
+    wrong = len(drafts) * (len(LETTERS) - 1)
+    return {
+        "right_place": {letter: places[letter] for letter in LETTERS},
+        "right_place_as_written": {letter: written[letter] for letter in LETTERS},
+        "right_is_longest": longest,
+        "mean_characters": {
+            "right": round(sum(right) / len(right), 1) if right else None,
+            "wrong": round((every - sum(right)) / wrong, 1) if wrong else None,
+        },
+        "asked_again": sum(sum(draft["tries"]) - 2 for draft in drafts),
+    }

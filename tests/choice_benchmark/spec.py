@@ -1,0 +1,64 @@
+"""A benchmark that asks how probable choices are, over a dataset whose rows are of two levels; all of it in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": f"row {number}",
+        "level": 1 + number % 2,
+        "question": f"The patient {finding}. Which score applies?",
+        "choices": ["no fever", "a creatinine of 1.4 mg/dL", "chest pain on exertion"],
+        "answer": "ABC"[number % 3],
+    }
+    for number, finding in enumerate(
+        (
+            "reports chest pain on exertion",
+            "has a creatinine of 1.4 mg/dL and sleeps badly since the operation",
+            "denies fever, cough or weight loss",
+            "walks without a stick",
+            "needs a follow-up scan in six weeks",
+            "was given 500 mg of amoxicillin",
+        )
+    )
+]
+
+DATASET = DatasetSpec(
+    name="small_choices",
+    title="Small Choices",
+    access="open",
+    licence="Apache-2.0",
+    homepage="https://example.org/small-choices",
+    paper="https://example.org/small-choices/paper",
+    citation="@misc{small, title = {Small Choices}}",
+    configs=("demo",),
+    default_config="demo",
+    how_to_get=("it is made by a test",),
+    version="1.0.0",
+)
+
+TASK = TaskSpec(
+    name="small_choices_letters",
+    title="Letters of small choices",
+    benchmark="tests.choice_benchmark",
+    dataset=DATASET.name,
+    split="test",
+    metrics=(
+        MetricSpec(name="accuracy", kind="proportion", description="the right letter is the most probable one"),
+        MetricSpec(name="logprob", kind="mean", description="of the right letter", limits=(-1e9, 0.0), unit="number"),
+        MetricSpec(name="n_tokens", kind="mean", description="tokens of all letters", limits=(0.0, 1e9), unit="number"),
+        MetricSpec(name="likeness", kind="mean", description="left out of harnesses", needs="embedder"),
+    ),
+    version="2-A",
+    generation_size=1,
+    asks="choices",
+    options={"level": "1"},
+    scoring_arguments={"embedder": "a folder"},
+)
+
+BENCHMARK = BenchmarkSpec(
+    name="small_choices", title="Small Choices", paper=DATASET.paper, datasets=(DATASET,), tasks=(TASK,)
+)

@@ -1,0 +1,204 @@
+"""Tasks that ask how probable choices are, in lighteval's own loop: its model, our questions and scorer."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from medical_tasks.choice_scores import ChoiceScores
+from medical_tasks.errors import UsageError
+from medical_tasks.harness.lighteval_adapter import task_configs
+from medical_tasks.harness.lighteval_choices import agreed, choices_texts
+from medical_tasks.models.base import Answer, Request
+from medical_tasks.models.toy import make_toy_model
+from medical_tasks.spec import Message
+from tests.choice_benchmark.spec import DATASET, ROWS, TASK
+
+pytestmark = pytest.mark.slow
+
+NAMES = ["accuracy", "logprob", "n_tokens"]
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
+    # lighteval's table is made where the data are not there too.
+    made = task_configs((TASK,), (DATASET,))
+    assert [one.name for one in made] == [TASK.harness_name, TASK.name]
+    return made[0]
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    texts = [f"{row['question']} {' '.join(row['choices'])}" for row in ROWS] * 3
+    return make_toy_model(tmp_path_factory.mktemp("harness") / "toy", texts)
+
+
+def docs(config: Any) -> list[Any]:
+    kept = [row for row in ROWS if config.hf_filter(row)]
+    assert len(kept) == 3 < len(ROWS)
+    return [config.prompt_function(dict(row), config.name) for row in kept]
+
+
+def lighteval_scores(toy: Path, asked: list[Any]) -> list[Any]:
+    """What lighteval's transformers model says by itself, with its own chat templating and its own tokens."""
+    from lighteval.models.transformers import transformers_model as backend
+
+    from medical_tasks.models.quiet import without_cache_and_bars
+
+    with without_cache_and_bars(backend):
+        model = backend.TransformersModel(
+            backend.TransformersModelConfig(model_name=str(toy), batch_size=8, dtype="float32", device="cpu")
+        )
+        assert model.use_chat_template
+        responses: list[Any] = model.loglikelihood(asked)
+    model.cleanup()
+    return responses
+
+
+def our_scores(toy: Path, asked: list[Any]) -> list[ChoiceScores]:
+    from medical_tasks.models.lighteval_model import open_hf
+
+    model = open_hf(f"hf/{toy}", options={})
+    requests = [
+        Request(
+            key=doc.specific["id"],
+            messages=(Message(role="user", content=doc.query),),
+            max_new_tokens=0,
+            continuations=tuple(doc.choices),
+        )
+        for doc in asked
+    ]
+    found: dict[str, ChoiceScores] = {}
+
+    def keep(result: Any) -> None:
+        assert isinstance(result, Answer)
+        found[result.key] = ChoiceScores.from_text(result.text)
+
+    model.loglikelihood(requests, keep)
+    model.close()
+    return [found[request.key] for request in requests]
+
+
+def test_questions_have_the_prompts_continuations(config: Any) -> None:
+    from lighteval.tasks.requests import SamplingMethod
+
+    for doc in docs(config):
+        assert doc.choices == ["A", "B", "C"]
+        assert doc.choices[doc.gold_index] == doc.specific["answer"]
+    (metric,) = config.metrics
+    assert metric.category == SamplingMethod.LOGPROBS
+    # What needs a setting of the scoring is left out.
+    assert metric.metric_name == NAMES == list(metric.corpus_level_fn)
+
+
+def test_the_filter_can_be_copied_to_another_process(config: Any) -> None:
+    dill: Any = importlib.import_module("dill")  # which datasets uses
+    copied = dill.loads(dill.dumps(config.hf_filter))
+    assert [copied(row) for row in ROWS] == [row["level"] == 1 for row in ROWS]
+
+
+def test_the_numbers_are_those_of_our_own_runner(config: Any, toy: Path) -> None:
+    asked = docs(config)
+    (metric,) = config.metrics
+    expected = our_scores(toy, asked)
+    for doc, response, ours in zip(asked, lighteval_scores(toy, asked), expected, strict=True):
+        said = ChoiceScores.from_text(only(choices_texts(response, 3)))
+        assert said.tokens == ours.tokens == (1, 1, 1)
+        assert said.logprobs == pytest.approx(ours.logprobs, abs=1e-4)
+        right = ours.logprobs[doc.gold_index]
+        scored = metric.compute_sample(model_response=response, doc=doc)
+        assert list(scored) == NAMES
+        assert scored["logprob"] == pytest.approx(right, abs=1e-4)
+        assert scored["accuracy"] == (right == max(value for value in ours.logprobs if value is not None))
+    assert len({one.logprobs for one in expected}) == 3
+
+
+def test_white_space_at_the_templates_end_adds_the_same_to_every_choice(config: Any, toy: Path) -> None:
+    """lighteval counts it as part of each choice; our runner as part of the question."""
+    config_file = toy / "chat_template.jinja"
+    before = config_file.read_text(encoding="utf-8")
+    turns = before.replace(
+        "{% if add_generation_prompt %}<|assistant|>", "{% if add_generation_prompt %}<|assistant|>\n"
+    )
+    assert turns != before
+    config_file.write_text(turns, encoding="utf-8")
+    try:
+        asked = docs(config)
+        found = list(zip(asked, lighteval_scores(toy, asked), our_scores(toy, asked), strict=True))
+    finally:
+        config_file.write_text(before, encoding="utf-8")
+    for doc, response, ours in found:
+        possible = [ChoiceScores.from_text(text) for text in choices_texts(response, 3)]
+        # lighteval reports the tokens of two of three.
+        assert [one.tokens for one in possible] == [(2, 2, 1), (2, 2, 2)]
+        assert ours.tokens == (1, 1, 1)
+        gaps = [(one or 0.0) - (other or 0.0) for one, other in zip(ours.logprobs, possible[0].logprobs, strict=True)]
+        assert gaps == pytest.approx([gaps[0]] * 3, abs=1e-4)
+        assert gaps[0] > 0.1
+        (metric,) = config.metrics
+        scored = metric.compute_sample(model_response=response, doc=doc)
+        assert math.isnan(scored.pop("n_tokens"))
+        assert not any(map(math.isnan, scored.values()))
+
+
+def only(texts: list[str]) -> str:
+    (text,) = texts
+    return text
+
+
+def response(logprobs: list[float], tokens: Any) -> Any:
+    return SimpleNamespace(logprobs=logprobs, output_tokens=tokens)
+
+
+def told(logprobs: list[float], tokens: Any) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in choices_texts(response(logprobs, tokens), len(logprobs))]
+
+
+def test_tokens_are_counted_without_what_fills_a_row_up() -> None:
+    import torch
+
+    assert told([-1.0, -2.5], [[4, 5, 6], [0]]) == [{"logprobs": [-1.0, -2.5], "tokens": [3, 1]}]
+    padded = torch.tensor([[4, 5, 6], [0, -1, -1]])
+    assert told([-1.0, 1e-7], padded) == [{"logprobs": [-1.0, 0.0], "tokens": [3, 1]}]
+
+
+def test_every_number_of_tokens_that_is_possible_is_tried() -> None:
+    import torch
+
+    letters = told([-1.0] * 5, torch.tensor([[7]]))
+    assert [one["tokens"] for one in letters] == [[1] * 5]
+    rows = told([-1.0] * 5, torch.tensor([[7, 8, 9], [7, -1, -1], [7, 8, -1]]))
+    assert [one["tokens"] for one in rows] == [[3, 1, 2, one, two] for one in (1, 2, 3) for two in (1, 2, 3)]
+    with pytest.raises(UsageError, match="does not say how many tokens 14 of 16 choices have"):
+        told([-1.0] * 16, torch.tensor([[7, 8], [7, 8]]))
+
+
+def test_only_values_on_which_all_agree_are_taken() -> None:
+    found = agreed([{"a": 1.0, "b": 0.0, "c": math.nan}, {"a": 1.0, "b": 1.0, "c": math.nan}], ["a", "b", "c", "d"])
+    assert found["a"] == 1.0
+    assert [name for name, value in found.items() if math.isnan(value)] == ["b", "c", "d"]
+    assert math.isnan(agreed([], ["a"])["a"])
+
+
+@pytest.mark.parametrize(("logprobs", "tokens"), [([-1.0], [[1], [2]]), ([-1.0, -2.0], []), ([-1.0, -2.0], [[1]])])
+def test_a_backend_that_does_not_tell_enough(logprobs: list[float], tokens: list[list[int]]) -> None:
+    with pytest.raises(
+        UsageError, match=r"gives \d log-probabilities and the tokens of \d .* of 2 choices.*accelerate"
+    ):
+        choices_texts(response(logprobs, tokens), 2)
+
+
+def test_nan_is_no_score(config: Any, caplog: pytest.LogCaptureFixture) -> None:
+    doc = docs(config)[0]
+    scored = config.metrics[0].compute_sample(model_response=response([-1.0, math.nan, -2.0], [[1], [2], [3]]), doc=doc)
+    assert list(scored) == NAMES
+    assert all(math.isnan(value) for value in scored.values())
+    assert "does not tell enough of a question for accuracy, logprob, n_tokens" in caplog.text
+    assert config.metrics[0].corpus_level_fn["accuracy"]([1.0, math.nan]) == 1.0

@@ -1,0 +1,114 @@
+"""EHRNoteQA's four formats through `medical-tasks lighteval accelerate`, one process and two: our own runner's numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.cli import main
+from medical_tasks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.models.toy import make_toy_model
+from medical_tasks.task_data import load_task_data
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # three processes that import torch and lighteval
+
+ASKED = [task for task in TASKS if task.options["level"] == "1"]
+NAMES = ",".join(task.name for task in ASKED)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the demo, a toy that learned its words from it, and a store; ours for the time of the tests."""
+    place = tmp_path_factory.mktemp("ehrnoteqa")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        for name, value in _variables(place).items():
+            patch.setenv(name, value)
+        assert main(["build", "ehrnoteqa", "--config", "demo"]) == 0
+        items = load_task_data(ASKED[0], DATASET, data=place / "data", config="demo").items
+        make_toy_model(place / "toy", [note["text"] for item in items[::3] for note in item.fields["notes"]])
+        yield place
+
+
+def _variables(place: Path) -> dict[str, str]:
+    return {
+        "MEDICAL_TASKS_CONFIG": "demo",
+        "MEDICAL_TASKS_DATA": str(place / "data"),
+        "MEDICAL_TASKS_HOME": str(place / "home"),
+        "HF_HOME": str(place / "hf"),
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+        "ACCELERATE_USE_CPU": "true",
+        "CUDA_VISIBLE_DEVICES": "",
+        # lighteval puts the tasks' names through a set: with seeds of their own the processes would ask in different orders.
+        "PYTHONHASHSEED": "0",
+    }
+
+
+def _start(place: Path, out: str, *launcher: str) -> subprocess.Popen[str]:
+    words = ["medical_tasks", "lighteval", "accelerate", "model_name=toy,batch_size=8,dtype=float32", "--tasks", NAMES]
+    return subprocess.Popen(
+        [sys.executable, *launcher, "-m", *words, "--output-dir", out],
+        cwd=place,
+        env={**os.environ, **_variables(place)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def ran(place: Path) -> dict[str, str]:
+    """Runs lighteval in one process and in two, beside each other; folder to what was printed."""
+    two = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
+    started = {"one": _start(place, "one"), "two": _start(place, "two", *two)}
+    printed = {}
+    for name, process in started.items():
+        printed[name], _ = process.communicate(timeout=280)
+        assert process.returncode == 0, printed[name][-3000:]
+    return printed
+
+
+def _ours(place: Path) -> dict[str, dict[str, float]]:
+    words = ["run", "--tasks", NAMES, "--config", "demo", "--model", "hf/toy", "--out", "ours"]
+    assert main(words) == 0
+    tasks = json.loads((place / "ours" / "results.json").read_text(encoding="utf-8"))["tasks"]
+    assert [task["n_items"] for task in tasks.values()] == [8] * len(ASKED)
+    return {name: {key: metric["value"] for key, metric in task["metrics"].items()} for name, task in tasks.items()}
+
+
+def test_the_numbers_are_those_of_our_own_runner(place: Path, ran: dict[str, str]) -> None:
+    expected = _ours(place)
+    assert list(expected) == [task.name for task in ASKED] == NAMES.split(",")
+    assert 0.05 < expected["ehrnoteqa_mc_prob_index_level1"]["gold_probability"] < 0.6
+    for folder in ran:
+        (file,) = (place / folder).glob("results/**/results_*.json")
+        found = json.loads(file.read_text(encoding="utf-8"))["results"]
+        for task in ASKED:
+            values = found[f"{task.harness_name}|0"]
+            wanted = {metric.name: metric for metric in task.metrics if not metric.needs}
+            assert set(wanted) == set(expected[task.name])
+            for name, value in expected[task.name].items():
+                # As harnesses name the numbers of the lexical judge.
+                shown = f"{name}_not_comparable" if task.judge and wanted[name].judged else name
+                assert values[shown] == pytest.approx(value, abs=1e-5), (folder, task.name, name)
+
+
+def test_no_text_of_the_notes_is_printed_or_left(place: Path, ran: dict[str, str]) -> None:
+    items = [item for task in ASKED for item in load_task_data(task, DATASET, data=place / "data", config="demo").items]
+    texts = {item.fields["question"] for item in items} | {text for item in items for text in item.fields["choices"]}
+    texts |= {line for item in items for note in item.fields["notes"] for line in note["text"].splitlines()}
+    long_ones = [text for text in texts if len(text) > 40]
+    assert len(long_ones) > 20
+    left = [path for name in ran for path in (place / name).rglob("*") if path.is_file()]
+    assert len(left) == 2
+    for said in [*ran.values(), *(path.read_text(encoding="utf-8") for path in left)]:
+        assert not [text for text in long_ones if text in said]
+    # lighteval's copy of the rows is gone, and was never in the Hub's cache.
+    assert not [path for path in place.rglob("*.arrow") if path.is_file()]

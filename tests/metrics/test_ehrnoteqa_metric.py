@@ -1,0 +1,174 @@
+"""The metric as users load it: by path, offline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import medical_tasks
+from medical_tasks.ehrnoteqa.metric import score_answers
+from medical_tasks.ehrnoteqa.prompts import gold_response
+from medical_tasks.ehrnoteqa.spec import DATASET
+from medical_tasks.errors import UsageError
+from medical_tasks.scoring.statistics import wilson_interval
+from tests.ehrnoteqa.judged import twin_items
+from tests.ehrnoteqa.tiny_items import task_of
+from tests.support import ROOT
+
+FOLDER = ROOT / "metrics" / "ehrnoteqa"
+CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
+ANSWERS = ["Two stents were placed in the left coronary artery.", "The notes do not say."]
+RIGHT = ["Two stents were placed.", "Warfarin was stopped."]
+VOTES = [[1, 1, 0, 1, 1], [0, 0, 0, 0, 0]]
+CHOICES = ["Vitamin C", "Vitamin D", "Hepatitis B vaccine", "Folate", "Thiamine"]
+PROBABILITIES = '{"logprobs": [-4.5, -0.25, -6.0, -3.0, -2.5], "tokens": [2, 2, 4, 2, 3]}'
+UNTOLD = '{"logprobs": [-0.5, null, null, null, null], "tokens": [1, 1, 1, 1, 1], "below": -9.0}'
+METRICS = {
+    "open": {"accuracy", "rouge_l", "bleu", "exact_match"},
+    "mc": {"accuracy", "letter_accuracy"},
+    "prob_index": {"accuracy", "gold_probability"},
+    "prob_value": {"accuracy", "accuracy_per_token", "accuracy_per_character", "gold_probability"},
+}
+
+
+def _lettered(letter: str) -> dict[str, Any]:
+    return {"choices": CHOICES, "answer": letter}
+
+
+@pytest.fixture
+def metric(load_metric: Callable[[Path], Any]) -> Any:
+    return load_metric(FOLDER)
+
+
+def test_the_examples_of_the_card(metric: Any) -> None:
+    result = metric.compute(predictions=ANSWERS, references=RIGHT, verdicts=VOTES)
+    shown = CARD.split("gives, among others,")[1].split("```")[1]
+    for name in ("judge", "accuracy", "accuracy_bound_low", "accuracy_bound_high", "exact_match", "coverage"):
+        assert f"'{name}': {result[name]!r}" in shown, name
+    assert (result["accuracy_ci_low"], result["accuracy_ci_high"]) == wilson_interval(1, 2)
+    for end in ("low", "high"):
+        assert f"'accuracy_ci_{end}': {math.floor(result[f'accuracy_ci_{end}'] * 100) / 100:.2f}..." in shown
+    holed = metric.compute(predictions=ANSWERS, references=RIGHT, verdicts=[VOTES[0], None])
+    assert (holed["accuracy"], holed["accuracy_bound_low"], holed["accuracy_bound_high"]) == (1.0, 0.5, 1.0)
+    assert holed["coverage"] == {"answers": 2, "missing": 1}
+    letters = metric.compute(
+        predictions=["She took vitamin D before, and was given thiamine. So the answer is E.", "Vitamin D"],
+        references=[_lettered("E"), _lettered("B")],
+        format="mc",
+        verdicts=[1, 1],
+    )
+    assert (letters["letter_accuracy"], letters["accuracy"]) == (1.0, 1.0)
+    by_value = metric.compute(predictions=[PROBABILITIES], references=[_lettered("B")], format="prob_value")
+    assert (by_value["accuracy"], by_value["judge"]) == (1.0, "none")
+    for said in (*ANSWERS, *RIGHT, PROBABILITIES):
+        assert said in CARD
+    assert DATASET.citation.strip() in CARD
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert Path(medical_tasks.metric_path("ehrnoteqa")) == FOLDER
+
+
+@pytest.mark.parametrize("form", list(METRICS))
+def test_every_metric_of_the_format_is_there_with_its_ends(metric: Any, form: str) -> None:
+    answer = "B" if form in ("open", "mc") else PROBABILITIES
+    result = metric.compute(predictions=[answer], references=[_lettered("B")], format=form)
+    for name in METRICS[form]:
+        ends = [result[f"{name}{end}"] for end in ("_bound_low", "", "_bound_high")]
+        assert ends == sorted(ends)
+    assert len(result) == len(METRICS[form]) * 5 + 2
+
+
+def test_a_right_answer_may_be_text_or_letter(metric: Any) -> None:
+    by_text = metric.compute(predictions=["Vitamin D"], references=["Vitamin D"])
+    assert by_text == metric.compute(predictions=["Vitamin D"], references=[_lettered("B")])
+    assert (by_text["exact_match"], by_text["rouge_l"], by_text["accuracy"]) == (1.0, 1.0, 1.0)
+    assert by_text["judge"] == "lexical (not comparable)"
+
+
+def test_votes() -> None:
+    def accuracy(votes: Any, answer: str = "B") -> float:
+        result = score_answers([answer], ["B"], verdicts=[votes])
+        return float(result["accuracy"])
+
+    assert accuracy([1, 0, 1, 0, 1]) == accuracy(True) == accuracy(1) == 1.0
+    assert accuracy([True, False, None, False, False]) == accuracy([0]) == 0.0
+    assert accuracy([1, 1, None, 1, 0]) == 1.0
+    assert math.isnan(accuracy([1, 1, None, 0, 0]))
+    assert math.isnan(accuracy([None, None]))
+    assert accuracy(1, answer=" ") == 0.0
+
+
+def test_what_is_not_told_leaves_bounds() -> None:
+    result = score_answers([UNTOLD, PROBABILITIES], [_lettered("A"), _lettered("B")], format="prob_index")
+    assert (result["accuracy"], result["coverage"]) == (1.0, {"answers": 2, "missing": 1})
+    known = result["gold_probability"]
+    assert result["gold_probability_bound_low"] == pytest.approx((known + 1 / (1 + 4 * math.exp(-8.5))) / 2)
+    assert result["gold_probability_bound_high"] == (known + 1.0) / 2
+
+
+def test_without_rows_there_is_no_number() -> None:
+    result = score_answers([], [])
+    assert result.pop("coverage") == {"answers": 0, "missing": 0}
+    assert result.pop("judge")
+    assert all(math.isnan(value) for value in result.values())
+
+
+@pytest.mark.parametrize("form", ["open", "mc", "mc_prob_index", "mc_prob_value"])
+def test_gold_in_full_marks_out(metric: Any, form: str) -> None:
+    task = task_of(form)
+    items = twin_items(task, 30)
+    references = [{name: item.fields[name] for name in ("choices", "answer")} for item in items]
+    result = metric.compute(
+        predictions=[gold_response(task, item) for item in items],
+        references=references,
+        format=form.removeprefix("mc_") if "prob" in form else form,
+    )
+    assert {name: result[name] for name in METRICS[form.removeprefix("mc_")] - {"bleu"}} == dict.fromkeys(
+        METRICS[form.removeprefix("mc_")] - {"bleu"}, 1.0
+    )
+
+
+def test_bad_input_is_named() -> None:
+    def compute(references: Any = RIGHT, **options: Any) -> None:
+        score_answers(ANSWERS, references, **options)
+
+    with pytest.raises(ValueError, match="format must be one of open, mc, prob_index, prob_value; got 'closed'"):
+        compute(format="closed")
+    with pytest.raises(ValueError, match="references must be as many as predictions, 2; got 1"):
+        compute(RIGHT[:1])
+    with pytest.raises(ValueError, match="verdicts must be as many as predictions, 2; got 1"):
+        compute(verdicts=[1])
+    with pytest.raises(ValueError, match="verdict on prediction 1 must be 1, 0, None"):
+        compute(verdicts=[1, "yes"])
+    with pytest.raises(ValueError, match="verdict on prediction 1 must be"):
+        compute(verdicts=[1, []])
+    with pytest.raises(ValueError, match="verdict on prediction 0 must be"):
+        compute(verdicts=[[1, 2], 1])
+    with pytest.raises(ValueError, match="reference 0 must have choices and answer in the format mc; got a text"):
+        compute(format="mc")
+    with pytest.raises(ValueError, match="must have 5 choices and as answer one of the letters ABCDE; got 1 choices"):
+        compute([{"choices": ["x"], "answer": "A"}] * 2)
+    with pytest.raises(ValueError, match="got 5 choices and a letter of 2 characters"):
+        compute([{"choices": CHOICES, "answer": "AB"}] * 2, format="mc")
+    with pytest.raises(ValueError, match="judge must be lexical or nli/FOLDER"):
+        compute(judge="openai-api/host/model")
+    with pytest.raises(ValueError, match="verdicts are for the formats open and mc"):
+        compute([_lettered("A")] * 2, format="prob_index", verdicts=[1, 1])
+    with pytest.raises(ValueError, match="for the format open"):
+        compute([_lettered("A")] * 2, format="mc", arguments={"sentence_bert": "x"})
+    with pytest.raises(UsageError, match="the response to item 0 is not how probable the choices are"):
+        compute([_lettered("A")] * 2, format="prob_value")
+
+
+def test_the_card_is_a_hub_card() -> None:
+    import yaml
+
+    header = yaml.safe_load(CARD.split("---")[1])
+    assert header["sdk"] == "gradio"
+    assert header["tags"] == ["evaluate", "metric"]
+    assert (FOLDER / header["app_file"]).is_file()

@@ -1,0 +1,67 @@
+"""Questions about the probability of choices, and what transformers alone says to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from medical_tasks.choice_scores import ChoiceScores
+from medical_tasks.models.base import Answer, Failure, Model, Request
+from tests.models.local_runs import reference
+from tests.models.toy_texts import TEXTS
+
+__all__ = ["CHOICES", "LETTERS", "choose", "results", "scores", "summed"]
+
+LETTERS = ("A", "B", "C", "D", "E")
+
+
+def choose(key: str, text: str, continuations: Sequence[str] = LETTERS) -> Request:
+    """A request of one user message for the probability of what may follow it."""
+    message = {"role": "user", "content": text}
+    return Request(key=key, messages=(message,), max_new_tokens=0, continuations=tuple(continuations))  # type: ignore[arg-type]
+
+
+# Letters, words and sentences, two to five of them, after prompts of one to three sentences.
+CHOICES = [
+    choose(
+        f"c{index}",
+        " ".join([text] * (1 + index % 3)),
+        [LETTERS, ("creatinine of 1.4 mg/dL", "chest pain"), (*TEXTS[:3], "no")][index % 3],
+    )
+    for index, text in enumerate(TEXTS[::12])
+]
+
+
+def results(model: Model, requests: Sequence[Request]) -> dict[str, Answer | Failure]:
+    found: list[Answer | Failure] = []
+    model.loglikelihood(requests, found.append)
+    assert sorted(result.key for result in found) == sorted(request.key for request in requests)
+    return {result.key: result for result in found}
+
+
+def scores(model: Model, requests: Sequence[Request]) -> dict[str, ChoiceScores]:
+    found = {}
+    for key, result in results(model, requests).items():
+        assert isinstance(result, Answer), result
+        found[key] = ChoiceScores.from_text(result.text)
+    return found
+
+
+def summed(folder: Path, text: str, continuation: str) -> tuple[float, int]:
+    """By transformers alone, one text without padding: sum of log-probabilities in float32, and number of tokens.
+
+    Args:
+        folder: the model's.
+        text: the rendered prompt.
+        continuation: what stands after it, with the white space before it.
+    """
+    import torch
+
+    model, tokenizer = reference(folder)
+    asked, whole = tokenizer(text)["input_ids"], tokenizer(text + continuation)["input_ids"]
+    assert whole[: len(asked)] == asked
+    with torch.no_grad():
+        logits = model(torch.tensor([whole])).logits.float()
+    logprobs = torch.log_softmax(logits, dim=-1)[0]
+    places = range(len(asked), len(whole))
+    return sum(logprobs[place - 1, whole[place]].item() for place in places), len(places)

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.models.choice_reading import (
+    APART,
+    MALFORMED,
+    MISSING,
+    OddScoresError,
+    is_letter,
+    read_continuation,
+    read_first_token,
+    read_prompt,
+)
+
+LETTERS = ("A", "B", "C", "D", "E")
+
+
+def entries(alternatives: Sequence[tuple[Any, Any]], chosen: tuple[Any, Any] | None = None) -> list[Mapping[str, Any]]:
+    """An answer of one token, as a server tells of it; its most probable alternative unless another is chosen."""
+    token, logprob = chosen or alternatives[0]
+    return [
+        {
+            "token": token,
+            "logprob": logprob,
+            "top_logprobs": [{"token": text, "logprob": value} for text, value in alternatives],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("continuation", "letter"),
+    [("A", True), (" b ", True), ("7", True), ("é", True), ("", False), (" ", False), ("AB", False), (".", False)],
+)
+def test_is_letter(continuation: str, letter: bool) -> None:
+    assert is_letter(continuation) is letter
+
+
+def test_spellings_of_a_letter_are_added_up() -> None:
+    found = read_first_token(
+        entries(
+            [("A", math.log(0.5)), (" A", math.log(0.25)), ("\u0120B", math.log(0.05)), ("\u2581B", math.log(0.03))]
+        ),
+        ("A", "B"),
+    )
+    assert found.logprobs == pytest.approx((math.log(0.75), math.log(0.08)))
+    assert found.tokens == (1, 1)
+    assert found.below is None
+
+
+def test_only_the_letter_itself_means_it() -> None:
+    others = ["The", "(A", "A.", "A)", "**A", "a", "Aspirin", "AA", "", "\n"]
+    found = read_first_token(entries([(text, -2.0 - i) for i, text in enumerate(others)]), LETTERS)
+    assert found.logprobs == (None,) * 5
+    assert found.below == -11.0
+
+
+def test_letter_that_is_left_out_is_unknown_and_bounded_by_the_least_alternative() -> None:
+    found = read_first_token(entries([("B", -0.5), ("A", -1.5), ("x", -4.0)]), ("A", "B", "C"))
+    assert found.logprobs == (-1.5, -0.5, None)
+    assert found.below == -4.0
+
+
+def test_chosen_token_beside_the_alternatives_counts_but_bounds_nothing() -> None:
+    found = read_first_token(entries([("B", -0.5), ("x", -4.0)], chosen=("A", -6.0)), ("A", "B", "C"))
+    assert found.logprobs == (-6.0, -0.5, None)
+    assert found.below == -4.0
+    again = read_first_token(entries([("A", -0.5), ("B", -2.0)], chosen=("A", -0.500001)), ("A", "B"))
+    assert again.logprobs == (-0.5, -2.0)
+
+
+def test_impossible_letters_are_known() -> None:
+    found = read_first_token(entries([("B", -0.1), ("A", -9999.0), ("C", -math.inf)]), ("A", "B", "C", "D"))
+    assert found.logprobs == (-math.inf, -0.1, -math.inf, None)
+    assert found.below == -0.1
+    assert found.to_text()
+
+
+def test_rounding_above_certainty_is_certainty() -> None:
+    assert read_first_token(entries([("A", 1e-7)]), ("A",)).logprobs == (0.0,)
+
+
+FIRST_TOKENS: Mapping[str, tuple[Any, str, str]] = {
+    "none": (None, MISSING, "names no tokens"),
+    "empty": ([], MISSING, "names no tokens"),
+    "no alternatives": ([{"token": "A", "logprob": -1.0}], MISSING, "top_logprobs"),
+    "empty alternatives": ([{"token": "A", "logprob": -1.0, "top_logprobs": []}], MISSING, "top_logprobs"),
+    "alternatives of another form": ([{"top_logprobs": {"A": -1.0}}], MISSING, "top_logprobs"),
+    "alternative without text": (entries([(None, -1.0)]), MALFORMED, "no text"),
+    "alternative that is no object": ([{"top_logprobs": ["A"]}], MALFORMED, "no text"),
+    "nan": (entries([("A", math.nan)]), MALFORMED, "up to 0, got nan"),
+    "infinite": (entries([("A", math.inf)]), MALFORMED, "up to 0, got inf"),
+    "a probability": (entries([("A", 0.75)]), MALFORMED, "up to 0, got 0.75"),
+    "text": (entries([("A", "-1.0")]), MALFORMED, "up to 0, got str"),
+    "null": (entries([("A", None)]), MALFORMED, "up to 0, got NoneType"),
+    "truth": (entries([("A", True)]), MALFORMED, "up to 0, got bool"),
+    "huge": (entries([("A", 10**400)]), MALFORMED, "up to 0, got 1000"),
+    "more than 1 in all": (entries([("A", -0.1), (" A", -0.1)]), MALFORMED, "add up to more than 1"),
+    "numbers of tokens": (entries([("token_id:32", -0.1), ("token_id:33", -3.0)]), MALFORMED, "by number"),
+    "all impossible": (entries([("A", -math.inf)]), MALFORMED, "a probability above 0"),
+}
+
+
+@pytest.mark.parametrize(("said", "reason", "detail"), FIRST_TOKENS.values(), ids=FIRST_TOKENS.keys())
+def test_odd_first_tokens(said: Any, reason: str, detail: str) -> None:
+    with pytest.raises(OddScoresError, match=detail) as caught:
+        read_first_token(said, LETTERS)
+    assert caught.value.reason == reason
+
+
+@given(
+    weights=st.lists(st.floats(1e-6, 1.0), min_size=5, max_size=40),
+    spellings=st.lists(st.sampled_from(["A", " A", "A\n", "B", "\u2581B", "C", "x", "The"]), min_size=40, max_size=40),
+    cut=st.integers(1, 40),
+)
+@settings(deadline=None, max_examples=60)
+def test_shares_add_up_and_bounds_hold(weights: list[float], spellings: list[str], cut: int) -> None:
+    total = sum(weights)
+    every = sorted(
+        ((text, math.log(weight / total)) for text, weight in zip(spellings, weights, strict=False)),
+        key=lambda each: -each[1],
+    )
+    whole = read_first_token(entries(every), ("A", "B", "C"))
+    part = read_first_token(entries(every[:cut]), ("A", "B", "C"))
+    assert sum(math.exp(value) for value in whole.logprobs if value is not None) <= 1 + 1e-9
+    for known, told in zip(whole.logprobs, part.logprobs, strict=True):
+        if told is not None:
+            assert known is not None
+            assert told <= known + 1e-12
+    if part.below is not None:
+        assert all(value <= part.below + 1e-12 for text, value in every[cut:])
+
+
+# Prompts.
+
+
+def prompt(*tokens: tuple[int, str, Any]) -> list[Any]:
+    """What vLLM says of a prompt: null for the first token, then one entry a token."""
+    said = [{str(token): {"logprob": value, "rank": 1, "decoded_token": text}} for token, text, value in tokens]
+    return [None, *said[1:]]
+
+
+CONTEXT = ((1, "<s>", None), (2, "Which", -3.0), (3, "?", -1.0))
+
+
+def test_what_follows_the_context_is_added_up() -> None:
+    context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
+    whole = read_prompt(prompt(*CONTEXT, (7, " the", -0.5), (8, "left", -1.25)), prompt_tokens=5)
+    assert read_continuation(context, whole, "the left") == (-1.75, 2)
+    assert read_continuation(context, read_prompt(whole_of((7, "A", -9999.0)), prompt_tokens=None), "A") == (
+        -math.inf,
+        1,
+    )
+
+
+def whole_of(*answer: tuple[int, str, Any]) -> list[Any]:
+    return prompt(*CONTEXT, *answer)
+
+
+PROMPTS: Mapping[str, tuple[Any, int | None, str, str]] = {
+    "none": (None, 3, MISSING, "prompt_logprobs"),
+    "empty": ([], None, MALFORMED, "0 tokens"),
+    "too few": (prompt(*CONTEXT), 9, MALFORMED, "tells of 3 tokens of a prompt that has 9"),
+    "two alternatives": ([None, {"1": {"logprob": -1.0}, "2": {"logprob": -2.0}}], 2, MALFORMED, "got 2"),
+    "no token": ([None, {}], 2, MALFORMED, "got 0"),
+    "null in the middle": ([None, None], 2, MALFORMED, "got none"),
+    "numbers alone": ([None, -1.5], 2, MALFORMED, "got none"),
+}
+
+
+@pytest.mark.parametrize(("said", "count", "reason", "detail"), PROMPTS.values(), ids=PROMPTS.keys())
+def test_odd_prompts(said: Any, count: int | None, reason: str, detail: str) -> None:
+    with pytest.raises(OddScoresError, match=detail) as caught:
+        read_prompt(said, prompt_tokens=count)
+    assert caught.value.reason == reason
+
+
+ANSWERS: Mapping[str, tuple[list[Any], str, str]] = {
+    "joined with the context": (prompt(*CONTEXT[:2], (9, "?A", -1.0)), APART, "joins the end of the one"),
+    "shorter than the context": (prompt(*CONTEXT[:2]), APART, "tokens of the prompt change"),
+    "nothing behind it": (prompt(*CONTEXT), APART, "0 tokens behind the prompt"),
+    "an end token behind it": (whole_of((7, "A", -1.0), (2, "</s>", -1.0)), APART, "2 tokens behind the prompt"),
+    "thoughts before it": (whole_of((6, "<think>", -1.0), (7, "A", -1.0)), APART, "2 tokens behind the prompt"),
+    "another answer": (whole_of((7, "B", -1.0)), APART, "do not read as the answer"),
+    "nan": (whole_of((7, "A", math.nan)), MALFORMED, "got nan"),
+    "above 0": (whole_of((7, "A", 0.5)), MALFORMED, "got 0.5"),
+    "no logprob": ([*whole_of(), {"7": {"decoded_token": "A"}}], MALFORMED, "got NoneType"),
+    "no text": ([*whole_of(), {"7": {"logprob": -1.0}}], MALFORMED, "decoded_token"),
+    "no object": ([*whole_of(), {"7": -1.0}], MALFORMED, "decoded_token"),
+}
+
+
+@pytest.mark.parametrize(("said", "reason", "detail"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_answers_that_cannot_be_told_are_never_a_number(said: list[Any], reason: str, detail: str) -> None:
+    context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
+    with pytest.raises(OddScoresError, match=detail) as caught:
+        read_continuation(context, read_prompt(said, prompt_tokens=None), "A")
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text", "same"),
+    [
+        (["37", ".", "5", " °", "C"], "37.5 °C", True),
+        (["37.5", "\ufffd", "\ufffd", "C"], "37.5 °C", True),
+        (["\ufffd", "\ufffd"], "é", True),
+        (["", "", "é"], "é", True),
+        (["\u2581the", "\u2581left"], "the left", True),
+        (["\ufb01ne"], "fine", True),
+        (["\ufffd", "C"], "C", False),
+        (["C", "\ufffd"], "C", False),
+        (["a", "\ufffd", "b", "\ufffd"], "a°b", False),
+        (["a", "\ufffd", "b"], "a°b!", False),
+        (["a", "\ufffd", "c"], "b°c", False),
+        (["a", "\ufffd", "x", "\ufffd", "c"], "a°b°c", False),
+    ],
+)
+def test_text_is_compared_with_characters_that_several_tokens_make(pieces: list[str], text: str, same: bool) -> None:
+    context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
+    whole = read_prompt(whole_of(*((10 + i, piece, -1.0) for i, piece in enumerate(pieces))), prompt_tokens=None)
+    if same:
+        assert read_continuation(context, whole, text) == (-float(len(pieces)), len(pieces))
+    else:
+        with pytest.raises(OddScoresError, match="do not read as"):
+            read_continuation(context, whole, text)
+
+
+def test_no_detail_quotes_a_token() -> None:
+    context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
+    for said in (whole_of((7, "canary", -1.0)), whole_of((7, "A", -1.0), (8, "canary", -2.0))):
+        with pytest.raises(OddScoresError) as caught:
+            read_continuation(context, read_prompt(said, prompt_tokens=None), "A")
+        assert "canary" not in str(caught.value)
+    with pytest.raises(OddScoresError) as caught:
+        read_first_token(entries([("canary", math.nan)]), LETTERS)
+    assert "canary" not in str(caught.value)

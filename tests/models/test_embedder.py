@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.embedder import embedder_identity, open_embedder
+from tests.models.tiny_embedder import LIMIT, TEXTS, WIDTH, make_bert, make_layout, write_json
+
+MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
+LONG = " ".join(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+
+
+def expected(
+    folder: Path, texts: tuple[str, ...], pooling: str, *, dense: Path | None = None, tanh: bool = False
+) -> Any:
+    """Text by text with transformers and numpy: no batch, no padding, no code of the package."""
+    import torch
+    import transformers
+    from safetensors.torch import load_file
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    made = []
+    for text in texts:
+        with torch.no_grad():
+            states = model(**tokenizer(text, truncation=True, max_length=LIMIT, return_tensors="pt")).last_hidden_state
+        rows = states[0].double().numpy()
+        pooled = {"mean": rows.mean(axis=0), "cls": rows[0], "max": rows.max(axis=0)}[pooling]
+        if dense is not None:
+            weights = load_file(dense / "model.safetensors")
+            pooled = weights["linear.weight"].double().numpy() @ pooled + weights["linear.bias"].double().numpy()
+            pooled = np.tanh(pooled) if tanh else pooled
+        made.append(pooled / np.linalg.norm(pooled))
+    return np.array(made)
+
+
+def test_a_plain_bert_is_averaged_over_its_tokens(bert: Path) -> None:
+    embedder = open_embedder(bert)
+    found = embedder.embed(TEXTS)
+    assert found.shape == (len(TEXTS), WIDTH)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected(bert, TEXTS, "mean"), atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0, atol=1e-6)
+    assert embedder.truncated == 0
+    assert np.abs(found[0] - found[1]).max() > 0.01  # texts are told apart
+
+
+@pytest.mark.parametrize(
+    ("pooling", "config"),
+    [
+        ("mean", MEAN),
+        ("cls", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": False}),
+        ("max", {"pooling_mode_max_tokens": True}),
+        ("max", {"pooling_mode": "max"}),  # as version 5 writes it
+    ],
+)
+def test_poolings_of_sentence_transformers(tmp_path: Path, pooling: str, config: dict[str, Any]) -> None:
+    folder = make_layout(tmp_path / "m", pooling=config, normalize=True)
+    np.testing.assert_allclose(open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, pooling), atol=1e-5)
+    assert embedder_identity(folder)["pooling"] == pooling
+
+
+@pytest.mark.parametrize(("activation", "torch_file"), [("Tanh", False), ("Identity", False), ("Tanh", True)])
+def test_a_dense_layer(tmp_path: Path, activation: str, torch_file: bool) -> None:
+    folder = make_layout(tmp_path / "m", pooling=MEAN, dense=activation, torch_file=torch_file)
+    found = open_embedder(folder).embed(TEXTS)
+    same = make_layout(tmp_path / "safe", pooling=MEAN, dense=activation) / "2_Dense"
+    wanted = expected(folder, TEXTS, "mean", dense=same, tanh=activation == "Tanh")
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    assert found.shape == (len(TEXTS), 8)
+
+
+def test_a_transformer_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    """As checkpoints before version 2 of Sentence-Transformers are laid out: no config.json beside modules.json."""
+    folder = make_layout(tmp_path / "old-one", pooling=MEAN, inner="0_Transformer", settings={"max_seq_length": 8})
+    embedder = open_embedder(folder)
+    assert (embedder.max_length, embedder.identity["model"]) == (8, "old-one")
+    np.testing.assert_allclose(embedder.embed(["no"]), expected(folder / "0_Transformer", ("no",), "mean"), atol=1e-5)
+
+
+def test_the_same_numbers_whatever_the_batch_and_twice(bert: Path) -> None:
+    embedder = open_embedder(bert)
+    many = [*TEXTS, *(f"{text} {number}" for number in range(6) for text in TEXTS)]
+    together = embedder.embed(many)
+    alone = np.concatenate([embedder.embed([text]) for text in many])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    backwards = embedder.embed(many[::-1])[::-1]
+    np.testing.assert_allclose(together, backwards, atol=1e-5)
+    assert (embedder.embed(many) == together).all()
+    embedder._tokens = 1  # every text alone
+    np.testing.assert_allclose(embedder.embed(many), together, atol=1e-5)
+
+
+def test_less_at_once_when_the_memory_is_full(bert: Path) -> None:
+    import torch
+
+    embedder = open_embedder(bert)
+    wanted = embedder.embed(TEXTS)
+    vectors, sizes = embedder._loaded.vectors, []
+
+    def little_room(rows: Any) -> Any:
+        sizes.append(len(rows))
+        if len(rows) > 2:
+            raise torch.OutOfMemoryError("full")
+        return vectors(rows)
+
+    embedder._loaded.vectors = little_room  # type: ignore[method-assign]
+    np.testing.assert_allclose(embedder.embed(TEXTS), wanted, atol=1e-5)
+    assert sizes[0] == 5
+    assert sum(size for size in sizes if size <= 2) == 5
+
+    def no_room(rows: Any) -> Any:
+        raise torch.OutOfMemoryError("full")
+
+    embedder._loaded.vectors = no_room  # type: ignore[method-assign]
+    with pytest.raises(UsageError, match="memory does not suffice for one text of"):
+        embedder.embed(TEXTS)
+
+
+def test_long_texts_are_cut_and_counted(bert: Path) -> None:
+    embedder = open_embedder(bert)
+    assert embedder.max_length == LIMIT
+    found = embedder.embed([LONG, LONG, f"{LONG} and more", "no"])
+    assert embedder.truncated == 2  # equal texts once
+    np.testing.assert_allclose(found[0], found[2], atol=1e-6)  # what is behind the limit is not read
+    np.testing.assert_allclose(found[:1], expected(bert, (LONG,), "mean"), atol=1e-5)
+    embedder.embed([LONG])
+    assert embedder.truncated == 2
+    exact = " ".join(["no"] * (LIMIT - 2))  # two special tokens
+    embedder.embed([exact])
+    assert embedder.truncated == 2
+    embedder.embed([f"{exact} no"])
+    assert embedder.truncated == 3
+    short = open_embedder(bert, max_length=5)
+    short.embed(TEXTS)
+    assert (short.truncated, short.identity["max_length"]) == (4, "5")
+
+
+def test_where_the_limit_comes_from(tmp_path: Path, bert: Path) -> None:
+    assert open_embedder(make_bert(tmp_path / "a", model_max_length=16)).max_length == 16
+    asked = make_layout(tmp_path / "b", pooling=MEAN, settings={"max_seq_length": 7})
+    assert embedder_identity(asked)["max_length"] == "7"
+    write_json(asked / "sentence_bert_config.json", {"max_seq_length": 4000, "do_lower_case": False})
+    assert embedder_identity(asked)["max_length"] == str(LIMIT)  # there are no more positions
+    write_json(asked / "sentence_bert_config.json", {"max_seq_length": None})
+    assert embedder_identity(asked)["max_length"] == str(LIMIT)
+    for wrong in (0, LIMIT + 1):
+        with pytest.raises(UsageError, match=f"max_length={wrong}: tiny-bert takes 1 to {LIMIT} tokens"):
+            open_embedder(bert, max_length=wrong)
+
+
+def test_small_letters(tmp_path: Path) -> None:
+    folder = make_layout(tmp_path / "m", pooling=MEAN, settings={"max_seq_length": 20, "do_lower_case": True})
+    found = open_embedder(folder).embed(["No KNOWN allergies.", "no known allergies."])
+    assert (found[0] == found[1]).all()
+    kept = open_embedder(make_layout(tmp_path / "n", pooling=MEAN)).embed(
+        ["No KNOWN allergies.", "no known allergies."]
+    )
+    assert np.abs(kept[0] - kept[1]).max() > 1e-3
+
+
+def test_empty_texts_are_zeros(bert: Path) -> None:
+    embedder = open_embedder(bert)
+    found = embedder.embed(["", "no", " \n\t", "\u2003"])
+    assert (found[[0, 2, 3]] == 0).all()
+    assert np.linalg.norm(found[1]) == pytest.approx(1)
+    assert embedder.embed([]).shape == (0, WIDTH)
+    assert embedder.embed([""]).shape == (1, WIDTH)
+    assert (embedder.embed(["  no "]) == found[1]).all()  # white space at the ends plays no part
+
+
+def test_a_checkpoint_that_lacks_only_the_pooler(tmp_path: Path) -> None:
+    """ClinicalBERT's kind: trained to fill in words; nothing here reads the pooler."""
+    folder = make_bert(tmp_path / "m", pooler=False)
+    np.testing.assert_allclose(open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, "mean"), atol=1e-5)
+
+
+def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
+    """As Bio_ClinicalBERT is published: weights with the heads of its training, in torch's own file, and a list of words."""
+    import torch
+    import transformers
+
+    folder = tmp_path / "old"
+    folder.mkdir()
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "no", "known", "allerg", "##ies", "."]
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    sizes = {"hidden_size": WIDTH, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = {**sizes, "vocab_size": len(words), "max_position_embeddings": LIMIT, "model_type": "bert"}
+    write_json(folder / "config.json", config)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = transformers.BertForPreTraining(
+            transformers.BertConfig(**sizes, vocab_size=len(words), max_position_embeddings=LIMIT)
+        ).eval()
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    with torch.no_grad():
+        states = model.bert(input_ids=torch.tensor([[2, 5, 6, 7, 8, 9, 3]])).last_hidden_state[0].mean(dim=0)
+    found = open_embedder(folder).embed(["No known allergies."])  # in small letters, which is transformers' default
+    np.testing.assert_allclose(found[0], (states / states.norm()).numpy(), atol=1e-5)
+
+
+def test_the_identity_names_what_decides_and_no_place(bert: Path, tmp_path: Path) -> None:
+    identity = embedder_identity(bert)
+    assert identity == open_embedder(str(bert)).identity
+    assert identity["model"] == "tiny-bert"
+    assert (identity["max_length"], identity["pooling"], identity["dtype"]) == (str(LIMIT), "mean", "float32")
+    assert str(bert.parent) not in json.dumps(identity)
+    copy = Path(shutil.copytree(bert, tmp_path / "elsewhere" / "tiny-bert"))
+    assert embedder_identity(copy) == identity
+    weights = copy / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    assert embedder_identity(copy)["weights"] != identity["weights"]
+    one = make_layout(tmp_path / "m", pooling=MEAN, dense="Tanh", normalize=True)
+    said = embedder_identity(one)
+    assert said["layers"].startswith("dense ")
+    assert said["layers"].endswith(", normalize")
+    write_json(
+        one / "2_Dense" / "config.json",
+        {"in_features": WIDTH, "out_features": 8, "activation_function": "torch.nn.modules.linear.Identity"},
+    )
+    assert embedder_identity(one)["layers"] != said["layers"]
+
+
+def test_a_repository_in_the_cache(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    commit = hashlib.sha1(b"commit", usedforsecurity=False).hexdigest()
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    home = tmp_path / "models--some-org--tiny"
+    shutil.copytree(bert, home / "snapshots" / commit)
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(commit, encoding="utf-8")
+    identity = embedder_identity("some-org/tiny")
+    assert (identity["model"], identity["revision"]) == ("some-org/tiny", commit)
+    assert embedder_identity("some-org/tiny", revision=commit) == identity
+    with pytest.raises(MissingError, match="hf download some-org/other --local-dir models/other"):
+        embedder_identity("some-org/other")
+
+
+def test_what_is_not_here(tmp_path: Path, bert: Path) -> None:
+    with pytest.raises(MissingError, match="hf download emilyalsentzer/Bio_ClinicalBERT --revision d5892b39") as told:
+        open_embedder(tmp_path / "nowhere", example="emilyalsentzer/Bio_ClinicalBERT")
+    assert "Nothing is downloaded here" in str(told.value)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(MissingError, match=r"no config\.json"):
+        open_embedder(tmp_path / "empty")
+    with pytest.raises(UsageError, match="a folder has no revisions"):
+        open_embedder(bert, revision="main")
+
+
+def test_closed(bert: Path) -> None:
+    embedder = open_embedder(bert)
+    embedder.close()
+    with pytest.raises(RuntimeError, match="tiny-bert was closed"):
+        embedder.embed(["no"])

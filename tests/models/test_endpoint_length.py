@@ -1,0 +1,326 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks import guard
+from medical_tasks.ehrnoteqa.spec import DATASET
+from medical_tasks.errors import MissingError, RefusedError, UsageError
+from medical_tasks.models.base import Length, Request
+from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.checkpoint import Checkpoint
+from medical_tasks.models.endpoint import EndpointModel, open_endpoint
+from medical_tasks.models.endpoint_length import FolderTokens
+from medical_tasks.models.server import ServedModel, open_served
+from medical_tasks.models.server_programs import vllm_context, writes_as_folder
+from medical_tasks.spec import Message
+from tests.fault_server import Fault
+from tests.models.local_runs import reference
+from tests.models.toy_server import ToyServer
+from tests.models.toy_texts import TEXTS, change_json
+
+CHOICES = ("chest pain on exertion", "fever", "a creatinine of 1.4 mg/dL")
+TOKENIZE, MODELS = "/tokenize", "/v1/models"
+
+
+def question(index: int, *, size: int = 100, continuations: tuple[str, ...] = ()) -> Request:
+    system: list[Message] = [Message(role="system", content="Be brief.")] if index % 2 else []
+    return Request(
+        key=f"q{index}",
+        messages=(*system, Message(role="user", content=TEXTS[index])),
+        max_new_tokens=0 if continuations else size,
+        continuations=continuations,
+    )
+
+
+def model_at(server: ToyServer, *, max_retries: int = 1, **more: Any) -> EndpointModel:
+    chat = ChatSettings(
+        base_url=server.base_url, model="toy", concurrency=4, max_retries=max_retries, first_wait=0.001,
+        longest_wait=0.01, timeout=30.0,
+    )  # fmt: skip
+    return EndpointModel("openai-api/x/toy", chat, sampling={}, **more)
+
+
+def sizes(folder: Path, asked: Sequence[Request]) -> list[int]:
+    """Lengths by the toy's chat template written out."""
+    _, tokenizer = reference(folder)
+    texts = [
+        "<s>" + "".join(f"<|{turn['role']}|>{turn['content']}</s>" for turn in request.messages) + "<|assistant|>"
+        for request in asked
+    ]
+    return [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
+
+
+def wanted(folder: Path, asked: Sequence[Request], *, context: int = 4096) -> list[Length]:
+    return [Length(tokens=size, room=context - 100) for size in sizes(folder, asked)]
+
+
+def test_server_that_counts(toy_model: Path) -> None:
+    asked = [question(index) for index in range(12)]
+    with ToyServer(toy_model, context=300) as server:
+        model = model_at(server)
+        assert model.lengths(asked) == wanted(toy_model, asked, context=300)
+        assert model.lengths(asked[:2]) == wanted(toy_model, asked[:2], context=300)
+    assert len(server.paths(MODELS)) == 1
+    assert len(server.paths(TOKENIZE)) == 14
+    assert server.paths(TOKENIZE)[0] == {
+        "model": "toy", "messages": [dict(turn) for turn in asked[0].messages], "add_generation_prompt": True,
+    }  # fmt: skip
+    assert 1 < server.most_at_once <= 4
+
+
+def test_continuations_are_counted_once(toy_model: Path) -> None:
+    asked = [question(index, continuations=CHOICES) for index in range(5)]
+    _, tokenizer = reference(toy_model)
+    longest = max(len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in CHOICES)
+    with ToyServer(toy_model) as server:
+        model = model_at(server)
+        # A text is sent, and the server generates a token behind it; a letter is that token.
+        found = model.lengths(asked)
+        assert found == [Length(tokens=size + longest, room=4095) for size in sizes(toy_model, asked)]
+        letters = model.lengths([question(0, continuations=("A", "B"))])
+    assert letters == [Length(tokens=sizes(toy_model, asked[:1])[0] + 1, room=4096)]
+    alone = [body for body in server.paths(TOKENIZE) if "prompt" in body]
+    assert sorted(body["prompt"] for body in alone) == sorted([*CHOICES, "A", "B"])
+    assert all(body["add_special_tokens"] is False for body in alone)
+
+
+def test_folder_tells_the_same_as_the_server(toy_model: Path) -> None:
+    asked = [question(index, continuations=CHOICES if index % 3 else ()) for index in range(8)]
+    with ToyServer(toy_model) as server:
+        by_server = model_at(server).lengths(asked)
+        sent = len(server.asked)
+        by_folder = model_at(server, context=4096, tokens=FolderTokens(toy_model)).lengths(asked)
+        assert len(server.asked) == sent
+    assert by_folder == by_server
+    assert all(length is not None for length in by_folder)
+
+
+def test_context_of_the_user_goes_before_the_servers_and_that_before_the_folders(toy_model: Path) -> None:
+    asked = [question(0)]
+    with ToyServer(toy_model, context=300) as server:
+        for more, context in (({"context": 250}, 250), ({"tokens": FolderTokens(toy_model)}, 300)):
+            assert model_at(server, **more).lengths(asked) == wanted(toy_model, asked, context=context)
+    with ToyServer(toy_model, context=None) as server:
+        assert model_at(server, tokens=FolderTokens(toy_model)).lengths(asked) == wanted(toy_model, asked)
+        assert server.paths(TOKENIZE) == []
+
+
+def test_server_that_names_no_context_is_sent_no_text(toy_model: Path) -> None:
+    asked = [question(index) for index in range(5)]
+    with ToyServer(toy_model, context=None) as server:
+        model = model_at(server)
+        assert model.lengths(asked) == model.lengths(asked) == [None] * 5
+    assert [path for path, _ in server.asked] == [MODELS]
+
+
+@pytest.mark.parametrize(
+    "body", [[], {}, {"data": {}}, {"data": ["toy"]}, {"data": [{"id": "toy", "max_model_len": "many"}]},
+             {"data": [{"id": "toy", "max_model_len": True}]}, {"data": [{"id": "toy", "max_model_len": 0}]}],
+)  # fmt: skip
+def test_list_of_models_of_another_form(toy_model: Path, body: Any) -> None:
+    with ToyServer(toy_model, plan=lambda number, asked: Fault.json_body(body)) as server:
+        assert model_at(server).lengths([question(0)]) == [None]
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault.status_code(404), Fault.status_code(400), Fault.status_code(401), Fault.status_code(422),
+        Fault.json_body({"tokens": [1, 2]}), Fault.json_body({"count": 0}), Fault.json_body({"count": None}),
+        Fault.json_body([3]),
+    ],
+)  # fmt: skip
+def test_server_that_does_not_count_is_sent_one_text(toy_model: Path, fault: Fault) -> None:
+    asked = [question(index, continuations=CHOICES) for index in range(5)]
+    plan = lambda number, asked: fault if asked[0] == TOKENIZE else None  # noqa: E731
+    with ToyServer(toy_model, plan=plan) as server:
+        model = model_at(server)
+        assert model.lengths(asked) == model.lengths(asked) == [None] * 5
+    assert len(server.paths(TOKENIZE)) == 1
+
+
+def test_one_text_that_is_not_counted_is_unknown_alone(toy_model: Path) -> None:
+    asked = [question(index) for index in range(6)]
+    plan = lambda number, sent: Fault.status_code(500) if TEXTS[3] in str(sent[1]) else None  # noqa: E731
+    with ToyServer(toy_model, plan=plan) as server:
+        found = model_at(server).lengths(asked)
+    assert found[3] is None
+    assert [length for index, length in enumerate(found) if index != 3] == wanted(toy_model, asked[:3] + asked[4:])
+
+
+def test_lost_connections_are_asked_again(toy_model: Path) -> None:
+    faults = {1: Fault.status_code(503), 3: Fault.refuse(), 5: Fault.cut(), 7: Fault.not_json()}
+    asked = [question(index) for index in range(6)]
+    with ToyServer(toy_model, plan=lambda number, sent: faults.get(number)) as server:
+        assert model_at(server, max_retries=4).lengths(asked) == wanted(toy_model, asked)
+    assert len(server.asked) == 1 + 6 + len(faults)
+
+
+def test_server_that_is_gone_is_told_at_once(toy_model: Path) -> None:
+    with ToyServer(toy_model) as server:
+        model = model_at(server, max_retries=0)
+    with pytest.raises(MissingError, match="nothing answers at"):
+        model.lengths([question(0)])
+
+
+def test_no_requests_ask_nothing(toy_model: Path) -> None:
+    with ToyServer(toy_model) as server:
+        assert model_at(server).lengths([]) == []
+    assert server.asked == []
+
+
+def test_lone_surrogates_are_measured(toy_model: Path) -> None:
+    odd = Request(
+        key="k", messages=(Message(role="user", content="a\ud800b"),), max_new_tokens=1, continuations=("x\udfff y",)
+    )
+    with ToyServer(toy_model) as server:
+        by_server = model_at(server).lengths([odd])
+        by_folder = model_at(server, context=4096, tokens=FolderTokens(toy_model)).lengths([odd])
+    assert by_server == by_folder != [None]
+
+
+def test_arguments_name_folder_and_context(toy_model: Path) -> None:
+    options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_model)}
+    model = open_endpoint("openai-api/x/toy", options=options)
+    assert model.lengths([question(1)]) == wanted(toy_model, [question(1)], context=200)
+    plain = open_endpoint("openai-api/x/toy", options={"base_url": "http://127.0.0.1:1/v1"})
+    assert model.identity == plain.identity
+
+
+def test_folder_without_a_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="no tokenizer_config.json there.*folder of the served model's tokenizer"):
+        open_endpoint("openai-api/x/m", options={"base_url": "http://127.0.0.1:1/v1", "tokenizer": str(tmp_path)})
+
+
+def test_folder_without_a_chat_template_cannot_measure_chats(toy_copy: Path) -> None:
+    (toy_copy / "chat_template.jinja").unlink()
+    options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_copy)}
+    with pytest.raises(UsageError, match="no chat template.*folder of the model that is served"):
+        open_endpoint("openai-api/x/m", options=options).lengths([question(0)])
+
+
+def test_folder_whose_tokenizer_does_not_load(toy_copy: Path) -> None:
+    (toy_copy / "tokenizer.json").write_text("{}")
+    options = {"base_url": "http://127.0.0.1:1/v1", "context": "200", "tokenizer": str(toy_copy)}
+    with pytest.raises(UsageError, match="does not load with transformers"):
+        open_endpoint("openai-api/x/m", options=options).lengths([question(0)])
+
+
+def test_guard_is_asked(tmp_path: Path) -> None:
+    model = open_endpoint("openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"})
+    held = guard.protect([guard.Subject.of(DATASET)], audit=tmp_path / "audit.log")
+    with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
+        model.lengths([question(0)])
+
+
+# Servers started for the run.
+
+
+def vllm_program(path: Path) -> Path:
+    path.parent.mkdir(parents=True)
+    path.write_text("#!/bin/sh\nexit 1\n")
+    path.chmod(0o755)
+    return path
+
+
+def served(kind: str, folder: Path, tmp_path: Path, **options: str) -> ServedModel:
+    if kind == "vllm-server":
+        options |= {"executable": str(vllm_program(tmp_path / "bin" / "vllm")), "device": "cpu", "start_timeout": "20"}
+    model = open_served(f"{kind}/{folder}", options=options, log_dir=tmp_path / "logs")
+    assert isinstance(model, ServedModel)
+    return model
+
+
+@pytest.mark.parametrize("kind", ["vllm-server", "transformers-server"])
+def test_folder_of_the_model_tells_without_a_server(kind: str, toy_model: Path, tmp_path: Path) -> None:
+    asked = [question(index) for index in range(3)]
+    model = served(kind, toy_model, tmp_path)
+    assert model.lengths(asked) == wanted(toy_model, asked)
+    assert model.lengths([]) == []
+    assert not (tmp_path / "logs").exists()
+
+
+def test_vllm_flag_sets_the_context(toy_model: Path, tmp_path: Path) -> None:
+    model = served("vllm-server", toy_model, tmp_path, flags="--max-model-len 1k")
+    assert model.lengths([question(0)]) == wanted(toy_model, [question(0)], context=1000)
+
+
+def test_user_goes_before_folder_and_flags(toy_model: Path, tmp_path: Path) -> None:
+    model = served("vllm-server", toy_model, tmp_path, flags="--max-model-len 1k", context="900")
+    assert model.lengths([question(0)]) == wanted(toy_model, [question(0)], context=900)
+
+
+def test_server_is_started_only_where_the_folder_does_not_tell(toy_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    model = served("vllm-server", toy_model, tmp_path, flags="--chat-template other.jinja")
+    with pytest.raises(MissingError, match="exit code 1"):
+        model.lengths([question(0)])
+    assert model.lengths([]) == []
+
+
+def test_transformers_server_cannot_be_asked(toy_copy: Path, tmp_path: Path) -> None:
+    change_json(toy_copy, "config.json", max_position_embeddings=None)
+    model = served("transformers-server", toy_copy, tmp_path)
+    assert model.lengths([question(0)]) == [None]
+    assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "context"),
+    [
+        ("", 4096),
+        ("--max-model-len 2048", 2048),
+        ("--max_model_len=2K", 2048),
+        ("--max-model-len=25.6k", 25600),
+        ("--max-model-len 100 --max-model-len 200", 200),
+        ("--max-model-len auto", None),
+        ("--max-model-len -1", None),
+        ("--max-model-len", None),
+        ("--hf-overrides {}", None),
+        ("--rope-scaling {}", None),
+        ("--quantization fp8", 4096),
+    ],
+)
+def test_vllm_context(toy_model: Path, flags: str, context: int | None) -> None:
+    assert vllm_context(flags.split(), Checkpoint(folder=toy_model, label="toy", revision="")) == context
+
+
+@pytest.mark.parametrize(
+    ("config", "tokenizer", "context"),
+    [
+        ({}, {"model_max_length": 1000}, 1000),
+        ({}, {"model_max_length": 1e30}, 4096),
+        ({}, {"model_max_length": None}, 4096),
+        ({"rope_scaling": {"type": "yarn", "factor": 4.0}}, {}, None),
+        ({"rope_parameters": {"rope_type": "linear", "factor": 4.0}}, {}, None),
+        ({"rope_parameters": {"rope_type": "llama3", "factor": 8.0}}, {}, 4096),
+        ({"rope_parameters": {"rope_type": "default"}}, {}, 4096),
+        ({"max_position_embeddings": None}, {}, None),
+    ],
+)
+def test_vllm_context_by_the_models_files(
+    tmp_path: Path, config: dict[str, Any], tokenizer: dict[str, Any], context: int | None
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 4096, **config}))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    assert vllm_context([], Checkpoint(folder=tmp_path, label="m", revision="")) == context
+
+
+@pytest.mark.parametrize(
+    ("flags", "same"),
+    [
+        ("--max-model-len 100 --quantization fp8", True),
+        ("--chat-template x.jinja", False),
+        ("--chat_template=x", False),
+        ("--tokenizer other", False),
+        ("--trust-remote-code", False),
+    ],
+)
+def test_writes_as_folder(flags: str, same: bool) -> None:
+    assert writes_as_folder(flags.split()) is same
