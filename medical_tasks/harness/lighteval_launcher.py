@@ -87,6 +87,13 @@ def _register_only(registry: Any, custom_tasks: str) -> None:
         return registry._extract_configs(registry.create_custom_tasks_module(wanted))
 
     registry.load_all_task_configs = staticmethod(load)
+    named = registry._get_full_task_list_from_input_string
+
+    def in_order(self: Any, tasks: Any) -> list[str]:
+        # lighteval takes them out of a set, in another order in each process: ranks would wait for one another for ever.
+        return sorted(named(self, tasks))
+
+    registry._get_full_task_list_from_input_string = in_order
 
 
 def _switch_cache_off() -> None:

@@ -46,8 +46,6 @@ def _variables(place: Path) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "ACCELERATE_USE_CPU": "true",
         "CUDA_VISIBLE_DEVICES": "",
-        # lighteval puts the tasks' names through a set: with seeds of their own the processes would ask in different orders.
-        "PYTHONHASHSEED": "0",
     }
 
 

@@ -76,6 +76,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
     home = tmp_path_factory.mktemp("parity")
     assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
     assert main(["build", "kqa", "--config", "demo", "--out", str(home / "kqa")]) == 0
+    assert main(["build", "ehrnoteqa", "--config", "demo", "--out", str(home / "ehrnoteqa")]) == 0
     items = load_task_data(MEDCALC, DATASET, data=home, config="demo").items
     prompts = load_prompts(MEDCALC)
     answers = {prompts.render(item)[0]["content"]: _answer(number, item) for number, item in enumerate(items)}
@@ -179,7 +180,7 @@ def test_lighteval_finds_every_task_and_leaks_no_example(script: Script) -> None
     names = [name for name, _, _ in json.loads(table)]
     assert sorted(names) == sorted(name for task in offered for name in (task.name, task.harness_name))
     sources = {(folder, config) for _, folder, config in json.loads(table)}
-    assert sources == {(str(script.home / name), "demo") for name in ("medcalc_bench", "kqa")}
+    assert sources == {(str(script.home / name), "demo") for name in ("medcalc_bench", "kqa", "ehrnoteqa")}
     # lighteval would take its worked examples from the questions that are being asked.
     assert refusal.startswith("UsageError medical:medcalc: worked examples are part of a task here")
 
