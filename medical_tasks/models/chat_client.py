@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -29,6 +30,9 @@ __all__ = ["CallFailed", "ChatClient", "Completion", "Spending", "encodable", "e
 
 _OWN_WORDS = ("connection", "not json", "timeout")  # failures whose detail says nothing of the server's
 _SYSTEM_WORDS = ("ConnectError", "ReadError", "WriteError", "CloseError")  # told by the operating system
+_VERSION = re.compile(
+    r"(?<=[^/])/v\d[^/]*$"
+)  # the end of a base URL; one without it has its addresses all in one place
 _CONNECT_S = 15.0  # a host that does not even accept a connection is not "slow"
 
 Result = TypeVar("Result")
@@ -219,7 +223,7 @@ class ChatClient:
         """Asks the server at another of its addresses; with the same guard, limits and retries as `complete`.
 
         Args:
-            path: begins with `/`; below the base URL, or with `/../` beside its version.
+            path: begins with `/`; below the base URL, or with `/../` beside the version that it ends in.
             body: posted; without one the address is read.
             texts: texts in it that no detail may quote.
 
@@ -360,7 +364,7 @@ def _beside(base_url: str, path: str) -> str:
     """Puts an address together; `/../` leads to what stands beside the API's version."""
     base = base_url.rstrip("/")
     if path.startswith("/../"):
-        return base.rpartition("/")[0] + path.removeprefix("/..")
+        return _VERSION.sub("", base) + path.removeprefix("/..")
     return base + path
 
 

@@ -33,10 +33,9 @@ from medical_tasks.models.choice_reading import (
 )
 from medical_tasks.spec import Message
 
-__all__ = ["ALTERNATIVES", "WAYS", "ChoiceAsker", "ChoiceSettings"]
+__all__ = ["ALTERNATIVES", "ChoiceAsker", "ChoiceSettings"]
 
 Way = Literal["top", "prompt"]
-WAYS: Final = ("auto", "top", "prompt")
 ALTERNATIVES: Final = 20
 """Tokens named for the answer's first one: the most that OpenAI, and vLLM as it comes, name."""
 

@@ -22,7 +22,7 @@ from tests.models.served_choices import (
     results_of,
     scores_of,
 )
-from tests.models.toy_server import Asked, ToyServer
+from tests.models.toy_server import Asked, ToyServer, together
 from tests.models.toy_texts import TEXTS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -256,6 +256,6 @@ def test_no_requests_send_nothing(toy_model: Path) -> None:
 
 
 def test_requests_are_asked_at_once(toy_model: Path) -> None:
-    with ToyServer(toy_model) as server:
+    with ToyServer(toy_model, plan=together(1)) as server:
         scores_of(model_at(server, concurrency=3), [question(index, ("The",)) for index in range(12)])
     assert 1 < server.most_at_once <= 3

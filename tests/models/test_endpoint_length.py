@@ -20,7 +20,7 @@ from medical_tasks.models.server_programs import vllm_context, writes_as_folder
 from medical_tasks.spec import Message
 from tests.fault_server import Fault
 from tests.models.local_runs import reference
-from tests.models.toy_server import ToyServer
+from tests.models.toy_server import ToyServer, together
 from tests.models.toy_texts import TEXTS, change_json
 
 CHOICES = ("chest pain on exertion", "fever", "a creatinine of 1.4 mg/dL")
@@ -61,7 +61,7 @@ def wanted(folder: Path, asked: Sequence[Request], *, context: int = 4096) -> li
 
 def test_server_that_counts(toy_model: Path) -> None:
     asked = [question(index) for index in range(12)]
-    with ToyServer(toy_model, context=300) as server:
+    with ToyServer(toy_model, context=300, plan=together(3)) as server:
         model = model_at(server)
         assert model.lengths(asked) == wanted(toy_model, asked, context=300)
         assert model.lengths(asked[:2]) == wanted(toy_model, asked[:2], context=300)
@@ -183,6 +183,35 @@ def test_lone_surrogates_are_measured(toy_model: Path) -> None:
         by_server = model_at(server).lengths([odd])
         by_folder = model_at(server, context=4096, tokens=FolderTokens(toy_model)).lengths([odd])
     assert by_server == by_folder != [None]
+
+
+@pytest.mark.parametrize(
+    ("base", "models", "tokenize"),
+    [
+        ("", "/models", "/tokenize"),
+        ("/v1", "/v1/models", "/tokenize"),
+        ("/v1/", "/v1/models", "/tokenize"),
+        ("/toy/v1beta", "/toy/v1beta/models", "/toy/tokenize"),
+        ("/toy", "/toy/models", "/toy/tokenize"),
+    ],
+)
+def test_addresses_beside_the_base_url(base: str, models: str, tokenize: str) -> None:
+    replies = [Fault.json_body({"data": [{"id": "toy", "max_model_len": 50}]}), Fault.json_body({"count": 7})]
+    with ToyServer(Path(), plan=lambda number, asked: replies[number - 1]) as server:
+        settings = ChatSettings(base_url=server.base_url.removesuffix("/v1") + base, model="toy")
+        model = EndpointModel("openai-api/x/toy", settings, sampling={})
+        assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
+    assert [path for path, _ in server.asked] == [models, tokenize]
+
+
+def test_server_on_a_unix_socket(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with ToyServer(Path(), plan=lambda number, asked: Fault.json_body({"count": 7}), socket=path) as server:
+        settings = ChatSettings(base_url=f"http+unix://{str(path).replace('/', '%2F')}/v1", model="toy")
+        with guard.protect([guard.Subject.of(DATASET)], audit=tmp_path / "audit.log"):
+            model = EndpointModel("openai-api/x/toy", settings, sampling={}, context=50)
+            assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
+    assert [path for path, _ in server.asked] == [TOKENIZE]
 
 
 def test_arguments_name_folder_and_context(toy_model: Path) -> None:

@@ -10,6 +10,7 @@ Its numbers are the model's own, by transformers; a plan lets single requests fa
 from __future__ import annotations
 
 import json
+import socketserver
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +21,7 @@ from typing import Any
 from tests.fault_server import Fault
 from tests.models.local_runs import reference
 
-__all__ = ["Asked", "ToyServer", "logprob_rows"]
+__all__ = ["Asked", "ToyServer", "logprob_rows", "together"]
 
 Asked = tuple[str, Mapping[str, Any]]
 """Path and body of a request; an empty body when the address was read."""
@@ -37,6 +38,19 @@ def logprob_rows(folder: Path, ids: list[int]) -> Any:
         return torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), dim=-1)
 
 
+def together(number: int) -> Callable[[int, Asked], None]:
+    """A plan by which a request is answered only once the next one has come as well."""
+    came = threading.Event()
+
+    def plan(this: int, _: Asked) -> None:
+        if this == number:
+            assert came.wait(30)
+        elif this == number + 1:
+            came.set()
+
+    return plan
+
+
 class ToyServer:
     """The server, on a free loopback port, for the length of a `with` block.
 
@@ -49,6 +63,7 @@ class ToyServer:
         scores_prompts: whether it knows `prompt_logprobs`; `ignores` takes the field and gives nothing.
         continues: whether it heeds `continue_final_message`.
         change: changes each good reply.
+        socket: listens there instead, on a unix socket.
     """
 
     model = "toy"
@@ -64,6 +79,7 @@ class ToyServer:
         scores_prompts: bool | str = True,
         continues: bool = True,
         change: Callable[[dict[str, Any]], object] = lambda reply: None,
+        socket: Path | None = None,
     ) -> None:
         self.asked: list[Asked] = []
         self.most_at_once = 0
@@ -73,11 +89,12 @@ class ToyServer:
         self._scores_prompts, self._continues = scores_prompts, continues
         self._at_once = 0
         self._lock = threading.Lock()
-        self._http = _Server(self)
+        self._http = _Server(self) if socket is None else _SocketServer(self, socket)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
 
     @property
     def base_url(self) -> str:
+        assert isinstance(self._http, _Server)
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     def paths(self, path: str) -> list[Mapping[str, Any]]:
@@ -194,9 +211,17 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
 
+class _SocketServer(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+
+    def __init__(self, owner: ToyServer, path: Path) -> None:
+        self.owner = owner
+        super().__init__(str(path), _SocketHandler)
+
+
 class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
-    server: _Server
+    server: _Server | _SocketServer
 
     def do_POST(self) -> None:
         self._reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
@@ -219,3 +244,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
         """Says nothing: tests read `asked`."""
+
+
+class _SocketHandler(_Handler):
+    disable_nagle_algorithm = False  # there is none to disable
