@@ -142,7 +142,8 @@ def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
     return (
         f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context together with the answer:\n"
         + "\n".join(lines)
-        + "\nNothing was asked. Give a longer context if the model has one (--model-args max_length=N, or max_model_length=N for "
-        "vllm/), fewer --max-new-tokens, or say what is to be done: --truncate notes-from-the-oldest leaves out the beginning of "
-        "the oldest notes, --truncate unanswered asks the others and leaves these unanswered."
+        + "\nNothing was asked. Give a longer context if the model has one (--model-args max_length=N for hf/, max_model_length=N "
+        "for vllm/, context=N for a server that has more than it says), fewer --max-new-tokens, or say what is to be done: "
+        "--truncate notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered asks the others and "
+        "leaves these unanswered."
     )

@@ -26,6 +26,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.IGNORECASE)
+_NOT_OFFERED = 501  # the server will not do it later either
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +181,7 @@ def read_error(
         if _field(body, "code") == "insufficient_quota" or _field(body, "type") == "insufficient_quota":
             return AttemptError("quota exhausted", detail, retry=False, every_call=True)
         return AttemptError("rate limited", detail, retry=True, wait=requested_wait(headers))
-    if status in (408, 409) or status >= 500:
+    if status in (408, 409) or (status >= 500 and status != _NOT_OFFERED):
         return AttemptError(f"http {status}", detail, retry=True, wait=requested_wait(headers))
     if status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
         return AttemptError("prompt too long", detail, retry=False)

@@ -461,3 +461,9 @@ def test_first_plan_counts_each_question_by_itself() -> None:
     with FaultServer(first(1, Fault.status_code(500))) as server:
         chat = quick(server)
         assert [ask(chat, question).attempts for question in ("a", "b")] == [2, 2]
+
+
+def test_what_a_server_does_not_offer_is_asked_for_once() -> None:
+    with FaultServer(lambda _: Fault.status_code(501)) as server:
+        failed = failure(quick(server, max_retries=5))
+        assert (failed.reason, failed.attempts, len(server.calls)) == ("http 501", 1, 1)
