@@ -15,6 +15,7 @@ from typing import Any
 __all__ = ["ChoiceScores"]
 
 _KEYS = {"logprobs", "tokens", "below"}
+_MOST = 2**53  # whole numbers of JSON can be too large for a float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +46,10 @@ class ChoiceScores:
 
     def to_text(self) -> str:
         """Writes it as one line of JSON; an impossible choice (probability 0) as the string `-inf`."""
-        logprobs = [None if value is None else value if math.isfinite(value) else "-inf" for value in self.logprobs]
+        logprobs = [None if value is None else _written(value) for value in self.logprobs]
         record: dict[str, Any] = {"logprobs": logprobs, "tokens": list(self.tokens)}
         if self.below is not None:
-            record["below"] = self.below
+            record["below"] = _written(self.below)
         return json.dumps(record, allow_nan=False)
 
     @classmethod
@@ -67,8 +68,8 @@ class ChoiceScores:
         logprobs, tokens = record["logprobs"], record["tokens"]
         if not isinstance(logprobs, list) or not all(value is None or _is_logprob(value) for value in logprobs):
             raise ValueError('logprobs must be a list of numbers, null or "-inf"')
-        if not isinstance(tokens, list) or not all(type(count) is int for count in tokens):
-            raise ValueError("tokens must be a list of whole numbers")
+        if not isinstance(tokens, list) or not all(type(count) is int and count < _MOST for count in tokens):
+            raise ValueError("tokens must be a list of whole numbers that a model could have")
         below = record.get("below")
         if below is not None and not _is_logprob(below):
             raise ValueError("below must be a number")
@@ -80,4 +81,10 @@ class ChoiceScores:
 
 
 def _is_logprob(value: Any) -> bool:
-    return value == "-inf" or (type(value) in (int, float) and not math.isnan(value))
+    if type(value) is int:
+        return abs(value) < _MOST
+    return value == "-inf" or (type(value) is float and not math.isnan(value))
+
+
+def _written(value: float) -> float | str:
+    return value if math.isfinite(value) else "-inf"

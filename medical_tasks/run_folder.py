@@ -113,7 +113,7 @@ def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
 
 
 def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = False) -> RunFolder:
-    """Makes a run's folder, or enters it again with the same settings.
+    """Makes a run's folder, or enters it again with the same settings; with others only while nothing is in it.
 
     Args:
         path: the folder.
@@ -140,17 +140,32 @@ def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = 
     except UnicodeDecodeError as error:
         raise UsageError(f"{file}: not UTF-8 text. Choose another --out, or remove the folder.") from error
     if there is None:
-        made = {**settings, PRIVATE: new_private_id()} if private else dict(settings)
-        with WholeFile(file) as part:
-            part.write(json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+        made = _written(file, settings, new_private_id() if private else None)
     else:
         made = _settings(file, there)
         known = {key: value for key, value in made.items() if key != PRIVATE}
         # Through JSON, which has no tuples.
-        _check_same(path, known, json.loads(json.dumps(settings)))
+        wanted = json.loads(json.dumps(settings))
+        if known != wanted and not _begun(_run_folder(path, made)):
+            # A command that was refused, or misspelt, must not keep the folder for good.
+            with locked(_run_folder(path, made)):
+                made, known = _written(file, settings, made.get(PRIVATE)), wanted
+        _check_same(path, known, wanted)
         if private != (PRIVATE in made):
             raise UsageError(f"{path}: was made when the dataset's access class was another one. Choose another --out.")
     return _run_folder(path, made)
+
+
+def _written(file: Path, settings: Mapping[str, Any], private_id: str | None) -> dict[str, Any]:
+    made = dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
+    with WholeFile(file) as part:
+        part.write(json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    return made
+
+
+def _begun(run: RunFolder) -> bool:
+    """Whether a run left anything but its settings."""
+    return run.answers.exists() or any(path.name != SETTINGS_FILE for path in run.path.iterdir())
 
 
 def existing_run_folder(path: Path) -> RunFolder:

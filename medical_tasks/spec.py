@@ -86,7 +86,7 @@ class MetricSpec:
         higher_is_better: direction, for leaderboards.
         description: one line, shown in cards and the manifest.
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
-        unit: `number` for a count, which tables show as it is; "" for a share or a rate, shown in percent.
+        unit: `number` for a count and `cosine` for one, which tables show as they are; "" for a share or a rate, in percent.
         judged: whether it depends on a judge, in a task that has one.
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
     """

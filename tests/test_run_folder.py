@@ -17,9 +17,30 @@ def test_the_same_settings_enter_again(tmp_path: Path) -> None:
 
 
 def test_other_settings_are_refused_and_named(tmp_path: Path) -> None:
-    open_run_folder(tmp_path / "run", {"model": "a", "tasks": ["medcalc"]})
+    open_run_folder(tmp_path / "run", {"model": "a", "tasks": ["medcalc"]}).answers.touch()
     with pytest.raises(UsageError, match=r"holds another run \(model: 'a' there, 'b' now\). Choose another --out"):
         open_run_folder(tmp_path / "run", {"model": "b", "tasks": ["medcalc"]})
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_command_that_was_refused_does_not_keep_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private: bool
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    first = open_run_folder(tmp_path / "run", {"model": "mistyped"}, private=private)
+    second = open_run_folder(tmp_path / "run", {"model": "right"}, private=private)
+    assert second.answers == first.answers
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "right"
+    second.answers.touch()
+    with pytest.raises(UsageError, match="holds another run"):
+        open_run_folder(tmp_path / "run", {"model": "third"}, private=private)
+
+
+def test_settings_are_not_replaced_while_another_command_is_at_work(tmp_path: Path) -> None:
+    first = open_run_folder(tmp_path / "run", {"model": "a"})
+    with locked(first), pytest.raises(UsageError, match="another command is using this folder"):
+        open_run_folder(tmp_path / "run", {"model": "b"})
     assert json.loads((tmp_path / "run" / "run.json").read_text())["model"] == "a"
 
 

@@ -277,6 +277,20 @@ AGAIN = "Give the same command again to try the missing ones."
 TOO_LONG = "What is too long for the model stays unanswered: a longer context (max_length), or fewer --max-new-tokens, may help."
 
 
+def _lasting() -> dict[str, str]:
+    """What scoring says of an answer that is there: the same command finds it in the store, and says the same."""
+    from medical_tasks.ehrnoteqa.judging import NO_GOLD
+    from medical_tasks.ehrnoteqa.probability import NOT_TOLD
+
+    return {
+        NOT_TOLD: (
+            "The server told too few log-probabilities to decide: --model-args top_logprobs=N asks for more, and hf/ and vllm/ "
+            "tell all."
+        ),
+        NO_GOLD: "Nobody knows the right answers of this set: they are for people to score.",
+    }
+
+
 def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AGAIN) -> int:
     """Prints the table, writes the report, and says whether anything is missing.
 
@@ -305,6 +319,8 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
         only_too_long = reasons == {"no answer: prompt too long"}
         if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
             next_step = judge_step(reasons)
+        if known := {reason: said for reason, said in _lasting().items() if reason in reasons}:
+            next_step = " ".join([*known.values(), *([] if reasons <= set(known) else [next_step])])
         parts = [
             f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in counts.items())
             for name, counts in missing.items()

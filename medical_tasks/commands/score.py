@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
+_FINISH = "Give that run's command again to answer the missing ones, then this one."
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
@@ -98,7 +100,13 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 with RunJudge(request, store=folder.answers, log_dir=folder.logs) as judge:
                     results = finish([answered], folder, judge)
-            step = "Add the missing lines and give the same command again." if answered.unanswered else AGAIN
+            step = AGAIN
+            if answered.unanswered:
+                step = (
+                    _FINISH
+                    if arguments.responses.is_dir()
+                    else "Add the missing lines and give the same command again."
+                )
             return report_results(results, folder.path, next_step=step)
 
 

@@ -45,7 +45,8 @@ def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
 
     Yields:
         The dataset's rows, in the order of the file. The note's id is the paragraph's `note_id`, else the entry's title, with
-        `/2`, `/3` behind it for its second and third paragraph. The question's id is the file's, or a hash of note and question
+        `/2`, `/3` behind it for its second and third paragraph, and `#2`, `#3` where an entry with that title and another text
+        came before. The question's id is the file's, or a hash of note and question
         where it has none; one that stands in the file already gets `#2`, `#3` behind it.
 
     Raises:
@@ -62,8 +63,8 @@ def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
         for paragraph in read_paragraphs(path, on_read=lambda read: progress.advance_to(read // _MEGABYTE)):
             place = SquadPlace(path, paragraph)
             content = place.mapping(paragraph.value)
-            note_id = notes.name(place, content)
             text = place.note(content)
+            note_id = notes.name(place, content, text)
             for question in place.questions(content):
                 found += 1
                 asked, evidence = question.asked(), question.evidence()
@@ -126,8 +127,10 @@ class _Notes:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._titles: dict[int, Any] | None = None
+        self._named: dict[tuple[str, str], str] = {}  # title and hash of the text to name
+        self._unique = _Unique()
 
-    def name(self, place: SquadPlace, content: Mapping[str, Any]) -> str:
+    def name(self, place: SquadPlace, content: Mapping[str, Any], text: str) -> str:
         if "note_id" in content:
             name = _plain(content["note_id"])
             if not name:
@@ -142,4 +145,9 @@ class _Notes:
         name = _plain(title)
         if not name:
             raise place.wrong("title", "must be a text or a whole number where paragraphs have no note_id", title)
-        return name if paragraph.number == 1 else f"{name}/{paragraph.number}"
+        wanted = name if paragraph.number == 1 else f"{name}/{paragraph.number}"
+        # Each challenge in emrQA numbers its notes: the same title may mean another note, or the same one again.
+        key = (wanted, _hashed(text))
+        if key not in self._named:
+            self._named[key] = self._unique.name(wanted)
+        return self._named[key]

@@ -22,7 +22,7 @@ from typing import Final
 from medical_tasks.csv_table import FIELD_LIMIT_BYTES
 from medical_tasks.errors import MissingError, UsageError, system_reason
 
-__all__ = ["RATER", "HumanScore", "HumanScores", "read_human_scores"]
+__all__ = ["LONGEST_MODEL", "RATER", "HumanScore", "HumanScores", "read_human_scores"]
 
 RATER: Final = "rater_"
 """Columns that begin so are raters, unless they are named."""
@@ -33,7 +33,8 @@ _KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
     "correct and incorrect": {"correct": True, "incorrect": False},
 }
 _SHOWN: Final = 12
-_LONGEST_MODEL: Final = 60
+LONGEST_MODEL: Final = 60
+"""Longest name of a model, so that no answer is taken for one."""
 _FORM: Final = "It needs a header, and a row an answer: id, response, perhaps model, and a column a rater."
 
 
@@ -109,9 +110,9 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
         if not cells["id"].strip():
             raise UsageError(f"{path}, line {line}, column 'id': empty; every row names its question there.")
         model = cells.get("model", "").strip()
-        if len(model) > _LONGEST_MODEL or not model.isprintable():
+        if len(model) > LONGEST_MODEL or not model.isprintable():
             raise UsageError(  # it stands in the check, where no answer may
-                f"{path}, line {line}, column 'model': must be a name of at most {_LONGEST_MODEL} characters on one line, got "
+                f"{path}, line {line}, column 'model': must be a name of at most {LONGEST_MODEL} characters on one line, got "
                 f"a text of {len(model)}. Put answers into the column 'response'."
             )
         row = HumanScore(

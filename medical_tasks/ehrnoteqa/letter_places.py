@@ -16,7 +16,8 @@ SHORT_TEXT: Final = 3
 
 # What is written with one letter and a point, before a capital as well: genus and species, rhythms of the heart.
 _NAMES: Final = frozenset(
-    "coli diff difficile fib flutter jejuni albicans faecalis faecium cloacae baumannii pertussis cereus".split()
+    "coli diff difficile fib flutter jejuni albicans faecalis faecium cloacae baumannii pertussis cereus fumigatus fragilis "
+    "burgdorferi perfringens trachomatis glabrata auris tetani botulinum neoformans histolytica dimer section".split()
 )
 _REASONS: Final = (["because"], ["since"], ["as"], ["based"], ["according"], ["per"])
 _BEHIND: Final = 60
@@ -91,10 +92,16 @@ class Places:
         while sign.isupper() and (joined := words_of.JOINED.match(self.answer, end)) and joined[1] in self.letters:
             letters.add(joined[1])
             end = joined.end()
+        bracketed = words_of.JOINED_IN_BRACKETS.match(self.answer, end)
+        if bracketed and bracketed[1] in self.letters:
+            letters.add(bracketed[1])
         text = self.texts.begins(self.answer, place + 1)
         if text is not None and len(letters) == 1:
             letters.add(self.letters[text[0]])
-        return frozenset(letters)
+            end = text[1]
+        refuted = words_of.REFUTED.match(self.answer, end)
+        # "B. No" where B's text begins with it is no refusal.
+        return None if refuted and not self.texts.starts(number, refuted[0]) else frozenset(letters)
 
     def _ends(self, place: int, number: int, *, closed: bool, leading: bool, alone: bool) -> bool:
         """Whether a letter ends here as one that is named does."""
@@ -126,7 +133,7 @@ class Places:
         if mark != " ":
             return False
         word = rest.split(maxsplit=1)[0].rstrip(".,;:") if rest.strip() else ""
-        if rest[:1] == "(" or word in ("-", "–", "—"):
+        if rest[:1] == "(" or word in ("-", "–", "—") or rest.startswith(words_of.INSTEAD_OF):
             return True
         return word in ("because", "since") if leading else word in words_of.GOES_ON
 
@@ -145,7 +152,7 @@ class Places:
         if letters is None:
             return None
         start = words_of.OPTION.match(line)
-        rest = line[start.end() if start else 0 :].lstrip("(")[1:].strip("().,:;- ")
+        rest = line[start.end() if start else 0 :].lstrip("(")[1:].strip("().,:;-–—| ")
         (letter,) = letters
         return letters if not rest or self.texts.whole(rest) == self.letters.index(letter) else None
 
@@ -157,7 +164,8 @@ class Places:
         sign, mark = rest[opened : opened + 1], rest[opened + 1 : opened + 2]
         if not sign or sign.upper() not in self.letters or (sign.islower() and mark != ")"):
             return None
-        ended = mark in ("", ")") or (mark in ".:" and rest[opened + 2 : opened + 3] in ("", " "))
+        behind = rest[opened + 2 : opened + 3]
+        ended = mark in ("", ")") or (mark in ".:" and behind in ("", " ")) or (mark == " " and behind in "-–—|")
         return frozenset(sign.upper()) if ended else None
 
     def behind_option(self, start: int) -> int:

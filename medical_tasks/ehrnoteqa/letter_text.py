@@ -7,15 +7,22 @@ is linear in the text's length.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["ChoiceTexts", "plain_words", "read_plain", "spoken"]
 
-_SIGNS: Final = str.maketrans(
+_SIGNS: Final[dict[int, Any]] = str.maketrans(
     {"’": "'", "‘": "'", "“": None, "”": None, '"': None, "`": None, "*": None, "$": None, "{": None, "\r": "\n"}
     | {"[": "(", "]": ")", "}": "\n", "_": " ", "\t": " ", "\u00a0": " ", "：": ":", "（": "(", "）": ")"}
 )
+# What Chinese, Japanese and Korean writing has in place of ASCII.
+_SIGNS.update({0xFEE0 + ord(letter): letter for letter in string.ascii_letters})
+_SIGNS.update({ord("。"): ". ", ord("．"): ". ", ord("，"): ", ", ord("、"): ", "})
+# Marks of chat templates that a server left in, and signs that are not seen.
+_TURN_END: Final = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>")
+_UNSEEN: Final = re.compile("[\\0\u200b-\u200f\u2060\ufeff]")
 _BOXED: Final = re.compile(r"\\(?:boxed|fbox)\s{0,4}\{")
 _LATEX: Final = re.compile(r"\\(?:text(?:bf|rm|it)?|math(?:bf|rm|sf|it)|rm|bf)\b\s{0,4}|\\[()\[\],;!]")
 _TAG: Final = re.compile(r"<(/?)(?:final[ _])?(answer|choice|option)>", re.I)
@@ -46,7 +53,7 @@ def read_plain(answer: str) -> str:
         The text with single blanks and single line breaks, round brackets alone, no quotation marks or signs of emphasis;
         `\boxed{D}`, `<answer>D</answer>` and JSON's `"answer": "D"` as a line `answer: D`.
     """
-    text = _BOXED.sub("\nboxed answer: {", answer)
+    text = _BOXED.sub("\nboxed answer: {", _TURN_END.sub("\n", _UNSEEN.sub("", answer)))
     text = _LATEX.sub("", text)
     text = _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", text)
     text = _SPACES.sub(" ", _QUOTE.sub("", text.translate(_SIGNS)))
@@ -112,6 +119,10 @@ class ChoiceTexts:
             return True
         head = choice.split()[:3]
         return len(head) == 3 and words.split()[:3] == head
+
+    def starts(self, number: int, text: str) -> bool:
+        """Whether the words of a choice begin with those of a text."""
+        return f"{self._words[number]} ".startswith(f"{plain_words(text)} ")
 
     def size(self, number: int) -> int:
         """How many words a choice has."""

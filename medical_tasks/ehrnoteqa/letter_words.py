@@ -16,15 +16,23 @@ __all__ = [
     "FINAL",
     "GOES_ON",
     "INSTEAD",
+    "INSTEAD_OF",
+    "IT_IS",
     "JOINED",
+    "JOINED_IN_BRACKETS",
     "LED_BY",
     "MATCHES",
     "NEGATION",
     "NEGATIONS",
     "NO_LETTER_BEFORE",
+    "ONLY_LETTERS",
     "OPTION",
     "PART",
+    "REFUTED",
+    "REFUTED_TEXT",
+    "SUPPORTED",
     "VERBS",
+    "VERDICT_LINE",
 ]
 
 _I: Final = re.IGNORECASE
@@ -35,7 +43,7 @@ ANSWER: Final = re.compile(
     rf"|(?:{_QUALITY}) (?:options?|choices?|selection|letter|response|one)"
     r"|(?:^|(?<=[\n,;])|(?<=[\n,;] ))(?:option|choice|letter|selection)(?= ?:))(?!\w)"
     r"(?:(?:,? (?:therefore|thus|then|hence|in this case),?"
-    r"| (?:to|for|among|from|of|based|according|in|given|here|regarding|about)\b[^.:;?!\n]{0,120}?)?"
+    r"| (?:to|for|among|from|of|based|according|in|given|here|regarding|about|that (?:best|most))\b[^.:;?!\n]{0,120}?)?"
     r"(?P<be> (?:is|are|was|would be|should be|will be|must be|has to be|appears to be|seems to be)\b|\.? ?[:=]| -)"
     r"|(?=[ \n]))",
     _I,
@@ -98,7 +106,17 @@ CONCLUDE: Final = re.compile(
     _I,
 )
 
-OPTION: Final = re.compile(r"(?:answer (?:choice |option )?|option |choice )", _I)
+_NOT_BUT = r"not (?:option |choice )?\(?[A-Z]\)?,? but(?: rather)?"
+IT_IS: Final = re.compile(
+    r"\b(?:(?:actually|definitely|certainly|probably|most likely|yes|no|wait)[,:]? ){0,2}"
+    r"(?:(?:it|this|that)(?:'s| is| must be| would be)"
+    rf"(?: (?:actually|clearly|definitely|probably|most likely|likely|therefore|thus|rather|{_NOT_BUT})){{0,2}}"
+    rf"|{_NOT_BUT}|(?:yes|no|correction)[,:]|(?:actually|definitely|certainly|probably|most likely)[,:]?)(?= )",
+    _I,
+)
+"""`It is`, `No,`, `Definitely`, `Not B but`; what may stand before it is checked by `LED_BY`."""
+
+OPTION: Final = re.compile(r"(?:answer (?:choice |option )?|option |choice |letter )", _I)
 
 CONCLUDING: Final = re.compile(
     r"\b(?:therefore|thus|hence|so|in conclusion|to conclude|conclusion|in summary|overall|ultimately|finally|consequently)\b",
@@ -107,7 +125,10 @@ CONCLUDING: Final = re.compile(
 FINAL: Final = re.compile(r"\b(?:final|boxed)\b", _I)
 
 NEGATION: Final = re.compile(
-    r"\b(?:not|never|nor|neither|cannot|if|whether|unless|why|suppose|wrong|incorrect)\b|n't\b", _I
+    r"\b(?:not|never|nor|neither|cannot|if|whether|unless|why|suppose|wrong|incorrect|false|least|worst)\b|n't\b"
+    r"|(?<!\bno )(?<!\bwithout )\bdoubt"
+    r"|\b(?:some|others|one|many|you) (?:(?:might|may|could|would) )?(?:say|think|argue|believe)\b",
+    _I,
 )
 _CLAUSE = r"[.,;:!?\n]|\b(?:so|therefore|thus|hence|because|but|and|consequently)\b"
 NO_LETTER_BEFORE: Final = re.compile(_CLAUSE, _I)
@@ -124,6 +145,40 @@ JOINED: Final = re.compile(
     r"(?=$|[,;!)\n/]|\.(?:$|\n| [^a-z])|,? (?:and|or|are|both|together|because|since|as)\b)"
 )
 """Another letter behind the first one."""
+
+JOINED_IN_BRACKETS: Final = re.compile(r"\)? ?\((?:or |and |possibly )?([A-Z])\)")
+
+_BETWEEN = r"(?:[ \n.,;/|+&()-]|and|or|also|possibly|maybe|both|then)+"
+ONLY_LETTERS: Final = re.compile(rf"\(?(?:[A-Z]{_BETWEEN})*[A-Z]?")
+"""An answer of nothing but letters."""
+
+REFUTED: Final = re.compile(
+    r"\)?(?:[.,:;]| [-–—])?(?: ?\()? ?(?:(?:(?:which|that) )?(?:is|was|would be) )?"
+    r"(?:(?:incorrect|wrong|false|not (?:correct|right|true|supported|the (?:correct|right|best)))"
+    r"(?=$|[.,;!)\n]| (?:because|since|as)\b)"
+    r"|no(?=$|[.,;!)\n]))",
+    _I,
+)
+"""Stands behind a letter, or a letter and its text, that is named only to be turned down."""
+
+VERDICT_LINE: Final = re.compile(
+    r"[| ]{0,3}(?:(?:option|choice) )?\(?([A-Z])\)?(?: ?[:.)|]| [-–—]).{0,400}?(?<![\w'])"
+    r"(not correct|not supported|incorrect|correct|wrong|right|yes|no|true|false)[ .!)|]{0,4}",
+    re.IGNORECASE,
+)
+"""`D. Its text - correct`: one of several lines that say of each choice whether it is right."""
+
+REFUTED_TEXT: Final = re.compile(r" (?:is |was )?(?:not (?:correct|right|true|supported)|incorrect|wrong|false)\b")
+"""Stands behind a choice's text, in plain words."""
+
+SUPPORTED: Final = re.compile(
+    r"\b(?i:option|choice|answer) \(?([A-Z])\)? (?:is (?:(?:best|directly|clearly|fully|most) ){0,2}supported"
+    r"|(?:best|most closely|most accurately|accurately|correctly|closely) (?:match|fit|describe|reflect|represent|answer|capture"
+    r"|align|summari[sz]e|correspond)\w*|(?:matches|fits|aligns)) ",
+)
+"""`Option D best matches`."""
+
+INSTEAD_OF: Final = ("rather than ", "instead of ")
 
 VERBS: Final = frozenset("is isn't was are would could may might can cannot does doesn't has names says".split())
 """Words behind a letter that make it what is spoken of, not what is chosen."""

@@ -18,6 +18,7 @@ linear time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ _WORDS_BEFORE = 60
 _SHORT_ANSWER = 25  # words
 _SHORTEST_TEXT = 4  # letters
 _DENIED_WITHIN = 4  # words
+_LISTING = re.compile(r"[^\n]*\b(?:choices|options) ?[:=]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,9 @@ def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
     whole = reader.texts.whole(answer)
     if whole is not None:
         return Letter(reader.letters[whole], "the answer is the text of a choice")
+    labelled = reader.behind_label()
+    if labelled is not None:
+        return Letter(labelled, "named as the answer")
     if reader.lists_letters():
         return None
     claims = sorted(reader.claims(), key=lambda claim: claim[0])
@@ -105,8 +110,14 @@ class _Reader(Places):
         for pattern, why in ((words_of.ANSWER, "named as the answer"), (words_of.CHOOSE, "chosen by the model")):
             for match in pattern.finditer(self.answer):
                 letters = self.named_behind(match.end(), alone=match.re is words_of.ANSWER and not match["be"])
-                if letters and not self._denied(match.start()):
+                if letters and not self._denied(match.start()) and not _LISTING.match(match[0]):
                     yield match.start(), _Claim(letters, why, self._strength(match.start(), match.end()))
+        for match in words_of.IT_IS.finditer(self.answer):
+            start = self.behind_option(match.end() + 1)
+            letters = self.letters_at(start) if self._led(match.start()) and self._is_capital(start) else None
+            if letters and not self._denied(match.start()):
+                yield match.start(), _Claim(letters, "named", self._strength(match.start(), match.start()))
+        yield from self._by_verdicts()
         for match in words_of.CORRECT.finditer(self.answer):
             if match[1] in self.letters and self._led(match.start()) and not self._denied(match.start()):
                 yield (
@@ -138,13 +149,41 @@ class _Reader(Places):
             letters = self.letters_at(self.behind_option(match.end() + 1))
             if letters and not self._denied(match.start()):
                 yield _Claim(letters, "said to match", self._strength(match.start(), match.start()))
-        line = self.answer.rpartition("\n")[2]
-        letters = self.line_letter(line) if line != self.answer else None
-        if letters and all(other in (None, letters) for other in map(self.lead_letter, self.answer.split("\n"))):
+        for match in words_of.SUPPORTED.finditer(self.answer):
+            if match[1] in self.letters and not self._denied(match.start()):
+                yield _Claim(frozenset(match[1]), "said to match", self._strength(match.start(), match.start()))
+        *before, line = self.answer.split("\n")
+        letters = self.line_letter(line) if before else None
+        others = {self.lead_letter(other) for other in before} - {None}
+        # Behind lines that go through the choices it repeats one of them.
+        if letters and (others <= {letters} or (letters in others and len(others) > 2)):
             yield _Claim(letters, "the last line")
 
+    def behind_label(self) -> str | None:
+        """The letter alone behind `A:`, which then stands for answer."""
+        label, _, rest = self.answer.partition(":")
+        return rest.strip(" .") if label == "A" and rest.strip(" .") in self.letters else None
+
+    def _by_verdicts(self) -> Iterator[tuple[int, _Claim]]:
+        """The one choice that is called right where each has a line that says whether it is."""
+        right: dict[str, int] = {}
+        place, told = 0, set()
+        for line in self.answer.split("\n"):
+            match = words_of.VERDICT_LINE.fullmatch(line)
+            if match and match[1].upper() in self.letters:
+                told.add(match[1].upper())
+                denied = words_of.NEGATION.search(line[max(0, match.start(2) - 12) : match.start(2)])
+                if match[2].lower() in ("correct", "right", "yes", "true") and not denied:
+                    right[match[1].upper()] = place
+            place += len(line) + 1
+        if len(told) > 2 and len(right) == 1:
+            ((letter, place),) = right.items()
+            yield place, _Claim(frozenset(letter), "called correct")
+
     def lists_letters(self) -> bool:
-        """Whether the answer is nothing but lines of different letters."""
+        """Whether the answer is nothing but different letters, in a line or with their texts in lines."""
+        if words_of.ONLY_LETTERS.fullmatch(self.answer):
+            return len({sign for sign in self.answer if sign in self.letters}) > 1
         lines = self.answer.split("\n", len(self.letters) + 1)
         found = [self.line_letter(line) for line in lines]
         return all(found) and len(set(found)) > 1
@@ -154,8 +193,13 @@ class _Reader(Places):
         words = plain_words(self.answer)
         named: set[int] = set()
         meant = False
+        last = 0
         for begin, end, number in self.texts.places(words):
-            before = words[max(0, begin - _WORDS_BEFORE) : begin].rpartition(" but ")[2].split()[-_DENIED_WITHIN:]
+            # What another choice's text denies is no denial of this one.
+            before = words[max(last, begin - _WORDS_BEFORE) : begin].rpartition(" but ")[2].split()[-_DENIED_WITHIN:]
+            last = end
+            if words_of.REFUTED_TEXT.match(words, end):
+                continue
             if not words_of.NEGATIONS.intersection(before) and words_of.INSTEAD not in " ".join(before):
                 named.add(number)
                 meant = meant or self._meant(words, begin, end, number)
@@ -176,7 +220,7 @@ class _Reader(Places):
         letters = self.letters_at(start, leading=True) or self.text_at(start)
         if start and self.answer[start : start + 5].replace("(", "").replace(")", "")[1:2] == ",":
             return  # "Option A, which ...": it is spoken of
-        if letters is None or self._enumerates(letters):
+        if letters is None or self._enumerates(letters) or self._labels(letters):
             return
         yield _Claim(letters, "the answer begins with it")
 
@@ -188,6 +232,16 @@ class _Reader(Places):
         return self.lead_letter(rest.partition("\n")[0]) == frozenset("B") or any(
             mark in first for mark in (" B. ", " B) ", " (B) ", " B: ", "ption B")
         )
+
+    def _labels(self, letters: frozenset[str]) -> bool:
+        """Whether `A:` begins the answer, with another choice's text behind it; then it stands for answer."""
+        if letters != frozenset("A") or self.answer[1:2] != ":":
+            return False
+        found = {number for _, _, number in self.texts.places(plain_words(self.answer.partition("\n")[0]))}
+        return bool(found) and 0 not in found
+
+    def _is_capital(self, start: int) -> bool:
+        return self.answer[start : start + 2].lstrip("(")[:1].isupper()
 
     def _clause_before(self, place: int) -> str:
         before = self.answer[max(0, place - _BEFORE) : place]

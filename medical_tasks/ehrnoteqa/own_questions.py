@@ -59,8 +59,10 @@ _IS_NOTE = Field(
 OWN_FIELDS: dict[str, Field] = {
     "id": _IS_ID,
     "patient_id": _IS_ID,
-    "level": Field(holds=lambda value: type(value) is int and value in (0, 1, 2), rule="0, 1 or 2"),
-    "num_notes": Field(holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1"),
+    "level": Field(holds=lambda value: type(value) is int and value in (0, 1, 2), rule="0, 1 or 2", private=True),
+    "num_notes": Field(
+        holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1", private=True
+    ),
     "clinician": dataclasses.replace(is_text(blank=True), private=True),
     "question": _TEXT,
     "choices": Field(
@@ -69,7 +71,7 @@ OWN_FIELDS: dict[str, Field] = {
         private=True,
     ),
     "answer": dataclasses.replace(one_of(tuple(LETTERS)), private=True),
-    "categories": optional(is_list_of(one_of(CATEGORIES))),
+    "categories": dataclasses.replace(optional(is_list_of(one_of(CATEGORIES))), private=True),
     "evidence": dataclasses.replace(optional(is_list_of(is_text())), private=True),
     "notes": dataclasses.replace(is_list_of(_IS_NOTE), private=True),
 }

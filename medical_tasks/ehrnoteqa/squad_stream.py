@@ -175,11 +175,15 @@ class _Text:
 
     def members(self) -> Iterator[str]:
         """Yields the names of an object; the caller takes the value each time."""
+        names: set[str] = set()
         for _ in self._parts("{", "}", "an object"):
             name = self.value() if self.peek() == '"' else None
             if not isinstance(name, str) or self.peek() != ":":
                 raise self._broken()
             self._at += 1
+            if name in names:
+                raise self.wrong("the object that holds this has two members of one name")
+            names.add(name)
             yield name
 
     def _parts(self, opening: str, closing: str, kind: str) -> Iterator[int]:

@@ -18,7 +18,9 @@ def percent(value: float | None) -> str:
 
 def number(value: float | None, unit: str) -> str:
     """Writes a metric's value: in percent, or as it is where it counts something."""
-    return percent(value) if not unit or value is None else f"{value:.1f}"
+    if not unit or value is None:
+        return percent(value)
+    return f"{value:.3f}" if unit == "cosine" else f"{value:.1f}"
 
 
 def interval(metric: Mapping[str, Any]) -> str:

@@ -163,6 +163,17 @@ def test_a_remote_model_gets_nothing(sampled: Path, capsys: pytest.CaptureFixtur
     assert not (FOLDER / "drafts.jsonl").exists()
 
 
+def test_a_refused_or_mistyped_model_is_not_the_folders_for_good(
+    sampled: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words("http://203.0.113.9/v1")) == 4
+    assert main(words(server.base_url, "--seed", "1")) == 0
+    assert stat.S_IMODE((FOLDER / "generation").stat().st_mode) == 0o700
+    capsys.readouterr()
+    assert main(words(server.base_url)) == 2
+    assert "drafts were begun with other settings (seed: 1 there, 0 now)" in capsys.readouterr().err
+
+
 def test_what_cannot_be_used_is_asked_again_and_then_listed(sampled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     patients = [each["patient_id"] for each in read_lines(FOLDER / "patients.jsonl")]
     slow, hopeless, down = patients[:3]

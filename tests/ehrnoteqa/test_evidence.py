@@ -105,6 +105,13 @@ def test_notes_are_named_by_note_id_or_title(tmp_path: Path) -> None:
     assert " " not in named
 
 
+def test_one_title_of_two_notes_is_two_names(tmp_path: Path) -> None:
+    # Each challenge in emrQA numbers its notes; the same note may also come again.
+    texts = ("one", "two", "one", "three")
+    entries = [squad_entry("t", squad_question(number), context=text) for number, text in enumerate(texts)]
+    assert [row["patient_id"] for row in rows(tmp_path, *entries)] == ["t", "t#2", "t", "t#3"]
+
+
 def test_ids_are_unique_and_stable(tmp_path: Path) -> None:
     numbers: list[Any] = ["a", "a", "a#2", "a", 1, "1", None, None, f"he {SECRET}", "ü"]
     entry = squad_entry("t", *(squad_question(number) for number in numbers))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -139,3 +141,16 @@ def test_limits_hold_whatever_the_untold_ones_are(
 def test_another_number_of_choices_is_refused() -> None:
     with pytest.raises(ValueError, match="has 4 log-probabilities, the question 5 choices"):
         score_choices(ChoiceScores(logprobs=(-1, -2, -3, -4), tokens=(1, 1, 1, 1)), TEXTS, 0)
+
+
+@pytest.mark.parametrize("field", ["logprobs", "tokens", "below"])
+def test_numbers_that_no_float_holds_are_refused(field: str) -> None:
+    record: dict[str, Any] = {"logprobs": [-1.0, None], "tokens": [1, 1], "below": -2.0}
+    record[field] = {"logprobs": [-(10**400), None], "tokens": [10**400, 1], "below": -(10**400)}[field]
+    with pytest.raises(ValueError, match=field):
+        ChoiceScores.from_text(json.dumps(record))
+
+
+def test_a_bound_of_no_probability_goes_through_text() -> None:
+    scores = ChoiceScores(logprobs=(-1.0, None), tokens=(1, 1), below=-math.inf)
+    assert ChoiceScores.from_text(scores.to_text()) == scores

@@ -106,6 +106,11 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
         ('{"data": [5]}', "an object must stand there"),
         ('{"data": []} x', "something stands behind the end of the JSON value"),
         ('{"data": [] "more": 1}', "it is damaged there"),
+        (
+            '{"data": [],\n"data": []}',
+            "line 2: not a SQuAD-form JSON file: the object that holds this has two members of",
+        ),
+        ('[{"paragraphs": [], "paragraphs": []}]', "two members of one name"),
         ("{1: 2}", "it is damaged there"),
         ('{"data": [],}', "it is damaged there"),
         ('[{"paragraphs":\n[{"a": 1 2}' + " " * 50 + "]}]", "line 2: not a SQuAD-form JSON file: it is damaged there"),

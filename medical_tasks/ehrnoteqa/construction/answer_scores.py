@@ -6,6 +6,8 @@ The first is what `medical-tasks correlate` takes (the paper's tables 13 to 15),
 from __future__ import annotations
 
 import csv
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any, Final
 from medical_tasks.ehrnoteqa.construction import files
 from medical_tasks.ehrnoteqa.construction.answer_sheet import ANSWERS, COLUMNS, KEY
 from medical_tasks.ehrnoteqa.construction.cells import SheetRow, read_sheet
-from medical_tasks.ehrnoteqa.human_scores import RATER
+from medical_tasks.ehrnoteqa.human_scores import LONGEST_MODEL, RATER
 from medical_tasks.errors import UsageError
 from medical_tasks.json_records import Field, is_text
 from medical_tasks.whole_file import WholeFile
@@ -24,10 +26,12 @@ __all__ = ["RATINGS", "write_scores"]
 RATINGS: Final = "ratings.csv"
 
 _KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
-    "1 and 0": {"1": True, "0": False},
+    "1 and 0": {"1": True, "0": False, "1.0": True, "0.0": False},  # with blanks, some programs write 1 as 1.0
     "o and x": {"o": True, "x": False},
 }
 _LISTED: Final = 20
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
+_HASH_DIGITS: Final = 8
 _FIELDS: Final = {
     "id": is_text(),
     "answer_number": Field(holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1"),
@@ -54,7 +58,7 @@ class _Marks:
 
     def read(self, row: SheetRow) -> None:
         number = row.cells["answer_number"].strip()
-        answer = row.cells["id"].strip(), int(number) if number.isdecimal() else 0
+        answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
         if row.cells["reviewer"].strip() != self.reviewer:
             self.problems.append(f"{row.place('reviewer')}: must be {self.reviewer}; leave that column as it was")
         elif answer not in self.expected:
@@ -98,7 +102,8 @@ def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tup
         partial: whether rows may be without a mark; they then count for nobody.
 
     Returns:
-        The table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its question.
+        The table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its question,
+        except those who marked none of the other answers to it.
 
     Raises:
         MissingError: The folder holds no key, or a sheet is gone.
@@ -119,7 +124,7 @@ def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tup
         more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
         listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
         raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
-    marked = {name: _with_empty(each.marks, key["sheets"][name], answers) for name, each in sheets.items()}
+    marked = {name: _with_empty(each, key["sheets"][name], answers) for name, each in sheets.items()}
     if not any(marked.values()):
         raise UsageError(f"{folder / files.SHEETS}: nothing is marked yet.")
     _write_ratings(folder / RATINGS, answers, {name: each.marks for name, each in sheets.items()})
@@ -156,14 +161,15 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
     return problems
 
 
-def _with_empty(
-    marks: Mapping[Answer, bool], ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]
-) -> dict[Answer, bool]:
-    own = set(ids)
+def _with_empty(sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]) -> dict[Answer, bool]:
+    # Where only some questions were marked, what says nothing counts on these alone: otherwise more of a model's empty answers
+    # would count than of its others.
+    undone = {question for question, _ in sheet.expected} - {question for question, _ in sheet.marks}
+    own = set(ids) - undone
     empty = {
         answer: False for answer, each in answers.items() if answer[0] in own and not str(each["response"]).strip()
     }
-    return {**empty, **marks} if marks else {}
+    return {**empty, **sheet.marks} if sheet.marks else {}
 
 
 def _percent(marks: Mapping[Answer, bool], answers: Mapping[Answer, Mapping[str, Any]], model: str) -> str:
@@ -183,4 +189,12 @@ def _write_ratings(
             given = [marks[name].get(answer) for name in names]
             if any(mark is not None for mark in given):
                 shown = ["" if mark is None else str(int(mark)) for mark in given]
-                writer.writerow([each["id"], each["response"], each["model"], *shown])
+                writer.writerow([each["id"], each["response"], _short(each["model"]), *shown])
+
+
+def _short(model: str) -> str:
+    """A name that judge-check takes; those with a long path keep their end."""
+    if len(model) <= LONGEST_MODEL:
+        return model
+    digest = hashlib.sha256(model.encode()).hexdigest()[:_HASH_DIGITS]
+    return f"{digest}...{model[-(LONGEST_MODEL - _HASH_DIGITS - 3) :]}"

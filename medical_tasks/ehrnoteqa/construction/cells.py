@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,19 @@ __all__ = ["SheetRow", "escaped", "file_name", "plain", "read_sheet", "write_she
 _MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
 _QUOTE: Final = "'"
 # What makes a cell a formula, full-width forms included, and the sign that takes that away.
-_ESCAPED: Final = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠", _QUOTE)
+_ESCAPED: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠", _QUOTE)
+_LEADING: Final = ("\t", "\r", "\n")
+# What is a number, a date, a time or a truth value to such programs, which write it in their own way: 0.50 becomes 0.5, 3-5 the
+# fifth of March, the id 0071 a 71.
+_MONTHS: Final = (
+    "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?"
+    "|dec(ember)?"
+)
+_VALUE: Final = re.compile(
+    rf"true|false|(?=[^\d]*\d)([\d\s.,:/+\-%()$€£¥]|((?<![a-z])({_MONTHS})|(?<=[\d\s])(e|[ap]m?))(?![a-z]))+",
+    re.IGNORECASE,
+)
+_STAYS: Final = re.compile(r"0|[1-9]\d{0,10}")  # longer ones are shown, and saved, as 1.23E+11
 _SEPARATORS: Final = (",", ";", "\t")
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
 _AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
@@ -43,13 +56,21 @@ class SheetRow:
 
 
 def escaped(text: str) -> str:
-    """Writes a text so that no spreadsheet program takes it for a formula."""
-    return _QUOTE + text if text.startswith(_ESCAPED) else text
+    """Writes a text so that no spreadsheet program takes it for a formula, a number or a date."""
+    return _QUOTE + text if _is_taken(text) else text
 
 
 def plain(text: str) -> str:
     """Takes the escape away; a text that somebody typed without it stays as it is."""
-    return text[1:] if text.startswith(_QUOTE) and text[1:].startswith(_ESCAPED) else text
+    return text[1:] if text.startswith(_QUOTE) and _is_taken(text[1:]) else text
+
+
+def _is_taken(text: str) -> bool:
+    """Whether a spreadsheet program takes a text for something else."""
+    stripped = text.strip()
+    if text.startswith(_LEADING) or stripped.startswith(_ESCAPED):
+        return True
+    return _VALUE.fullmatch(stripped) is not None and _STAYS.fullmatch(stripped) is None
 
 
 def file_name(identifier: str) -> str:

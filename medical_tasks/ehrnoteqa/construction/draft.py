@@ -103,7 +103,8 @@ def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | Non
         "max_new_tokens": options.max_new_tokens,
         "seed": options.seed,
     }
-    _check_settings(folder / files.GENERATION, settings)
+    _check_settings(folder, settings)
+    files.make_folder(folder / files.GENERATION)
     run = open_run_folder(folder / files.GENERATION, settings, private=True)
     data = TaskData(
         items=[Item(id=each.id, fields={"notes": each.notes}, groups={}, cluster=each.id) for each in patients],
@@ -125,11 +126,12 @@ def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | Non
         return _written(folder, patients, answered[0], options)
 
 
-def _check_settings(place: Path, settings: Mapping[str, Any]) -> None:
-    """Refuses other settings than those the folder's drafts are made with."""
-    from medical_tasks.run_folder import PRIVATE, SETTINGS_FILE
+def _check_settings(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Refuses other settings than those the folder's drafts are made with; where nobody was asked yet there are none."""
+    from medical_tasks.run_folder import PRIVATE, SETTINGS_FILE, existing_run_folder, is_main_process, locked
 
-    if not (place / SETTINGS_FILE).exists():
+    place = folder / files.GENERATION
+    if not is_main_process() or not (place / SETTINGS_FILE).exists():
         return
     there = {
         name: value
@@ -137,12 +139,19 @@ def _check_settings(place: Path, settings: Mapping[str, Any]) -> None:
         if name != PRIVATE
     }
     differing = sorted(name for name in {*there, *settings} if there.get(name) != settings.get(name))
-    if differing:
-        shown = "; ".join(f"{name}: {there.get(name)!r} there, {settings.get(name)!r} now" for name in differing)
-        raise UsageError(
-            f"{place}: drafts were begun with other settings ({shown}). Repeat that command to go on, or move this folder away to "
-            "begin anew."
-        )
+    if not differing:
+        return
+    run = existing_run_folder(place)
+    # A mistyped or refused model must not be the folder's for good.
+    if not (folder / files.DRAFTS_RECIPE).exists() and not run.answers.exists():
+        with locked(run):
+            (place / SETTINGS_FILE).unlink()
+        return
+    shown = "; ".join(f"{name}: {there.get(name)!r} there, {settings.get(name)!r} now" for name in differing)
+    raise UsageError(
+        f"{place}: drafts were begun with other settings ({shown}). Repeat that command to go on, or move this folder away to "
+        "begin anew."
+    )
 
 
 def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: DraftOptions) -> dict[str, Any]:

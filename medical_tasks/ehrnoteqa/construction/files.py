@@ -129,7 +129,7 @@ def read_json(path: Path, *, step: str) -> dict[str, Any]:
         ) from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         raise UsageError(f"{path}: not as medical-tasks wrote it. Do this step again: construct ehrnoteqa {step}.")

@@ -5,6 +5,7 @@ Everything that is wrong is told at once, by file, row and column and never by w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,8 @@ from medical_tasks.errors import UsageError
 __all__ = ["ReviewOptions", "import_sheets"]
 
 _LISTED: Final = 20
+# What spreadsheet programs show, and save, in the place of a text that they took for a formula.
+_ERROR: Final = re.compile(r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}", re.IGNORECASE)
 _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
 
 
@@ -134,6 +137,9 @@ def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
         yield f"{row.place('question')}: is empty; to drop the question mark it x"
     if content.answer not in tuple(LETTERS):
         yield f"{row.place('answer')}: must be a letter from A to E, got a text of {len(content.answer)} characters"
+    for name, text in zip(("question", *CHOICE_COLUMNS), (content.question, *content.choices), strict=True):
+        if _ERROR.fullmatch(text):
+            yield f"{row.place(name)}: is the error of a formula; type the text again, with an apostrophe before it"
     texts: dict[str, str] = {}
     for name, text in zip(CHOICE_COLUMNS, content.choices, strict=True):
         if not text:

@@ -115,7 +115,12 @@ def _loaded(folder: Path) -> Any:
         from transformers import AutoTokenizer
 
         return AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    json.loads(file.read_text(encoding="utf-8"))  # the library's own words on a broken file are no error type
+    json.loads(file.read_text(encoding="utf-8"))
     from transformers import PreTrainedTokenizerFast  # which needs no torch
 
-    return PreTrainedTokenizerFast(tokenizer_file=str(file))
+    try:
+        return PreTrainedTokenizerFast(tokenizer_file=str(file))
+    except Exception as error:
+        if type(error) is not Exception:
+            raise
+        raise ValueError(str(error)) from error  # what is JSON and no tokenizer has no type of its own in the library

@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.cli import main
+from medical_tasks.ehrnoteqa.construction import files
+from medical_tasks.ehrnoteqa.construction.answer_scores import write_scores
+from medical_tasks.ehrnoteqa.construction.answer_sheet import COLUMNS
+from medical_tasks.ehrnoteqa.construction.cells import plain, write_sheet
 from medical_tasks.ehrnoteqa.human_scores import read_human_scores
 from medical_tasks.score_table import read_scores
 from tests.ehrnoteqa.construction.construction_files import edit_sheet, read_lines, read_rows, write_rows
@@ -74,7 +78,7 @@ def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
     assert Counter(Counter(row["id"] for row in rows).values()) == {2: QUESTIONS - 2, 4: 2}
     answers = {(each["id"], str(each["answer_number"])): each for each in read_lines(marks / "answers.jsonl")}
     assert len(answers) == QUESTIONS * len(MODELS)
-    assert all(answers[row["id"], row["answer_number"]]["response"] == row["response"] for row in rows)
+    assert all(answers[row["id"], row["answer_number"]]["response"] == plain(row["response"]) for row in rows)
     firsts = Counter(each["model"] for (_, number), each in answers.items() if number == "1")
     assert len(firsts) > 1  # the order is another one for each question
     assert {stat.S_IMODE(path.stat().st_mode) for path in marks.rglob("*") if path.is_file()} == {0o600}
@@ -125,6 +129,7 @@ def test_a_score_by_hand(runs: Path) -> None:
         ({"verdict": "0"}, "row 3, column 'verdict': is of 1 and 0, the marks above are of o and x"),
         ({"answer_number": "9"}, "row 3, column 'answer_number': no such answer in this sheet"),
         ({"answer_number": "²"}, "row 3, column 'answer_number': no such answer"),
+        ({"answer_number": "9" * 5000}, "row 3, column 'answer_number': no such answer"),
         ({"id": SAID}, "row 3, column 'answer_number': no such answer in this sheet"),
         ({"reviewer": "ben"}, "row 3, column 'reviewer': must be ann"),
         ({"index": "7"}, "row 3, column 'index': must be 1"),
@@ -162,6 +167,45 @@ def test_rows_lost_twice_or_open(runs: Path, capsys: pytest.CaptureFixture[str])
     write_rows(Path("marks/sheets/ann.csv"), header, [*rows, rows[0]])
     assert scores("--partial") == 2
     assert "stands twice" in capsys.readouterr().err
+
+
+def marked_by_hand(folder: Path, models: list[str], said: list[str], verdicts: list[str]) -> Path:
+    """A question a line, all models' answers; one clinician, whose sheet has what is not empty."""
+    ids = [f"p{number}" for number in range(len(said) // len(models))]
+    places = [(name, number) for name in ids for number in range(1, len(models) + 1)]
+    answers = [
+        {"id": name, "answer_number": number, "model": models[number - 1], "response": text}
+        for (name, number), text in zip(places, said, strict=True)
+    ]
+    files.write_lines(folder / "answers.jsonl", answers)
+    key = {"models": models, "answers_sha256": files.lines_sha256(answers), "sheets": {"ann": ids}}
+    files.write_json(folder / "key.json", key)
+    rows = [
+        dict.fromkeys(COLUMNS, "")
+        | {"index": ids.index(str(each["id"])) + 1, "reviewer": "ann", "verdict": verdict}
+        | each
+        for each, verdict in zip([each for each in answers if each["response"]], verdicts, strict=True)
+    ]
+    write_sheet(folder / "sheets" / "ann.csv", COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
+    return folder
+
+
+def test_what_says_nothing_counts_where_something_is_marked(tmp_path: Path) -> None:
+    # p0 is marked, p1 and p2 are not yet, p3 has nothing to mark. The second model says nothing on all but p0.
+    said = ["a", "b", "a", "", "a", "", "", ""]
+    folder = marked_by_hand(tmp_path / "marks", ["one", "two"], said, ["1.0", "1", "", ""])
+    _, rows = write_scores(folder, tmp_path / "scores.csv", partial=True)
+    assert rows == [("one", "50.00"), ("two", "50.00")]
+
+
+def test_a_model_with_a_long_path_is_told_apart_in_the_ratings(tmp_path: Path) -> None:
+    models = [f"hf//models/{letter}/{'x' * 60}" for letter in "ab"]
+    folder = marked_by_hand(tmp_path / "marks", models, ["same", "same"], ["o", "x"])
+    _, rows = write_scores(folder, tmp_path / "scores.csv")
+    assert rows == [(models[0], "100.00"), (models[1], "0.00")]
+    found = read_human_scores(folder / "ratings.csv")
+    assert len({row.model for row in found.rows}) == 2
+    assert all(row.model.endswith("x" * 40) for row in found.rows)
 
 
 def test_runs_that_do_not_go_together(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,35 @@ def test_no_text_is_a_formula_and_each_comes_back(text: str) -> None:
     assert not escaped(text).startswith(("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.50",
+        "3-5",
+        "007",
+        "1E5",
+        "5 May",
+        "march 2150",
+        "12:30 pm",
+        "TRUE",
+        "1/2",
+        "5%",
+        "1,000",
+        "123456789012",
+        " =1",
+        "\n=1",
+    ],
+)
+def test_what_a_program_would_write_in_its_own_way_stays_text(text: str) -> None:
+    assert escaped(text) == f"'{text}"
+    assert plain(escaped(text)) == text
+
+
+@pytest.mark.parametrize("text", ["0", "10000032", "5 mg", "stage 2", "120/80 mmHg", "May", "B", "p2", "notes/1.txt"])
+def test_what_stays_as_it_is_has_no_mark(text: str) -> None:
+    assert escaped(text) == text
+
+
 def test_what_somebody_typed_without_an_escape_stays() -> None:
     assert plain("-5 mg") == "-5 mg"
     assert plain("'twas") == "'twas"

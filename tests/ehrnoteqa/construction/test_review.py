@@ -106,6 +106,8 @@ def test_edits_and_their_history(folder: Path) -> None:
         ({"answer": SECRET}, "got a text of 18 characters"),
         ({"choice_c": ""}, "row 2, column 'choice_c': is empty"),
         ({"choice_a": "Same  text", "choice_e": "same text."}, "row 2, column 'choice_e': is the same as choice_a"),
+        ({"question": "#NAME?"}, "row 2, column 'question': is the error of a formula; type the text again"),
+        ({"choice_b": "Err:509"}, "row 2, column 'choice_b': is the error of a formula"),
         ({"id": "p99"}, "row 2, column 'id': is no question of these sheets"),
         ({"id": SECRET}, "row 2, column 'id': is no question of these sheets"),
         ({"reviewer": "eve"}, "row 2, column 'reviewer': must be one of ann, ben"),
@@ -210,3 +212,9 @@ def test_the_sheet(folder: Path) -> None:
     assert [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
     assert rows[0][3] == f"notes/{rows[0][1]}.txt"
     assert SECRET in (folder / "sheets" / rows[0][3]).read_text()
+
+
+@pytest.mark.parametrize("damaged", ["", "[]", "{", '{"a":' * 100_000])
+def test_a_damaged_file_of_an_earlier_step(folder: Path, damaged: str) -> None:
+    (folder / "shares.json").write_text(damaged)
+    assert "shares.json: not as medical-tasks wrote it. Do this step again" in refused(folder)

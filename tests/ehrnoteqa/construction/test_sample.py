@@ -68,6 +68,8 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
     folder.mkdir()
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "the": 1, "patient": 2}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.enable_truncation(2)
+    tokenizer.enable_padding(length=20)
     tokenizer.save(str(folder / "tokenizer.json"))
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 4, "unk_token": "[UNK]"}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
@@ -75,9 +77,10 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
     assert counter.count(["the patient\nwas seen " * 3, ""]) == [12, 0]  # longer than its context: no warning
     assert counter.identity["tokenizer"] == "words"
     assert len(counter.identity["tokenizer.json"]) == 64
-    (folder / "tokenizer.json").write_text("{")
-    with pytest.raises(MedicalTasksError, match="cannot be read"):
-        open_counter(str(folder))
+    for damaged in ("{", "{}"):
+        (folder / "tokenizer.json").write_text(damaged)
+        with pytest.raises(MedicalTasksError, match="cannot be read"):
+            open_counter(str(folder))
     with pytest.raises(MedicalTasksError, match="no such folder"):
         open_counter(str(tmp_path / "none"))
     (tmp_path / "empty").mkdir()
