@@ -29,6 +29,7 @@ _CHUNK_BYTES = 1024 * 1024
 _SPACE = " \t\r\n"
 # A value that ends with the text read so far fails there, or up to one escape before.
 _NEAR_END = 16
+_EXPONENT = len("e+1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,8 +224,9 @@ class _Text:
                 reason = "nested too deeply" if isinstance(error, RecursionError) else "a number of too many digits"
                 raise self.wrong(f"{reason} in the value that begins there") from error
             else:
-                # The first half of a number is a number.
-                if end < len(self._held) or self._ended:
+                # The first half of a number is a number: `1` of `12`, `1.5` of `1.5e+3`.
+                cut = self._held[end : end + 1] in (".", "e", "E") and len(self._held) - end < _EXPONENT
+                if self._ended or (end < len(self._held) and not cut):
                     self._at = end
                     return value
             if len(self._held) - self._at > PARAGRAPH_LIMIT_CHARS:
