@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medical_tasks.doclens.spec import BENCHMARK as DOCLENS
 from medical_tasks.ehrnoteqa.spec import BENCHMARK as EHRNOTEQA
 from medical_tasks.errors import UsageError
 from medical_tasks.kqa.spec import BENCHMARK as KQA
@@ -10,7 +11,7 @@ from medical_tasks.spec import BenchmarkSpec, DatasetSpec, TaskSpec
 
 __all__ = ["BENCHMARKS", "benchmark_of", "dataset_spec", "datasets", "task_spec", "tasks"]
 
-BENCHMARKS: tuple[BenchmarkSpec, ...] = (MEDCALC_BENCH, KQA, EHRNOTEQA)
+BENCHMARKS: tuple[BenchmarkSpec, ...] = (MEDCALC_BENCH, KQA, EHRNOTEQA, DOCLENS)
 
 
 def tasks() -> dict[str, TaskSpec]:

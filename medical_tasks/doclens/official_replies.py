@@ -1,0 +1,116 @@
+"""The authors' reading of their judges' replies, bug for bug; what is None here stays without a prediction in their score files.
+
+- GPT: the whole reply is JSON, a code fence is not; a list of claims is stored as it came, however many they are; a reply about
+  citations needs its three keys, one about MeQSum's questions the key `prediction`
+- Mistral: the first line with `prediction: 1` or `prediction: 0` decides, whatever stands behind the digit; it is asked up to 15
+  times. The first line with `provenance: ` that names a sentence shown gives the provenance: all numbers of the line, those before
+  `provenance: ` too, are places in the list shown. A sentence with one citation has that one, whatever is said
+- TRUE: entailed if the text it makes is exactly `1`
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+__all__ = [
+    "MISTRAL_TRIES",
+    "gpt_citation_reply",
+    "gpt_claims_reply",
+    "gpt_question_reply",
+    "mistral_citation_reply",
+    "mistral_claim_reply",
+]
+
+MISTRAL_TRIES: Final = 15
+
+_CITATION_KEYS = ("entailment_prediction", "explanation", "provenance")
+_NUMBER = re.compile(r"\d+")
+_MAX_DIGITS = 640  # the fewest digits Python can be set to refuse
+
+
+def gpt_claims_reply(reply: str) -> Any | None:
+    """Reads GPT's judgement on all claims of a text.
+
+    Args:
+        reply: its raw text.
+
+    Returns:
+        What the JSON holds, mostly a list of records; None when it is no JSON.
+    """
+    try:
+        return json.loads(reply)
+    except (ValueError, RecursionError):
+        return None
+
+
+def gpt_question_reply(reply: str) -> dict[str, Any] | None:
+    """Reads GPT's judgement on a pair of MeQSum's questions; their records have it under both names."""
+    value = gpt_claims_reply(reply)
+    if not isinstance(value, dict) or "prediction" not in value:
+        return None
+    return value | {"entailment_prediction": value["prediction"]}
+
+
+def gpt_citation_reply(reply: str) -> dict[str, Any] | None:
+    """Reads GPT's judgement on a sentence and its citations: all keys it gave, or None."""
+    value = gpt_claims_reply(reply)
+    return value if isinstance(value, dict) and all(key in value for key in _CITATION_KEYS) else None
+
+
+def mistral_claim_reply(replies: Iterable[str]) -> dict[str, Any] | None:
+    """Reads Mistral's judgement on a claim, of its first reply that has one.
+
+    Args:
+        replies: in the order they would be given; no more are taken than they ask for.
+
+    Returns:
+        `explanation` and `entailment_prediction`, or None.
+    """
+    for _, reply in zip(range(MISTRAL_TRIES), replies, strict=False):
+        explanation, prediction = _said(reply)
+        if prediction is not None:
+            return {"explanation": explanation, "entailment_prediction": prediction}
+    return None
+
+
+def mistral_citation_reply(replies: Iterable[str], *, citations: Sequence[int]) -> dict[str, Any] | None:
+    """Reads Mistral's judgement on a sentence and its citations, of its first reply that has one.
+
+    Args:
+        replies: as in `mistral_claim_reply`.
+        citations: the numbers shown, in order.
+
+    Returns:
+        `explanation`, `entailment_prediction` and `provenance`, or None.
+    """
+    for _, reply in zip(range(MISTRAL_TRIES), replies, strict=False):
+        explanation, prediction = _said(reply)
+        provenance = list(citations) if len(citations) == 1 else _provenance(reply, citations)
+        if prediction == 0 or (prediction == 1 and provenance):
+            return {"explanation": explanation, "entailment_prediction": prediction, "provenance": provenance}
+    return None
+
+
+def _said(reply: str) -> tuple[str, int | None]:
+    """Explanation and prediction; of the first the text behind the last `explanation: ` of its line."""
+    explanation, prediction = "", None
+    for line in reply.split("\n"):
+        if prediction is None and "prediction: 1" in line:
+            prediction = 1
+        elif prediction is None and "prediction: 0" in line:
+            prediction = 0
+        if not explanation and "explanation: " in line:
+            explanation = line.rpartition("explanation: ")[2]
+    return explanation, prediction
+
+
+def _provenance(reply: str, citations: Sequence[int]) -> list[int]:
+    for line in reply.split("\n"):
+        if "provenance: " in line:
+            places = [int(digits[:_MAX_DIGITS]) for digits in _NUMBER.findall(line.rpartition("explanation: ")[2])]
+            if found := [citations[place] for place in places if place < len(citations)]:
+                return found
+    return []
