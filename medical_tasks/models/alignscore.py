@@ -1,0 +1,230 @@
+"""AlignScore by the authors' checkpoint: how well a context bears out a claim.
+
+    aligned = open_alignscore("models/AlignScore-base.ckpt", backbone="models/roberta-base")
+    aligned.score(["He had a fever of 39 C. It fell in two days."], ["He was febrile."])
+
+Source: Zha et al. (2023), AlignScore: Evaluating factual consistency with a unified alignment function,
+https://aclanthology.org/2023.acl-long.634; reference implementation https://github.com/yuh-zha/AlignScore. Pairs are read in
+batches of like length and are not padded to 512 tokens; the numbers are the same. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.alignscore_cut import cut_pair
+from medical_tasks.models.alignscore_network import AlignNetwork
+from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
+from medical_tasks.models.embedder_network import check_packages
+from medical_tasks.models.encoder import Batches, Row, longest_text
+from medical_tasks.models.fingerprint import model_files
+from medical_tasks.scoring.alignment import CHUNK_WORDS, best_and_mean, chunk_context
+from medical_tasks.scoring.punkt import Punkt, read_punkt
+from medical_tasks.scoring.sentences import Rules, rules_name, split_sentences
+
+__all__ = ["MODES", "AlignScore", "Mode", "alignscore_identity", "open_alignscore"]
+
+Mode = Literal["nli_sp", "nli", "bin_sp", "bin", "reg_sp", "reg"]
+"""Which head answers; `_sp`: of chunks and sentences, otherwise of the pair as it is."""
+
+MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+
+_STEPS = (
+    "Nothing is downloaded here. On a machine with internet: `hf download yzha/AlignScore AlignScore-base.ckpt --revision "
+    "305980e6d9de26a2a418f98805d42866ab281bcb --local-dir models` (2 GB), and `hf download FacebookAI/roberta-base config.json "
+    "tokenizer.json tokenizer_config.json vocab.json merges.txt --local-dir models/roberta-base`; then bring both here and give "
+    "their paths (AlignScore-large.ckpt goes with FacebookAI/roberta-large)."
+)
+
+
+def open_alignscore(
+    checkpoint: str | Path, *, backbone: str | Path, sentences: str | Path | Punkt = "medical"
+) -> AlignScore:
+    """Opens a checkpoint.
+
+    Args:
+        checkpoint: the authors' file, such as `AlignScore-base.ckpt`.
+        backbone: folder with `config.json` and tokenizer of the model it was trained on.
+        sentences: how texts are split: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, with which the splits are
+            those of the authors' code.
+
+    Raises:
+        MissingError: A file or a package is not here; says how to get it.
+        UsageError: The files do not load or do not fit each other.
+    """
+    files = _find(checkpoint, backbone, sentences)
+    return AlignScore(AlignNetwork(files.checkpoint, files.backbone.folder), files.identity(), files=files)
+
+
+def alignscore_identity(
+    checkpoint: str | Path, *, backbone: str | Path, sentences: str | Path | Punkt = "medical"
+) -> dict[str, str]:
+    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights.
+
+    Args:
+        checkpoint: as in `open_alignscore`.
+        backbone: likewise.
+        sentences: likewise.
+
+    Returns:
+        `model`, `weights` (SHA-256 of the file, as `sha256sum` prints it), `backbone` (a hash of its configuration and tokenizer),
+        `sentences`, `max_length` and more.
+
+    Raises:
+        MissingError: As `open_alignscore`.
+        UsageError: As `open_alignscore`.
+    """
+    return _find(checkpoint, backbone, sentences).identity()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Files:
+    checkpoint: Path
+    backbone: Checkpoint
+    rules: Rules
+    longest: int
+
+    def identity(self) -> dict[str, str]:
+        with self.checkpoint.open("rb") as stream:
+            weights = hashlib.file_digest(stream, "sha256").hexdigest()
+        layout = hashlib.sha256()
+        for path in model_files(self.backbone.folder):
+            if path.suffix not in (".safetensors", ".bin"):  # the weights are the checkpoint's
+                data = path.read_bytes()
+                layout.update(f"{path.name}\0{len(data)}\0".encode() + data)
+        return {
+            "kind": "alignscore",
+            "model": self.checkpoint.stem,
+            "weights": weights,
+            "backbone": layout.hexdigest(),
+            "sentences": rules_name(self.rules),
+            "chunk_words": str(CHUNK_WORDS),
+            "max_length": str(self.longest),
+            "dtype": "float32",
+            "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+        }
+
+
+class AlignScore:
+    """A checkpoint in this process, made by `open_alignscore`.
+
+    Args:
+        network: the loaded checkpoint.
+        identity: what makes its numbers what they are.
+        files: where it came from.
+    """
+
+    def __init__(self, network: AlignNetwork, identity: dict[str, str], *, files: _Files) -> None:
+        self.identity = identity
+        self.truncated = 0
+        """How many distinct pairs were longer than the model takes, and were cut, in the last call of `score`."""
+        self._network: AlignNetwork | None = network
+        self._rules = files.rules
+        self._longest = files.longest
+        self._batches = Batches(self.identity["model"], network.device)
+
+    def score(self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp") -> list[float]:
+        """Scores claims; equal pairs of chunk and sentence are read once.
+
+        Args:
+            contexts: the text each claim is held against.
+            claims: what is scored.
+            mode: `nli_sp` is the metric of the paper.
+
+        Returns:
+            One number a claim; 0-1, and without bounds in the modes of the regression. A claim without words has 0 in every mode:
+            it says nothing that its context could bear out. An empty context is read as it is.
+
+        Raises:
+            ValueError: Lists of different lengths, something that is no text, an unknown mode.
+            UsageError: The checkpoint gives numbers that are none, or the memory does not suffice for one pair.
+        """
+        if mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
+        _check(contexts, claims)
+        asked = [
+            self._parts(context, claim, mode) if claim.strip() else ([], [])
+            for context, claim in zip(contexts, claims, strict=True)
+        ]
+        pairs = dict.fromkeys((chunk, part) for chunks, parts in asked for part in parts for chunk in chunks)
+        scores = dict(zip(pairs, self._read(list(pairs), mode.removesuffix("_sp")), strict=True))
+        return [best_and_mean([[scores[chunk, part] for chunk in chunks] for part in parts]) for chunks, parts in asked]
+
+    def close(self) -> None:
+        """Frees the memory it holds."""
+        import torch
+
+        self._network = None
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def _parts(self, context: str, claim: str, mode: Mode) -> tuple[list[str], list[str]]:
+        if not mode.endswith("_sp"):
+            return [context], [claim]
+        sentences = split_sentences(context, rules=self._rules)
+        return chunk_context(context, sentences), split_sentences(claim, rules=self._rules)
+
+    def _read(self, pairs: Sequence[tuple[str, str]], head: str) -> list[float]:
+        network = self._network
+        if network is None:
+            raise RuntimeError(f"{self.identity['model']} was closed")
+        self.truncated = 0
+        if not pairs:
+            return []
+        found = self._batches.read(self._rows(network, pairs), lambda rows: network.score(rows, head))
+        if not np.isfinite(found).all():
+            raise UsageError(f"{self.identity['model']} gives numbers that are not finite. Download it again.")
+        return found
+
+    def _rows(self, network: AlignNetwork, pairs: Sequence[tuple[str, str]]) -> list[Row]:
+        """Tokenises pairs, and cuts those that are too long."""
+        made = network.tokenize(*zip(*pairs, strict=True))
+        rows: list[Row] = []
+        for number in range(len(pairs)):
+            row = {name: made[name][number] for name in made}
+            if len(row["input_ids"]) > self._longest:
+                places = cut_pair(made.sequence_ids(number), self._longest)
+                row = {name: [values[place] for place in places] for name, values in row.items()}
+                self.truncated += 1
+            rows.append(row)
+        return rows
+
+
+def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
+    for name, texts in (("contexts", contexts), ("claims", claims)):
+        strange: Any = next((text for text in texts if not isinstance(text, str)), "")
+        if isinstance(texts, str) or strange != "":
+            raise ValueError(
+                f"{name} must be a list of texts; got {type(texts if isinstance(texts, str) else strange).__name__}"
+            )
+    if len(contexts) != len(claims):
+        raise ValueError(f"contexts and claims must be of the same length; got {len(contexts)} and {len(claims)}")
+
+
+def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | Punkt) -> _Files:
+    check_packages("AlignScore")
+    file, folder = Path(checkpoint).expanduser(), Path(backbone).expanduser()
+    if not file.is_file():
+        raise MissingError(f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {_STEPS}")
+    if not (folder / "config.json").is_file():
+        raise MissingError(f"{backbone}: no folder with a config.json, a backbone of AlignScore is expected. {_STEPS}")
+    found = find_checkpoint(str(folder.resolve()), revision=None)
+    return _Files(checkpoint=file, backbone=found, rules=_rules(sentences), longest=longest_text(found))
+
+
+def _rules(sentences: str | Path | Punkt) -> Rules:
+    if isinstance(sentences, Punkt):
+        return sentences
+    if sentences in ("medical", "punkt"):
+        return str(sentences)
+    if not Path(sentences).expanduser().is_dir() and isinstance(sentences, str) and "/" not in sentences:
+        raise UsageError(f"sentences must be medical, punkt, or a folder of NLTK's punkt_tab; got {sentences!r}.")
+    return read_punkt(sentences)

@@ -1,0 +1,64 @@
+"""The metric as users load it: by path, offline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import medical_tasks
+from tests.scoring.text_cases import triples
+from tests.support import ROOT, needs_shared
+
+FOLDER = ROOT / "metrics" / "sari"
+SOURCE = "The patient was given furosemide in order to treat the swelling of his legs."
+PREDICTION = "He got furosemide to treat leg swelling."
+REFERENCES = ["He was given furosemide to treat his leg swelling.", "Furosemide was given for swollen legs."]
+
+
+@pytest.fixture
+def metric(load_metric: Callable[[Path], Any]) -> Any:
+    return load_metric(FOLDER)
+
+
+def test_the_example_of_the_card(metric: Any) -> None:
+    result = metric.compute(sources=[SOURCE], predictions=[PREDICTION], references=[REFERENCES])
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    shown = card.split("gives\n")[1].split("```")[1]
+    for name in ("sari", "keep", "delete", "add"):
+        assert f"'{name}': {math.floor(result[name] * 1e4) / 1e4:.4f}..." in shown, name
+    assert (result["sari_ci_low"], result["sari_ci_high"]) == (0, 100)
+    assert result["sari"] == pytest.approx((result["keep"] + result["delete"] + result["add"]) / 3)
+    assert all(text in card for text in (SOURCE, PREDICTION, *REFERENCES))
+    assert metric.info.citation.strip() in card
+    assert Path(medical_tasks.metric_path("sari")) == FOLDER
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_recorded_numbers_of_evaluate(metric: Any) -> None:
+    rows = triples()
+    result = metric.compute(
+        sources=[row["source"] for row in rows],
+        predictions=[row["prediction"] for row in rows],
+        references=[row["references"] for row in rows],
+    )
+    wanted = [row["expected"]["sari"] for row in rows]
+    assert result["scores"] == pytest.approx(wanted, abs=1e-6)
+    assert result["sari"] == pytest.approx(sum(wanted) / len(wanted), abs=1e-6)
+    assert 0 <= result["sari_ci_low"] < result["sari"] < result["sari_ci_high"] <= 100
+
+
+def test_without_rows_there_is_no_number(metric: Any) -> None:
+    result = metric.compute(sources=[], predictions=[], references=[])
+    assert result.pop("scores") == []
+    assert len(result) == 6
+    assert all(math.isnan(value) for value in result.values())
+
+
+def test_bad_input_is_named(metric: Any) -> None:
+    with pytest.raises(ValueError, match="references must hold at least one text"):
+        metric.compute(sources=["a"], predictions=["a"], references=[[]])

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.alignscore import MODES, Mode, alignscore_identity, open_alignscore
+from medical_tasks.scoring.sentences import split_sentences
+from tests.models.tiny_alignscore import CLAIMS, CONTEXTS, LIMIT, make_alignscore, make_roberta, plain_score
+from tests.support import SHARED, needs_shared
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+Paths = tuple[Path, Path]
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> Paths:
+    return make_alignscore(tmp_path_factory.mktemp("align"))
+
+
+@pytest.fixture(scope="module")
+def scorer(paths: Paths) -> Any:
+    return open_alignscore(paths[0], backbone=paths[1])
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_recorded_scores_of_the_reference() -> None:
+    folder = SHARED / "fixtures" / "alignscore"
+    cases = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["cases"]
+    assert len(cases) >= 11
+    scorer = open_alignscore(folder / "tiny-align.ckpt", backbone=folder / "tiny-roberta", sentences="punkt")
+    contexts, claims = ([case[side] for case in cases] for side in ("context", "claim"))
+    for mode in ("nli_sp", "bin_sp", "reg_sp", "nli", "bin"):
+        assert scorer.score(contexts, claims, mode=mode) == pytest.approx([case[mode] for case in cases], abs=1e-5), (
+            mode
+        )
+    assert scorer.truncated == 2  # of the whole pairs
+    assert scorer.identity["max_length"] == "512"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_each_pair_alone_by_transformers(paths: Paths, scorer: Any, mode: Mode) -> None:
+    found = scorer.score(CONTEXTS, CLAIMS, mode=mode)
+    head = mode.removesuffix("_sp")
+    for context, claim, score in zip(CONTEXTS, CLAIMS, found, strict=True):
+        chunks, parts = [context], [claim]
+        if mode.endswith("_sp"):  # fewer than 350 words: one chunk
+            chunks, parts = [" ".join(split_sentences(context))], split_sentences(claim)
+        wanted = [max(plain_score(*paths, chunk, part, head) for chunk in chunks) for part in parts]
+        assert score == pytest.approx(sum(wanted) / len(wanted), abs=1e-5)
+    assert scorer.truncated >= 1
+    assert len({round(score, 4) for score in found}) == len(found)  # pairs are told apart
+
+
+def test_the_same_numbers_whatever_the_batch(scorer: Any) -> None:
+    contexts, claims = [*CONTEXTS, *CONTEXTS[::-1]], [*CLAIMS, *CLAIMS]
+    together = scorer.score(contexts, claims)
+    alone = [scorer.score([context], [claim])[0] for context, claim in zip(contexts, claims, strict=True)]
+    assert together == pytest.approx(alone, abs=1e-5)
+    assert scorer.score(contexts, claims) == together
+    assert scorer.score([], []) == []
+
+
+def test_the_best_chunk_of_each_sentence_and_the_mean_of_sentences(scorer: Any) -> None:
+    # 400 words in two sentences: two chunks of one sentence each.
+    first, second = "heparin " * 199 + "given.", "Lasix " * 199 + "given."
+    one, other = "He was given Lasix.", "The scan was normal."
+    pairs = [
+        [scorer.score([chunk], [part], mode="nli")[0] for chunk in (first, "Lasix" + second[5:])]
+        for part in (one, other)
+    ]
+    found = scorer.score([f"{first} {second}"], [f"{one} {other}"])[0]
+    assert found == pytest.approx((max(pairs[0]) + max(pairs[1])) / 2, abs=1e-6)
+
+
+def test_a_claim_without_words_has_0(scorer: Any) -> None:
+    for mode in MODES:
+        assert scorer.score(["The scan was normal."] * 3, ["", " \n\t", "\u2003"], mode=mode) == [0.0, 0.0, 0.0]
+    assert scorer.score([""], ["The scan was normal."])[0] != 0.0
+
+
+def test_what_looks_like_a_special_token_is_text(paths: Paths, scorer: Any) -> None:
+    made = scorer._network.tokenize(["a</s></s>b"], ["<s>no<pad>"])["input_ids"][0]
+    assert made.count(2) == 4 - 1  # those of the pair: one behind the first text, one before and one behind the second
+    assert (made.count(0), made.count(1)) == (1, 0)
+
+
+def test_half_a_character_is_one(scorer: Any) -> None:
+    assert scorer.score(["no \ud800"], ["\udfff."]) == scorer.score(["no \ufffd"], ["\ufffd."])
+
+
+def test_wrong_input_is_named(scorer: Any) -> None:
+    with pytest.raises(ValueError, match="mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'"):
+        scorer.score(["a"], ["b"], mode="tri")
+    with pytest.raises(ValueError, match="of the same length; got 2 and 1"):
+        scorer.score(["a", "b"], ["c"])
+    with pytest.raises(ValueError, match="claims must be a list of texts; got str"):
+        scorer.score(["a"], "b")
+    with pytest.raises(ValueError, match="contexts must be a list of texts; got NoneType"):
+        scorer.score([None], ["b"])
+
+
+def test_the_identity_names_what_decides_and_no_place(paths: Paths, tmp_path: Path) -> None:
+    file, backbone = paths
+    identity = alignscore_identity(file, backbone=backbone)
+    assert identity == open_alignscore(str(file), backbone=str(backbone)).identity
+    assert (identity["model"], identity["sentences"], identity["max_length"]) == ("tiny", "medical 1", str(LIMIT))
+    assert str(file.parent) not in json.dumps(identity)
+    assert alignscore_identity(file, backbone=backbone, sentences="punkt")["sentences"] == "punkt untrained"
+    copy = Path(shutil.copytree(backbone, tmp_path / "copy"))
+    (copy / "model.safetensors").unlink()  # the backbone's own weights are not read
+    assert alignscore_identity(file, backbone=copy) == identity
+    (copy / "tokenizer.json").write_text("{}", encoding="utf-8")
+    assert alignscore_identity(file, backbone=copy)["backbone"] != identity["backbone"]
+
+
+def test_what_is_not_here_is_said_with_steps(paths: Paths, tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"AlignScore-base.ckpt: no such file.*hf download yzha/AlignScore"):
+        open_alignscore(tmp_path / "AlignScore-base.ckpt", backbone=paths[1])
+    with pytest.raises(MissingError, match=r"no folder with a config.json.*hf download FacebookAI/roberta-base"):
+        open_alignscore(paths[0], backbone=tmp_path)
+    with pytest.raises(
+        UsageError, match="sentences must be medical, punkt, or a folder of NLTK's punkt_tab; got 'nltk'"
+    ):
+        open_alignscore(paths[0], backbone=paths[1], sentences="nltk")
+    with pytest.raises(MissingError, match="python -m nltk.downloader punkt_tab"):
+        open_alignscore(paths[0], backbone=paths[1], sentences=tmp_path)
+
+
+def test_files_that_do_not_fit(paths: Paths, tmp_path: Path) -> None:
+    import torch
+
+    file, backbone = paths
+    wide = tmp_path / "wide"
+    make_roberta(wide, width=48)
+    with pytest.raises(UsageError, match=r"tiny.ckpt does not fit the backbone wide.*trained on tiny-roberta"):
+        open_alignscore(file, backbone=wide)
+    make_roberta(tmp_path / "deep", layers=3)
+    with pytest.raises(UsageError, match="does not fit the backbone deep: 16 weights are missing and 0 have no place"):
+        open_alignscore(file, backbone=tmp_path / "deep")
+    broken = tmp_path / "broken.ckpt"
+    content = torch.load(file, weights_only=True)
+    del content["state_dict"]["tri_layer.bias"]
+    torch.save(content, broken)
+    with pytest.raises(UsageError, match="its tri_layer must have 3 outputs of 32 inputs"):
+        open_alignscore(broken, backbone=backbone)
+    torch.save({"weights": {}}, broken)
+    with pytest.raises(UsageError, match="no state_dict with base_model"):
+        open_alignscore(broken, backbone=backbone)
+    broken.write_bytes(file.read_bytes()[:5000])
+    with pytest.raises(UsageError, match="broken.ckpt"):
+        open_alignscore(broken, backbone=backbone)
+    broken.write_text("no", encoding="utf-8")
+    with pytest.raises(UsageError, match="broken.ckpt"):
+        open_alignscore(broken, backbone=backbone)
+
+
+def test_a_file_with_more_than_tensors_runs_nothing(paths: Paths, tmp_path: Path) -> None:
+    import torch
+
+    file = tmp_path / "bad.ckpt"
+    torch.save({"state_dict": {}, "hyper_parameters": Path("x")}, file)  # an object whose making is a call
+    with pytest.raises(UsageError, match="holds more than tensors, and reading that could run code"):
+        open_alignscore(file, backbone=paths[1])
+
+
+def test_numbers_that_are_none(paths: Paths, tmp_path: Path) -> None:
+    import torch
+
+    content = torch.load(paths[0], weights_only=True)
+    content["state_dict"]["tri_layer.bias"][0] = float("nan")
+    torch.save(content, tmp_path / "nan.ckpt")
+    with pytest.raises(UsageError, match="nan gives numbers that are not finite"):
+        open_alignscore(tmp_path / "nan.ckpt", backbone=paths[1]).score(["a"], ["b"])
+
+
+def test_closed(paths: Paths) -> None:
+    scorer = open_alignscore(paths[0], backbone=paths[1])
+    scorer.close()
+    with pytest.raises(RuntimeError, match="tiny was closed"):
+        scorer.score(["a"], ["b"])

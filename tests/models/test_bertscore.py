@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.bertscore import (
+    DISTILBERT_LAYER_4,
+    Baseline,
+    BertScore,
+    bertscore_identity,
+    open_bertscore,
+)
+from tests.models.tiny_alignscore import make_roberta
+from tests.models.tiny_embedder import LIMIT, TEXTS, make_bert
+from tests.scoring.text_cases import triples
+from tests.support import SHARED, needs_shared
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+
+
+@pytest.fixture(scope="module")
+def scorer(bert: Path) -> Any:
+    return open_bertscore(bert, layer=1)
+
+
+def numbers(score: BertScore) -> list[float]:
+    return [score.precision, score.recall, score.f1]
+
+
+def plain(folder: Path, prediction: str, reference: str, layer: int, **options: Any) -> list[float]:
+    """One pair by transformers alone; tokens that the tokenizer adds do not count."""
+    import torch
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    states = []
+    for text in (prediction, reference):
+        columns = tokenizer(text, truncation=True, return_tensors="pt", **options)
+        with torch.no_grad():
+            found = model(**columns, output_hidden_states=True).hidden_states[layer][0].double()
+        states.append(found / found.norm(dim=1, keepdim=True))
+    cosines = states[0] @ states[1].T
+    precision = float(cosines.max(dim=1).values[1:-1].mean())
+    recall = float(cosines.max(dim=0).values[1:-1].mean())
+    return [precision, recall, 2 * precision * recall / (precision + recall)]
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_recorded_scores_of_the_reference() -> None:
+    folder = SHARED / "fixtures" / "bertscore"
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    cases = [case for case in expected["cases"] if "error" not in case]
+    assert len(cases) >= 23
+    scorer = open_bertscore(folder / "tiny-distilbert", layer=4)
+    found = scorer.score([case["prediction"] for case in cases], [case["references"] for case in cases])
+    for case, score in zip(cases, found, strict=True):
+        assert numbers(score) == pytest.approx([case[name] for name in "PRF"], abs=1e-5), case["id"]
+        stretched = numbers(score.rescaled(DISTILBERT_LAYER_4))
+        assert stretched == pytest.approx([case[f"{name}_rescaled"] for name in "PRF"], abs=1e-5), case["id"]
+    assert scorer.truncated == 0
+    long = expected["over_length"]
+    assert numbers(scorer.score([long["prediction"]], [long["reference"]])[0]) == pytest.approx(
+        [long[name] for name in "PRF"], abs=1e-5
+    )
+    assert scorer.truncated == 1
+    baseline = expected["baseline_layer4_distilbert_base_uncased"]
+    assert [baseline[name] for name in "PRF"] == numbers(
+        BertScore(**{name: getattr(DISTILBERT_LAYER_4, name) for name in ("precision", "recall", "f1")})
+    )
+    # What the reference crashes on is nothing in common.
+    empty = [case for case in expected["cases"] if "error" in case]
+    assert len(empty) >= 3
+    for score in scorer.score([case["prediction"] for case in empty], [case["references"] for case in empty]):
+        assert numbers(score) == [0.0, 0.0, 0.0]
+    batch = dict(zip(expected["batched_single_ref"]["ids"], expected["batched_single_ref"]["F"], strict=True))
+    known = [row for row in triples() if row["id"] in batch]
+    assert len(known) >= 10
+    together = scorer.score([row["prediction"] for row in known], [row["references"][0] for row in known])
+    assert [score.f1 for score in together] == pytest.approx([batch[row["id"]] for row in known], abs=1e-5)
+
+
+def test_each_pair_alone_by_transformers(bert: Path, scorer: Any) -> None:
+    for layer, opened in ((1, scorer), (0, open_bertscore(bert, layer=0)), (2, open_bertscore(bert, layer=2))):
+        found = opened.score(TEXTS, [*TEXTS[1:], TEXTS[0]])
+        for prediction, reference, score in zip(TEXTS, [*TEXTS[1:], TEXTS[0]], found, strict=True):
+            assert numbers(score) == pytest.approx(plain(bert, prediction, reference, layer), abs=1e-5)
+
+
+def test_a_first_word_of_roberta_is_read_as_one_inside_a_text(tmp_path: Path) -> None:
+    make_roberta(tmp_path / "r")
+    found = open_bertscore(tmp_path / "r", layer=1).score(["heparin was given"], ["Lasix was given"])[0]
+    assert numbers(found) == pytest.approx(plain(tmp_path / "r", " heparin was given", " Lasix was given", 1), abs=1e-5)
+
+
+def test_identical_texts_and_texts_without_words(scorer: Any) -> None:
+    assert numbers(scorer.score([TEXTS[1]], [f" {TEXTS[1]}\n"])[0]) == pytest.approx([1, 1, 1], abs=1e-6)
+    for prediction, reference in (("", "no"), ("no", " \n"), ("", ""), ("\u200b", "\u200b")):
+        assert numbers(scorer.score([prediction], [reference])[0]) == [0.0, 0.0, 0.0]
+    assert scorer.score([], []) == []
+    # Rounding does not leave the scale, and half a character is a character.
+    for text in (*TEXTS, ".", "no \ud800"):
+        assert 1 - 1e-6 <= scorer.score([text], [text])[0].f1 <= 1
+
+
+def test_rescaling_and_its_floor() -> None:
+    baseline = Baseline(precision=0.5, recall=0.75, f1=0.6)
+    score = BertScore(precision=0.75, recall=0.7, f1=0.8)
+    assert numbers(score.rescaled(baseline)) == pytest.approx([0.5, -0.2, 0.5])
+    assert numbers(score.rescaled(baseline, floor=0.0)) == pytest.approx([0.5, 0.0, 0.5])
+    nothing = BertScore(precision=0.0, recall=0.0, f1=0.0)
+    assert nothing.rescaled(DISTILBERT_LAYER_4).f1 == pytest.approx(-1.5088, abs=1e-4)
+    assert numbers(nothing.rescaled(DISTILBERT_LAYER_4, floor=0)) == [0, 0, 0]
+
+
+def test_of_several_references_each_number_is_the_best(scorer: Any) -> None:
+    alone = [scorer.score([TEXTS[0]], [text])[0] for text in TEXTS[1:]]
+    found = scorer.score([TEXTS[0]], [TEXTS[1:]])[0]
+    best = [max(column) for column in zip(*map(numbers, alone), strict=True)]
+    assert numbers(found) == pytest.approx(best, abs=1e-6)
+
+
+def test_the_same_numbers_whatever_the_batch(scorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from medical_tasks.models import bertscore
+
+    predictions = [f"{text} {number}" for number in range(4) for text in TEXTS]
+    references = predictions[::-1]
+    together = scorer.score(predictions, references)
+    monkeypatch.setattr(bertscore, "_BLOCK", 3)
+    for one, other in zip(together, scorer.score(predictions, references), strict=True):
+        assert numbers(one) == pytest.approx(numbers(other), abs=1e-5)
+
+
+def test_long_texts_are_cut_and_counted(bert: Path, scorer: Any) -> None:
+    long = " ".join(TEXTS)
+    found = scorer.score([long, f"{long} and more"], ["no", "no"])
+    assert scorer.truncated == 2
+    assert numbers(found[0]) == pytest.approx(numbers(found[1]), abs=1e-6)
+    exact = " ".join(["no"] * (LIMIT - 2))
+    scorer.score([exact], ["no"])
+    assert scorer.truncated == 0
+    assert open_bertscore(bert, layer=1, max_length=5).identity["max_length"] == "5"
+
+
+def test_a_literal_mark_is_text(scorer: Any) -> None:
+    assert sum(scorer._rows(["no [SEP] no"])["no [SEP] no"]["counts"]) > 3
+
+
+def test_wrong_input_is_named(bert: Path, scorer: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="references must hold at least one text"):
+        scorer.score(["a"], [[]])
+    with pytest.raises(ValueError, match="of the same length; got 1 and 2"):
+        scorer.score(["a"], ["b", "c"])
+    for layer in (-1, 3):
+        with pytest.raises(UsageError, match=f"layer={layer}: tiny-bert has layers 0 to 2"):
+            open_bertscore(bert, layer=layer)
+    with pytest.raises(MissingError, match="hf download distilbert/distilbert-base-uncased"):
+        open_bertscore(tmp_path / "none", layer=4)
+
+
+def test_the_identity_names_what_decides(bert: Path, scorer: Any) -> None:
+    identity = bertscore_identity(bert, layer=1)
+    assert identity == scorer.identity
+    assert (identity["model"], identity["layer"], identity["idf"]) == ("tiny-bert", "1", "false")
+    assert bertscore_identity(bert, layer=2) != identity
+    assert str(bert.parent) not in json.dumps(identity)
+
+
+def test_closed(bert: Path) -> None:
+    scorer = open_bertscore(bert, layer=1)
+    scorer.close()
+    with pytest.raises(RuntimeError, match="tiny-bert was closed"):
+        scorer.score(["a"], ["b"])

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.errors import UsageError
+from medical_tasks.models.checkpoint import find_checkpoint
+from medical_tasks.models.encoder import Batches, Row, load_model, longest_text, pad
+from tests.models.tiny_alignscore import make_roberta
+from tests.models.tiny_embedder import write_json
+
+
+def rows(*lengths: int) -> list[Row]:
+    return [{"input_ids": [number] * length} for number, length in enumerate(lengths)]
+
+
+def test_batches_are_read_longest_first_and_come_back_in_order() -> None:
+    import torch
+
+    read: list[list[int]] = []
+
+    def score(batch: Sequence[Row]) -> list[int]:
+        read.append([len(row["input_ids"]) for row in batch])
+        return [row["input_ids"][0] for row in batch]
+
+    batches = Batches("tiny", torch.device("cpu"))
+    batches.tokens = 10
+    assert batches.read(rows(2, 5, 11, 1, 5, 4), score) == [0, 1, 2, 3, 4, 5]
+    assert read == [[11], [5, 5], [4, 2], [1]]
+    assert batches.read([], score) == []
+
+
+def test_less_at_once_where_the_memory_is_full() -> None:
+    import torch
+
+    sizes: list[int] = []
+
+    def score(batch: Sequence[Row]) -> list[int]:
+        sizes.append(len(batch))
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError("full")
+        return [row["input_ids"][0] for row in batch]
+
+    batches = Batches("tiny", torch.device("cpu"))
+    assert batches.read(rows(3, 3, 3, 3, 3), score) == [0, 1, 2, 3, 4]
+    assert sizes == [5, 2, 2, 1]
+
+    def no_room(batch: Sequence[Row]) -> list[int]:
+        raise torch.OutOfMemoryError("full")
+
+    with pytest.raises(UsageError, match="does not suffice for one text of 7 tokens with tiny"):
+        batches.read(rows(7), no_room)
+
+
+def test_padding_is_masked() -> None:
+    import torch
+
+    made = pad(
+        [{"input_ids": [5, 6], "token_type_ids": [0, 1]}, {"input_ids": [7], "token_type_ids": [1]}],
+        padding=1,
+        device=torch.device("cpu"),
+    )
+    assert made["input_ids"].tolist() == [[5, 6], [7, 1]]
+    assert made["token_type_ids"].tolist() == [[0, 1], [1, 0]]
+    assert made["attention_mask"].tolist() == [[1, 1], [1, 0]]
+
+
+def test_how_long_a_text_can_be(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    make_roberta(folder, longest=20)
+    found = find_checkpoint(str(folder), revision=None)
+    assert longest_text(found) == 20  # 22 positions, of which padding takes the first two
+    write_json(folder / "tokenizer_config.json", {"model_max_length": 7})
+    assert longest_text(found) == 7
+    assert longest_text(found, 20) == 20
+    for wrong in (0, 21):
+        with pytest.raises(UsageError, match=f"max_length={wrong}: m takes 1 to 20 tokens"):
+            longest_text(found, wrong)
+    write_json(folder / "tokenizer_config.json", {"model_max_length": 10**30})
+    write_json(folder / "config.json", {"model_type": "roberta"})
+    with pytest.raises(UsageError, match="no file of it says how long"):
+        longest_text(found)
+
+
+def test_only_the_layers_that_are_needed(tmp_path: Path) -> None:
+    make_roberta(tmp_path / "m")
+    assert len(load_model("m", tmp_path / "m", layers=1).encoder.layer) == 1
+    assert len(load_model("m", tmp_path / "m").encoder.layer) == 2
+    with pytest.raises(UsageError, match="m has layers 0 to 2; got 3"):
+        load_model("m", tmp_path / "m", layers=3)
+    with pytest.raises(UsageError, match="nothing does not load with transformers"):
+        load_model("nothing", tmp_path / "nothing")
