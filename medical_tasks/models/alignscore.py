@@ -23,8 +23,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.alignscore_cut import cut_pair
 from medical_tasks.models.alignscore_network import AlignNetwork
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
-from medical_tasks.models.embedder_network import check_packages
-from medical_tasks.models.encoder import Batches, Row, longest_text
+from medical_tasks.models.encoder import Batches, Row, check_packages, longest_text
 from medical_tasks.models.fingerprint import model_files
 from medical_tasks.scoring.alignment import CHUNK_WORDS, best_and_mean, chunk_context
 from medical_tasks.scoring.punkt import Punkt, read_punkt

@@ -23,8 +23,17 @@ from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
-from medical_tasks.models.embedder_network import check_packages
-from medical_tasks.models.encoder import Batches, Row, device, load_model, load_tokenizer, longest_text, pad, readable
+from medical_tasks.models.encoder import (
+    Batches,
+    Row,
+    check_packages,
+    device,
+    load_model,
+    load_tokenizer,
+    longest_text,
+    pad,
+    readable,
+)
 from medical_tasks.models.fingerprint import fingerprint
 from medical_tasks.models.quiet import quiet_libraries
 from medical_tasks.scoring.text_pairs import References, as_segments

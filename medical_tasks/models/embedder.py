@@ -23,7 +23,8 @@ import numpy.typing as npt
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
 from medical_tasks.models.embedder_layout import Dense, Layout, read_layout
-from medical_tasks.models.embedder_network import Network, check_packages
+from medical_tasks.models.embedder_network import Network
+from medical_tasks.models.encoder import Batches, Row, check_packages, longest_text, readable
 from medical_tasks.models.fingerprint import fingerprint
 
 __all__ = ["CLINICAL_BERT", "MINILM", "REVISIONS", "Embedder", "Vectors", "embedder_identity", "open_embedder"]
@@ -40,13 +41,6 @@ REVISIONS: Final[Mapping[str, str]] = {
 """The revision of each checkpoint that is meant; messages name it. Whichever is used, identities hold a hash of its weights."""
 
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
-_UNBOUNDED = 1_000_000  # a tokenizer without a length says 10**30
-_AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet"})
-"""Families that number positions from behind the padding's, so that the first ones are lost."""
-
-_TOKENS = {"cpu": 2048}
-_TOKENS_ELSEWHERE = 32768
-"""Tokens read together, padding included. More of them leave a CPU's caches."""
 
 
 def open_embedder(
@@ -65,7 +59,7 @@ def open_embedder(
         UsageError: It is none whose texts can be embedded here, or `max_length` is more than it takes.
     """
     checkpoint, layout = _find(target, revision, example)
-    longest = _longest(checkpoint, layout, max_length)
+    longest = longest_text(checkpoint, max_length, asked=layout.max_length)
     identity = _identity(checkpoint, layout, longest)
     return Embedder(Network(checkpoint.label, layout), identity, max_length=longest, lower_case=layout.lower_case)
 
@@ -90,7 +84,7 @@ def embedder_identity(
         UsageError: As `open_embedder`.
     """
     checkpoint, layout = _find(target, revision, example)
-    return _identity(checkpoint, layout, _longest(checkpoint, layout, max_length))
+    return _identity(checkpoint, layout, longest_text(checkpoint, max_length, asked=layout.max_length))
 
 
 class Embedder:
@@ -110,7 +104,7 @@ class Embedder:
         """How many of the texts embedded so far were longer than `max_length`, and were cut; equal texts count once."""
         self._network: Network | None = network
         self._lower_case = lower_case
-        self._tokens = _TOKENS.get(network.device.type, _TOKENS_ELSEWHERE)
+        self._batches = Batches(self.identity["model"], network.device)
         self._cut: set[str] = set()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -132,13 +126,10 @@ class Embedder:
         place = {text: number for number, text in enumerate(distinct)}
         found = np.zeros((len(distinct) + 1, network.width), dtype=np.float32)  # the last one stands for no text
         rows = self._rows(distinct)
-        order = sorted(rows, key=lambda number: (-len(rows[number]["input_ids"]), number))
-        while order:
-            batch = order[: max(1, self._tokens // len(rows[order[0]]["input_ids"]))]
-            made = self._read([rows[number] for number in batch])
-            if made is not None:
-                found[batch] = made
-                order = order[len(batch) :]
+        if rows:
+            found[list(rows)] = np.stack(
+                self._batches.read(list(rows.values()), lambda some: list(network.vectors(some).numpy()))
+            )
         if not np.isfinite(found).all():
             raise UsageError(f"{self.identity['model']} gives numbers that are not finite. Download it again.")
         wanted = [place.get(text.lower() if self._lower_case else text, len(distinct)) for text in stripped]
@@ -152,38 +143,28 @@ class Embedder:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def _rows(self, texts: Sequence[str]) -> dict[int, dict[str, list[int]]]:
+    def _rows(self, texts: Sequence[str]) -> dict[int, Row]:
         """Tokenises texts, cut where they are too long; those without a token are not there."""
         if not texts:
             return {}
         tokenizer = self._loaded.tokenizer
         made = tokenizer(
-            list(texts), truncation=True, max_length=self.max_length, return_attention_mask=False, verbose=False
+            [readable(text) for text in texts],
+            truncation=True,
+            max_length=self.max_length,
+            return_attention_mask=False,
+            verbose=False,
         )
         full = [number for number, ids in enumerate(made["input_ids"]) if len(ids) >= self.max_length]
         if full:
-            whole = tokenizer([texts[number] for number in full], truncation=False, verbose=False)["input_ids"]
+            whole = tokenizer([readable(texts[number]) for number in full], truncation=False, verbose=False)[
+                "input_ids"
+            ]
             self._cut |= {texts[number] for number, ids in zip(full, whole, strict=True) if len(ids) > self.max_length}
             self.truncated = len(self._cut)
         return {
             number: {name: made[name][number] for name in made} for number, ids in enumerate(made["input_ids"]) if ids
         }
-
-    def _read(self, rows: Sequence[dict[str, list[int]]]) -> Vectors | None:
-        """Reads rows together; None when that was too much for the memory, and less will be tried."""
-        import torch
-
-        try:
-            vectors: Vectors = self._loaded.vectors(rows).numpy()
-        except torch.OutOfMemoryError as error:
-            if len(rows) == 1:
-                raise UsageError(
-                    f"the device's memory does not suffice for one text of {len(rows[0]['input_ids'])} tokens with "
-                    f"{self.identity['model']}. Show this process no device (CUDA_VISIBLE_DEVICES=), or another one."
-                ) from error
-            self._tokens = len(rows) // 2 * len(rows[0]["input_ids"])
-            return None
-        return vectors
 
     @property
     def _loaded(self) -> Network:
@@ -231,26 +212,6 @@ def _cached(target: str, revision: str | None, example: str) -> Path:
         f"{target}: no such folder{also}. Nothing is downloaded here. On a machine with internet: `hf download {wanted}{pinned} "
         f"--local-dir {place}`; then bring the folder {place} to this machine and give its path."
     )
-
-
-def _longest(checkpoint: Checkpoint, layout: Layout, wanted: int | None) -> int:
-    """Most tokens of a text: what was asked for, what the checkpoint says, or what its transformer takes."""
-    positions = checkpoint.context()
-    if positions is not None and checkpoint.setting("model_type") in _AFTER_PADDING:
-        padding = checkpoint.setting("pad_token_id")
-        positions -= (1 if padding is None else int(padding)) + 1
-    if wanted is not None:
-        if wanted < 1 or (positions is not None and wanted > positions):
-            raise UsageError(
-                f"max_length={wanted}: {checkpoint.label} takes 1 to {positions or 'any number of'} tokens."
-            )
-        return wanted
-    of_tokenizer = checkpoint.read("tokenizer_config.json").get("model_max_length")
-    bounds = [layout.max_length, positions, of_tokenizer if layout.max_length is None else None]
-    known = [int(bound) for bound in bounds if bound and bound < _UNBOUNDED]
-    if not known:
-        raise UsageError(f"{checkpoint.label}: no file of it says how long a text can be. Choose another checkpoint.")
-    return min(known)
 
 
 def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str, str]:

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.models.embedder_layout import Dense, Layout, Pooling
+from medical_tasks.models.encoder import LOAD_ERRORS, Row, device, first_line, load_model, load_tokenizer, pad
 from medical_tasks.models.quiet import quiet_libraries
 
-__all__ = ["Network", "check_packages"]
-
-_LOAD_ERRORS = (OSError, ValueError, ImportError, KeyError, RuntimeError)
-_UNUSED = "pooler."
-"""BERT's own pooling of the first token; checkpoints often lack its weights, and nothing here reads it."""
-
-
-def check_packages(name: str) -> None:
-    """Says how to get the packages when one is missing.
-
-    Args:
-        name: the checkpoint's, for the message.
-
-    Raises:
-        MissingError: torch or transformers is not here.
-    """
-    missing = [package for package in ("torch", "transformers") if importlib.util.find_spec(package) is None]
-    if missing:
-        raise MissingError(f"{name} needs {', '.join(missing)}: pip install 'medical-tasks[local-judges]'")
+__all__ = ["Network"]
 
 
 class Network:
@@ -45,13 +26,10 @@ class Network:
     """
 
     def __init__(self, name: str, layout: Layout) -> None:
-        import torch
-
         with quiet_libraries(logging.ERROR):
-            self.tokenizer = _tokenizer(name, layout.transformer)
-            self._model = _model(name, layout.transformer)
-        here = torch.accelerator.is_available()
-        self.device = torch.accelerator.current_accelerator() if here else torch.device("cpu")
+            self.tokenizer = load_tokenizer(name, layout.transformer)
+            self._model = load_model(name, layout.transformer)
+        self.device = device()
         self._model.to(self.device)
         self._pooling = layout.pooling
         self._layers: list[Any] = []
@@ -70,7 +48,7 @@ class Network:
         self.width = width
         """Numbers a vector has."""
 
-    def vectors(self, rows: Sequence[dict[str, list[int]]]) -> Any:
+    def vectors(self, rows: Sequence[Row]) -> Any:
         """Reads some rows together, padded to the longest of them.
 
         Args:
@@ -81,30 +59,18 @@ class Network:
         """
         import torch
 
-        longest = max(len(row["input_ids"]) for row in rows)
-        fill = {"input_ids": self._padding()}
-        columns = {
-            name: torch.tensor(
-                [row[name] + [fill.get(name, 0)] * (longest - len(row[name])) for row in rows], device=self.device
-            )
-            for name in rows[0]
-        }
-        mask = torch.tensor(
-            [[1] * len(row["input_ids"]) + [0] * (longest - len(row["input_ids"])) for row in rows], device=self.device
+        padding = self.tokenizer.pad_token_id
+        columns = pad(
+            rows,
+            padding=getattr(self._model.config, "pad_token_id", None) if padding is None else padding,
+            device=self.device,
         )
         with torch.inference_mode():
-            states = self._model(**columns, attention_mask=mask).last_hidden_state.float()
-            pooled = _pool(states, mask, self._pooling)
+            states = self._model(**columns).last_hidden_state.float()
+            pooled = _pool(states, columns["attention_mask"], self._pooling)
             for layer in self._layers:
                 pooled = torch.nn.functional.normalize(pooled, dim=1) if layer is None else layer(pooled)
             return torch.nn.functional.normalize(pooled, dim=1).cpu()
-
-    def _padding(self) -> int:
-        """The padding's token; any one does where a tokenizer has none, since padding is masked."""
-        for found in (self.tokenizer.pad_token_id, getattr(self._model.config, "pad_token_id", None)):
-            if found is not None:
-                return int(found)
-        return 0
 
 
 def _pool(states: Any, mask: Any, pooling: Pooling) -> Any:
@@ -129,49 +95,9 @@ def _dense(name: str, layer: Dense) -> Any:
     try:
         found = load_file(safe) if safe.is_file() else torch.load(other, map_location="cpu", weights_only=True)
         linear.load_state_dict({key.removeprefix("linear."): value.float() for key, value in found.items()})
-    except (*_LOAD_ERRORS, SafetensorError, AttributeError, EOFError, unreadable) as error:
+    except (*LOAD_ERRORS, SafetensorError, AttributeError, EOFError, unreadable) as error:
         raise UsageError(
-            f"{name}: its dense layer {layer.folder.name} does not load: {_first_line(error)} Download it again, with all of its "
+            f"{name}: its dense layer {layer.folder.name} does not load: {first_line(error)} Download it again, with all of its "
             "folders."
         ) from error
     return torch.nn.Sequential(linear, getattr(torch.nn, layer.activation)()).eval()
-
-
-def _tokenizer(name: str, folder: Path) -> Any:
-    import transformers
-
-    try:
-        return transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    except _LOAD_ERRORS as error:
-        raise UsageError(
-            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {_first_line(error)}"
-        ) from error
-
-
-def _model(name: str, folder: Path) -> Any:
-    import torch
-    import transformers
-
-    try:
-        model, report = transformers.AutoModel.from_pretrained(
-            str(folder), dtype=torch.float32, local_files_only=True, trust_remote_code=False, output_loading_info=True
-        )
-    except _LOAD_ERRORS as error:
-        raise UsageError(
-            f"{name} does not load with transformers {transformers.__version__}: {_first_line(error)}"
-        ) from error
-    if model.config.is_encoder_decoder:
-        raise UsageError(
-            f"{name}: a model with a decoder ({model.config.model_type}). Choose an encoder, such as a BERT."
-        )
-    missing = sorted(key for key in report["missing_keys"] if not key.startswith(_UNUSED))
-    if missing:
-        raise UsageError(
-            f"{name}: its files lack {len(missing)} of its weights ({', '.join(missing[:3])}), which would be random. "
-            "Download it again."
-        )
-    return model.eval()
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

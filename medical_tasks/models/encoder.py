@@ -6,17 +6,19 @@ would differ from machine to machine. Nothing is downloaded, and code that a fol
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.checkpoint import Checkpoint
 
 __all__ = [
     "LOAD_ERRORS",
     "Batches",
     "Row",
+    "check_packages",
     "device",
     "first_line",
     "load_model",
@@ -41,6 +43,20 @@ _AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembe
 _TOKENS = {"cpu": 2048}
 _TOKENS_ELSEWHERE = 32768
 """Tokens read together, padding included. More of them leave a CPU's caches."""
+
+
+def check_packages(name: str) -> None:
+    """Says how to get the packages when one is missing.
+
+    Args:
+        name: the checkpoint's, for the message.
+
+    Raises:
+        MissingError: torch or transformers is not here.
+    """
+    missing = [package for package in ("torch", "transformers") if importlib.util.find_spec(package) is None]
+    if missing:
+        raise MissingError(f"{name} needs {', '.join(missing)}: pip install 'medical-tasks[local-judges]'")
 
 
 def device() -> Any:
@@ -120,8 +136,13 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
     return model.eval()
 
 
-def longest_text(checkpoint: Checkpoint, wanted: int | None = None) -> int:
+def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: int | None = None) -> int:
     """Most tokens an input can have, special ones included: what is wanted, or what tokenizer and positions allow.
+
+    Args:
+        checkpoint: its folder.
+        wanted: what the user wants.
+        asked: what a layout around the checkpoint asks for, instead of its tokenizer.
 
     Raises:
         UsageError: More is wanted than there are positions for, or nothing says how long an input can be.
@@ -136,7 +157,7 @@ def longest_text(checkpoint: Checkpoint, wanted: int | None = None) -> int:
                 f"max_length={wanted}: {checkpoint.label} takes 1 to {positions or 'any number of'} tokens."
             )
         return wanted
-    bounds = (positions, checkpoint.read("tokenizer_config.json").get("model_max_length"))
+    bounds = (positions, asked or checkpoint.read("tokenizer_config.json").get("model_max_length"))
     known = [int(bound) for bound in bounds if bound and bound < _UNBOUNDED]
     if not known:
         raise UsageError(f"{checkpoint.label}: no file of it says how long a text can be. Give max_length.")

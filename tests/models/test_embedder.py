@@ -99,7 +99,7 @@ def test_the_same_numbers_whatever_the_batch_and_twice(bert: Path) -> None:
     backwards = embedder.embed(many[::-1])[::-1]
     np.testing.assert_allclose(together, backwards, atol=1e-5)
     assert (embedder.embed(many) == together).all()
-    embedder._tokens = 1  # every text alone
+    embedder._batches.tokens = 1  # every text alone
     np.testing.assert_allclose(embedder.embed(many), together, atol=1e-5)
 
 
@@ -260,6 +260,12 @@ def test_what_is_not_here(tmp_path: Path, bert: Path) -> None:
         open_embedder(tmp_path / "empty")
     with pytest.raises(UsageError, match="a folder has no revisions"):
         open_embedder(bert, revision="main")
+
+
+def test_half_a_character_is_one(bert: Path) -> None:
+    embedder = open_embedder(bert)
+    found = embedder.embed(["no \ud800", "no \ufffd"])
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)
 
 
 def test_closed(bert: Path) -> None:
