@@ -48,6 +48,9 @@ def test_several_votes_sample_unless_told_otherwise() -> None:
     assert opened(5, temperature="0.3") == ("0.3", True)
     assert opened(5, temperature="0") == ("0.0", False)  # who asks for votes refuses it
     assert opened(5, temperature="none") == (None, True)
+    # A server whose replies differ all the same: what is asked stays what it was.
+    assert opened(5, temperature="0", varies="true") == ("0.0", True)
+    assert "varies" in NEUTRAL_JUDGE_ARGS
 
 
 def test_chat_kinds_share_their_arguments() -> None:
