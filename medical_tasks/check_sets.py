@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.dataset_source import file_sha256
-from medical_tasks.dataset_store import built_configs, built_name, datasets_home, read_rows
+from medical_tasks.dataset_store import read_rows
 from medical_tasks.ehrnoteqa import checking as ehrnoteqa_checking
 from medical_tasks.ehrnoteqa import data as ehrnoteqa_data
 from medical_tasks.ehrnoteqa import judge_prompts as ehrnoteqa_prompts
@@ -27,7 +27,7 @@ from medical_tasks.kqa.spec import KQA
 from medical_tasks.nli_questions import TEMPLATE_SHA256, nli_question
 from medical_tasks.nli_sets import LabelledPair, find_anli, find_mednli, read_anli, read_mednli
 from medical_tasks.spec import Item, TaskSpec
-from medical_tasks.task_data import choose_config, rows_sha256
+from medical_tasks.task_data import locate, rows_sha256
 
 __all__ = ["SUBJECTS", "CheckSet", "anli_set", "ehrnoteqa_set", "ehrnoteqa_task", "kqa_set", "mednli_set"]
 
@@ -213,12 +213,7 @@ def ehrnoteqa_set(
 
 def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[list[Item], dict[str, Any]]:
     """The questions of one format and all levels, and what they are."""
-    home = datasets_home() if data is None else data.expanduser()
-    folder = home if data is not None and built_name(home) is not None else home / EHRNOTEQA.name
-    built = list(built_configs(folder))
-    if data is not None and config is None and len(built) == 1:
-        config = built[0]  # as `run` and `score` do: it is what the user means, also when it is the demo
-    chosen = choose_config(EHRNOTEQA, folder, config)
+    folder, chosen = locate(EHRNOTEQA, data, config)
     rows = read_rows(folder, chosen, task.split, spec=EHRNOTEQA)
     levels = [each for each in EHRNOTEQA_TASKS if each.options["format"] == task.options["format"]]
     items = {item.id: item for each in levels for item in ehrnoteqa_data.load_items(each, rows)}

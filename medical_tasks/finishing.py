@@ -52,6 +52,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     verdicts: list[dict[str, Any]] = []
     for part in map(_reported, answered):
         recipe = dict(part.recipe)
+        recipe.pop("scoring", None)  # of the scoring that a run had before
         if part.scoring_args:
             recipe["scoring"] = benchmark_module(part.task, "scoring").scoring_identity(
                 part.task, dict(part.scoring_args)
@@ -66,7 +67,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
         entry["cut_at_length"] = len(part.cut)
         if "truncation" in recipe:
-            entry["shortened"] = len(part.shortened)
+            entry["shortened"] = len(recipe["truncation"]["words_left_out"])
         if task_judge is not None:
             task_judge.report(entry, private=folder.private)
             verdicts.extend(task_judge.rows(private=folder.private))

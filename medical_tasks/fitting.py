@@ -70,10 +70,15 @@ def fit_items(
         of its documents is given as it is, and the model leaves it unanswered.
 
     Raises:
-        UsageError: Some do not fit and `truncate` is `refuse`; lists them.
+        UsageError: Some do not fit and `truncate` is `refuse`; lists them. Or they are to be cut, and cannot.
     """
     shorten = prompts.shorten
     if shorten is None:
+        if truncate == "notes-from-the-oldest":
+            raise UsageError(
+                f"{task.name}: its questions have no notes to leave out, so that --truncate {truncate} has no meaning for it. "
+                "Leave it out, and run tasks with notes by themselves."
+            )
         return Fitted(items=items)
     if known is not None:
         cut = {item.id: known[item.id] for item in items if item.id in known}
@@ -105,7 +110,7 @@ def _words_to_cut(
     over: Mapping[str, Length],
 ) -> dict[str, int]:
     """Searches by halves, all items at once, for the fewest words without which each fits."""
-    # A word has at least one token in no tokenizer that is used, and rarely more than a few: the first guess is the excess.
+    # A word has one token or more, so that leaving out as many words as there are tokens too many is mostly enough.
     low = dict.fromkeys(items, 0)  # does not fit
     high: dict[str, int] = {}  # fits
     guess = {name: _excess(over[name]) for name in items}

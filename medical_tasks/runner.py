@@ -76,7 +76,6 @@ class AnsweredTask:
         recipe: what the numbers depend on.
         cut: ids of items whose last answer was cut at the length limit.
         sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
-        shortened: item id to the words left out of its documents, where it would not have fitted.
         scoring_args: settings of the scoring (`TaskSpec.scoring_arguments`) that were given.
     """
 
@@ -87,7 +86,6 @@ class AnsweredTask:
     recipe: Mapping[str, Any]
     cut: frozenset[str] = frozenset()
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    shortened: Mapping[str, int] = field(default_factory=dict)
     scoring_args: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -358,6 +356,5 @@ def _answered(
         recipe=recipe,
         cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
         sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
-        shortened=fitted.shortened,
         scoring_args=task.scoring_args(options.task_args),
     )

@@ -15,7 +15,7 @@ from medical_tasks.dataset_store import built_configs, built_name, datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import DatasetSpec, Item, TaskSpec
 
-__all__ = ["TaskData", "benchmark_module", "choose_config", "load_task_data", "rows_sha256", "subset"]
+__all__ = ["TaskData", "benchmark_module", "choose_config", "load_task_data", "locate", "rows_sha256", "subset"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +118,7 @@ def load_task_data(
     """
     if max_samples is not None and max_samples < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
-    folder = _folder(spec, data)
-    if data is not None and config is None:
-        config = _only_config(folder)
-    chosen = choose_config(spec, folder, config)
+    folder, chosen = locate(spec, data, config)
     rows = read_rows(folder, chosen, task.split, spec=spec)
     items: list[Item] = benchmark_module(task, "data").load_items(task, rows)
     if not items:
@@ -138,6 +135,27 @@ def load_task_data(
         "rows_sha256": _rows_hash(rows),
     }
     return TaskData(items=subset(items, max_samples), config=chosen, folder=folder, revision=revision)
+
+
+def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Path, str]:
+    """Finds a built dataset and the configuration that is meant.
+
+    Args:
+        spec: the dataset.
+        data: as in `load_task_data`.
+        config: likewise.
+
+    Returns:
+        Its folder, and the configuration's name.
+
+    Raises:
+        UsageError: As `choose_config`.
+        MissingError: Likewise.
+    """
+    folder = _folder(spec, data)
+    if data is not None and config is None:
+        config = _only_config(folder)
+    return folder, choose_config(spec, folder, config)
 
 
 def _only_config(folder: Path) -> str | None:

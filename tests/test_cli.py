@@ -253,3 +253,8 @@ def test_answers_without_importing_anything_heavy(words: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.endswith("LOADED []\n")
+
+
+def test_truncate_has_no_meaning_for_a_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*RUN, "--model", "baseline/reference", "--truncate", "unanswered"]) == 2
+    assert "--truncate has no meaning for it" in capsys.readouterr().err

@@ -143,3 +143,8 @@ def test_every_question_fits_and_loses_no_word_too_many(sizes: list[int], words:
 def test_rules_are_those_of_the_command_line() -> None:
     known: tuple[Truncate, ...] = ("refuse", "notes-from-the-oldest", "unanswered")
     assert known == TRUNCATE
+
+
+def test_cutting_questions_without_notes_is_refused() -> None:
+    with pytest.raises(UsageError, match="kqa: its questions have no notes to leave out"):
+        fit([item("a", 3)], Counting(1), replace(PROMPTS, shorten=None), truncate="notes-from-the-oldest")

@@ -107,7 +107,6 @@ def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path
     part = answered(OPEN, data, Words(room=400), folder, truncate="notes-from-the-oldest")
     cut = part.recipe["truncation"]["words_left_out"]
     assert part.recipe["truncation"]["rule"] == "notes-from-the-oldest"
-    assert cut == dict(sorted(part.shortened.items()))
     assert 0 < len(cut) < len(data.items)
     asked = {name: int(text.split()[0]) for name, text in part.responses.items()}
     assert max(asked.values()) <= 400
@@ -126,3 +125,17 @@ def test_too_long_can_be_left_unanswered(home: Path, folder: RunFolder) -> None:
     assert part.recipe["truncation"] == {"rule": "unanswered", "measured": True, "words_left_out": {}}
     assert 0 < len(part.responses) < len(part.items)
     assert set(part.unanswered.values()) == {"not asked"}
+
+
+def test_what_was_shortened_is_still_told_when_a_run_is_scored_anew(home: Path, folder: RunFolder) -> None:
+    data = data_of(INDEX, home)
+    part = answered(INDEX, data, Words(room=500), folder, truncate="notes-from-the-oldest")
+    cut = part.recipe["truncation"]["words_left_out"]
+    assert 0 < len(cut) <= len(data.items)
+    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not this one's.
+    recipe = {**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}}
+    again = AnsweredTask(task=INDEX, items=data.items, responses=part.responses, unanswered={}, recipe=recipe)
+    for one in (part, again):
+        entry = finish([one], folder)["tasks"][INDEX.name]
+        assert entry["shortened"] == len(cut)
+        assert "scoring" not in entry["recipe"]

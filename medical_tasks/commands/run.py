@@ -254,6 +254,8 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
             raise UsageError(
                 f"{name} is asked nothing, so that --prompts {options.prompts} has no meaning for it. Leave it out."
             )
+        if options.truncate != "refuse":
+            raise UsageError(f"{name} is asked nothing, so that --truncate has no meaning for it. Leave it out.")
         if not is_main_process():
             return None
         known = {"max_samples": options.max_samples, "task_args": options.task_args}

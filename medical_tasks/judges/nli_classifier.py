@@ -8,12 +8,9 @@ from typing import Any
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.nli_batches import Row
 from medical_tasks.judges.nli_form import Columns, Form
+from medical_tasks.models.encoder import AFTER_PADDING, UNBOUNDED
 
 __all__ = ["ClassifierForm", "longest_input"]
-
-_UNBOUNDED = 1_000_000  # a tokenizer without a length says 10**30
-_AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet", "ernie_m"})
-"""Families that number positions from behind the padding's, so that the first ones are lost."""
 
 
 def longest_input(config: Mapping[str, Any], tokenizer: Any, wanted: int | None, *, model: str) -> int:
@@ -29,9 +26,9 @@ def longest_input(config: Mapping[str, Any], tokenizer: Any, wanted: int | None,
         UsageError: More is wanted than the model has positions for, or nothing says how long its inputs can be.
     """
     positions = config.get("max_position_embeddings")
-    if positions is not None and config.get("model_type") in _AFTER_PADDING:
+    if positions is not None and config.get("model_type") in AFTER_PADDING:
         positions -= int(config.get("pad_token_id", 1)) + 1
-    bounds = [int(bound) for bound in (positions, tokenizer.model_max_length) if bound and bound < _UNBOUNDED]
+    bounds = [int(bound) for bound in (positions, tokenizer.model_max_length) if bound and bound < UNBOUNDED]
     if wanted is not None:
         if positions is not None and wanted > positions:
             raise UsageError(f"max_length={wanted}: {model} has positions for {positions} tokens; give no more.")

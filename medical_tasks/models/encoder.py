@@ -15,7 +15,9 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.checkpoint import Checkpoint
 
 __all__ = [
+    "AFTER_PADDING",
     "LOAD_ERRORS",
+    "UNBOUNDED",
     "Batches",
     "Row",
     "check_packages",
@@ -36,8 +38,8 @@ LOAD_ERRORS: Final = (OSError, ValueError, ImportError, KeyError, RuntimeError)
 
 _T = TypeVar("_T")
 
-_UNBOUNDED = 1_000_000  # a tokenizer without a length says 10**30
-_AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet"})
+UNBOUNDED = 1_000_000  # a tokenizer without a length says 10**30
+AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet", "ernie_m"})
 """Families that number positions from behind the padding's, so that the first ones are lost."""
 
 _TOKENS = {"cpu": 2048}
@@ -148,7 +150,7 @@ def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: in
         UsageError: More is wanted than there are positions for, or nothing says how long an input can be.
     """
     positions = checkpoint.context()
-    if positions is not None and checkpoint.setting("model_type") in _AFTER_PADDING:
+    if positions is not None and checkpoint.setting("model_type") in AFTER_PADDING:
         padding = checkpoint.setting("pad_token_id")
         positions -= (1 if padding is None else int(padding)) + 1
     if wanted is not None:
@@ -158,7 +160,7 @@ def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: in
             )
         return wanted
     bounds = (positions, asked or checkpoint.read("tokenizer_config.json").get("model_max_length"))
-    known = [int(bound) for bound in bounds if bound and bound < _UNBOUNDED]
+    known = [int(bound) for bound in bounds if bound and bound < UNBOUNDED]
     if not known:
         raise UsageError(f"{checkpoint.label}: no file of it says how long a text can be. Give max_length.")
     return min(known)
