@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError
 
-__all__ = ["launch", "run_app"]
+__all__ = ["launch", "load_app", "run_app"]
 
 _PROGRAM = "medical-tasks lighteval"
 
@@ -36,9 +37,23 @@ def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
         ) from error
     _register_only(registry.Registry, custom_tasks)
     _switch_cache_off()
+    return run_app(load_app(), arguments)
+
+
+def load_app() -> Any:
+    """Imports lighteval's command line and leaves the loggers of this process working.
+
+    Its module sets logging up in the way that silences every logger made before, our own warnings among them.
+
+    Returns:
+        Its typer application.
+    """
+    working = [logger for logger in _all_loggers() if not logger.disabled]
     from lighteval.__main__ import app
 
-    return run_app(app, arguments)
+    for logger in working:
+        logger.disabled = False
+    return app
 
 
 def run_app(app: Any, arguments: Sequence[str]) -> int:
@@ -70,6 +85,10 @@ def run_app(app: Any, arguments: Sequence[str]) -> int:
     finally:
         sys.argv = before
     return code if isinstance(code, int) else 0
+
+
+def _all_loggers() -> list[logging.Logger]:
+    return [logger for logger in logging.Logger.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
 
 
 def _wrong_arguments() -> Any:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
 
 from medical_tasks.commands.lighteval import _FLAGS, translate
 from medical_tasks.errors import UsageError
+from medical_tasks.harness.lighteval_launcher import load_app
 
 ADDED = ["--custom-tasks", "medical_tasks.lighteval_tasks"]
 
@@ -53,13 +55,14 @@ def test_a_flag_takes_no_value() -> None:
 
 
 def test_the_flags_are_lightevals() -> None:
-    from lighteval.__main__ import app
     from typer.main import get_command
 
-    accelerate: Any = get_command(app).commands["accelerate"]  # type: ignore[attr-defined]
+    before = logging.getLogger("medical_tasks.made_before_lighteval")
+    accelerate: Any = get_command(load_app()).commands["accelerate"]  # type: ignore[attr-defined]
     flags = {name for option in accelerate.params if getattr(option, "is_flag", False) for name in option.opts}
     assert flags
     assert {flag for flag in flags if not flag.startswith("--no-")} <= set(_FLAGS)
+    assert not before.disabled
 
 
 def test_a_list_of_tasks_and_a_subcommand() -> None:
