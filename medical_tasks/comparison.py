@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError
-from medical_tasks.results import read_items, read_results
+from medical_tasks.results import read_items, read_results, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = ["compare_runs"]
@@ -117,14 +117,11 @@ def _compare_task(
     for metric in task.metrics:
         if metric.needs and not all(metric.name in row for row in (*first.values(), *second.values())):
             continue  # not reported by both
-        pairs = [
-            (first[item][metric.name], second[item][metric.name], first[item]["cluster"])
-            for item in ids
-            if _is_scored(first[item][metric.name]) and _is_scored(second[item][metric.name])
-        ]
-        if len(pairs) < len(ids) and metric is task.metrics[0]:
-            warnings.append(f"{len(ids) - len(pairs)} items are not scored in both runs and are left out")
-        metrics[metric.name] = _compare_metric(metric, pairs, clustered=task.cluster is not None)
+        both = [item for item in ids if _is_scored(first[item][metric.name]) and _is_scored(second[item][metric.name])]
+        if len(both) < len(ids) and metric is task.metrics[0]:
+            warnings.append(f"{len(ids) - len(both)} items are not scored in both runs and are left out")
+        runs = ([first[item] for item in both], [second[item] for item in both])
+        metrics[metric.name] = _compare_metric(metric, *runs, clustered=task.cluster is not None)
         if metric.unit:
             metrics[metric.name]["unit"] = metric.unit
     return {"n_items": len(ids), "warnings": warnings, "metrics": metrics}
@@ -134,13 +131,20 @@ def _is_scored(value: float | None) -> bool:
     return value is not None and not math.isnan(value)
 
 
+def _is_decided(value: float | None) -> bool:
+    """An item without anything to count (nan) adds nothing to one run's sums, and all of it to the other's."""
+    return value is not None
+
+
 def _compare_metric(
-    metric: MetricSpec, pairs: Sequence[tuple[float, float, str]], *, clustered: bool
+    metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], *, clustered: bool
 ) -> dict[str, Any]:
     from medical_tasks.scoring.statistics import as_json, mcnemar, minimum_detectable_difference, paired_bootstrap
 
-    a, b = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    clusters = [pair[2] for pair in pairs] if clustered else None
+    clusters = [row["cluster"] for row in first] if clustered else None
+    if metric.kind == "ratio":
+        return _compare_pooled(metric, first, second, clusters)
+    a, b = [row[metric.name] for row in first], [row[metric.name] for row in second]
     limits = metric.limits if math.isfinite(metric.limits[1]) else None
     entry: dict[str, Any] = dict(as_json(paired_bootstrap(a, b, clusters=clusters, limits=limits)))
     detectable = minimum_detectable_difference(a, b, clusters=clusters, limits=limits)
@@ -148,3 +152,40 @@ def _compare_metric(
     if metric.kind == "proportion":
         entry["mcnemar"] = as_json(mcnemar(a, b, clusters=clusters))
     return entry
+
+
+def _compare_pooled(
+    metric: MetricSpec,
+    first: Sequence[Mapping[str, Any]],
+    second: Sequence[Mapping[str, Any]],
+    clusters: Sequence[str] | None,
+) -> dict[str, Any]:
+    from medical_tasks.scoring.statistics import as_json, minimum_detectable_difference, paired_bootstrap_statistic
+
+    columns = (_pooled_columns(metric, first), _pooled_columns(metric, second))
+    made = paired_bootstrap_statistic(*columns, _quotient, clusters=clusters, limits=metric.limits)
+    # What an item adds to a ratio of sums (its linear part): the mean of these is the ratio, and their spread its error.
+    a, b = (_linear(above, below) for above, below in columns)
+    detectable = minimum_detectable_difference(a, b, clusters=clusters, limits=None)
+    return {
+        **as_json(made),
+        "minimum_detectable_difference": None if math.isnan(detectable) else detectable,
+    }
+
+
+def _quotient(above: Any, below: Any) -> Any:
+    return above / below
+
+
+def _pooled_columns(metric: MetricSpec, rows: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
+    below = [float(row[weight_column(metric.name)]) for row in rows]
+    above = [row[metric.name] * weight if weight else 0.0 for row, weight in zip(rows, below, strict=True)]
+    return above, below
+
+
+def _linear(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    total = math.fsum(below)
+    if not total:
+        return [math.nan] * len(below)
+    ratio, mean = math.fsum(above) / total, total / len(below)
+    return [ratio + (top - ratio * bottom) / mean for top, bottom in zip(above, below, strict=True)]

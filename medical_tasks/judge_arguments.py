@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from medical_tasks.errors import UsageError
-from medical_tasks.run_judge import JudgeRequest, default_votes
+from medical_tasks.run_judge import JudgeRequest, default_mode, default_votes
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["add_judge_arguments", "judge_request"]
@@ -33,8 +33,7 @@ def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--judging",
         choices=("single", "batched"),
-        default="single",
-        help="one call a statement (default), or all statements of an answer in one",
+        help="one call a statement, or all statements of an answer in one (default: the task's own way)",
     )
     group.add_argument(
         "--judge-reply-tokens",
@@ -70,7 +69,7 @@ def judge_request(
         "--judge": arguments.judge is not None,
         "--judge-args": bool(arguments.judge_args),
         "--votes": arguments.votes is not None,
-        "--judging": arguments.judging != "single",
+        "--judging": arguments.judging is not None,
         "--judge-reply-tokens": arguments.judge_reply_tokens is not None,
         "--max-judge-calls": arguments.max_judge_calls is not None,
         "--max-judge-tokens": arguments.max_judge_tokens is not None,
@@ -100,6 +99,6 @@ def judge_request(
             forecast=arguments.forecast,
             upstream=getattr(arguments, "upstream", None),
         ),
-        mode=arguments.judging,
+        mode=arguments.judging or default_mode(tasks),
         prompts=prompts,
     )

@@ -1,8 +1,8 @@
 """Results of a run: what is computed from scored items, and the two files it is written to.
 
 `results.json` holds, for each task, the metrics with their intervals, the coverage, the breakdowns and the recipe;
-`items.parquet` has a row an item, `verdicts.jsonl` a line a question to a judge. All are written beside their place and
-renamed into it, so that a file that is there is whole. DESIGN of the numbers:
+`items.parquet` has a row an item, a pooled metric's denominator beside its value; `verdicts.jsonl` a line a question to a judge.
+All are written beside their place and renamed into it, so that a file that is there is whole. DESIGN of the numbers:
 
 - a value is over the items that were scored; `coverage` says how many were asked, answered and scored, and why the others
   were not; `bound_low` and `bound_high` say what the value could be if the missing went either way;
@@ -34,6 +34,7 @@ __all__ = [
     "read_items",
     "read_results",
     "summarise",
+    "weight_column",
     "write_run",
 ]
 
@@ -74,9 +75,18 @@ def summarise(
     n_scored = sum(score.unscored is None for score in scores.values())
 
     def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
-        return {metric.name: _estimate(metric, task, some, scores, unanswered_limits) for metric in task.metrics}
+        return {
+            metric.name: _estimate(metric, task, some, scores, unanswered_limits)
+            for metric in task.metrics
+            if not metric.part
+        }
 
     breakdown: dict[str, dict[str, Any]] = {}
+    for metric in task.metrics:
+        if metric.part:
+            by, group = metric.part
+            told = breakdown.setdefault(by, {}).setdefault(group, {})
+            told[metric.whole] = _estimate(metric, task, items, scores, unanswered_limits)
     for by in task.groups:
         members: dict[str, list[Item]] = {}
         for item in items:
@@ -112,6 +122,8 @@ def _estimate(
 ) -> dict[str, Any]:
     from medical_tasks.scoring.statistics import bootstrap_interval, proportion_interval
 
+    if metric.kind == "ratio":
+        return _pooled(metric, task, items, scores)
     values: list[float] = []
     clusters: list[str] = []
     lows: list[float] = []
@@ -149,6 +161,60 @@ def _estimate(
     entry["bound_low"] = _bound(values, lows)
     entry["bound_high"] = _bound(values, highs)
     return entry
+
+
+def _pooled(
+    metric: MetricSpec, task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore]
+) -> dict[str, Any]:
+    """A ratio of sums over items. What is missing is weighed by the largest denominator it can have."""
+    from medical_tasks.scoring.statistics import bootstrap_ratio
+
+    above: list[float] = []
+    below: list[float] = []
+    clusters: list[str] = []
+    missing: list[tuple[float, float, float]] = []
+    for item in items:
+        score = scores.get(item.id)
+        if score is None:
+            missing.append((*metric.limits, math.inf))
+        elif metric.name in score.values:
+            value = score.values[metric.name]
+            weight = 0.0 if math.isnan(value) else score.weights[metric.name]
+            if weight:
+                above.append(value * weight)
+                below.append(weight)
+                clusters.append(item.cluster)
+        else:
+            weight = score.weights.get(metric.name, math.inf)
+            if weight:
+                missing.append((*score.limits.get(metric.name, metric.limits), weight))
+    estimate = bootstrap_ratio(
+        above, below, clusters=clusters if task.cluster else None, seed=BOOTSTRAP_SEED, limits=metric.limits
+    )
+    entry: dict[str, Any] = {
+        "value": _number(estimate.value),
+        "ci_low": _number(estimate.ci_low),
+        "ci_high": _number(estimate.ci_high),
+        "n": len(below),
+        "of": math.fsum(below),
+    }
+    if metric.unit:
+        entry["unit"] = metric.unit
+    entry["bound_low"] = _pooled_bound(above, below, [(low, weight) for low, _, weight in missing], min)
+    entry["bound_high"] = _pooled_bound(above, below, [(high, weight) for _, high, weight in missing], max)
+    return entry
+
+
+def _pooled_bound(
+    above: Sequence[float], below: Sequence[float], missing: Sequence[tuple[float, float]], worst: Callable[..., float]
+) -> float | None:
+    """The ratio if everything missing had the given values; what has no known weight may outweigh all the others."""
+    known = [(value * weight, weight) for value, weight in missing if weight < math.inf]
+    bottom = math.fsum([*below, *(weight for _, weight in known)])
+    ends = [value for value, weight in missing if weight == math.inf]
+    if bottom:
+        ends.append(math.fsum([*above, *(top for top, _ in known)]) / bottom)
+    return _number(worst(ends)) if ends else None
 
 
 def _limits(metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits | None) -> tuple[float, float] | None:
@@ -264,6 +330,10 @@ def item_rows(
         row.update({f"group_{name}": " ".join(_groups(item, name)) for name in task.groups})
         for metric in task.metrics:
             row[metric.name] = score.values.get(metric.name) if score is not None else None
+            if metric.kind == "ratio":
+                # Of what is not decided the weight is no more than a limit.
+                decided = score is not None and metric.name in score.values
+                row[weight_column(metric.name)] = score.weights.get(metric.name, 0.0) if score and decided else None
         row["parsed"] = _storable(score.parsed) if score is not None else ""
         row["why"] = _storable(score.why) if score is not None else ""
         row["unscored"] = f"no answer: {unanswered[item.id]}" if score is None else score.unscored
@@ -271,6 +341,11 @@ def item_rows(
             row["sources"] = _storable("\n".join(sources.get(item.id, ())))
         rows.append(row)
     return rows
+
+
+def weight_column(metric: str) -> str:
+    """Name of the column with a pooled metric's denominators."""
+    return f"{metric}_of"
 
 
 def _storable(text: str) -> str:

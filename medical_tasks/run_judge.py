@@ -47,6 +47,7 @@ __all__ = [
     "RunJudge",
     "TaskJudge",
     "check_request",
+    "default_mode",
     "default_votes",
     "opens_early",
 ]
@@ -120,6 +121,19 @@ def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec])
             f"the tasks take different numbers of votes from the judge {name} ({said}). Run them one by one, or give --votes."
         )
     return next(iter(own.values()), 1)
+
+
+def default_mode(tasks: Sequence[TaskSpec]) -> Literal["single", "batched"]:
+    """Says how judged tasks are judged when nobody says.
+
+    Raises:
+        UsageError: The tasks differ in it.
+    """
+    own = {task.name: task.judging for task in tasks if task.judge}
+    if len(set(own.values())) > 1:
+        said = ", ".join(f"{task} {mode}" for task, mode in own.items())
+        raise UsageError(f"the tasks are judged in different ways ({said}). Run them one by one, or give --judging.")
+    return next(iter(own.values()), "single")
 
 
 class _Nobody:
@@ -346,9 +360,9 @@ class TaskJudge:
             "trouble": self._opened.trouble,
         }
         if not self._judge.comparable:
-            judged = [metric.name for metric in self._task.metrics if metric.judged]
+            judged = {metric.whole or metric.name for metric in self._task.metrics if metric.judged}
             for metrics in (entry["metrics"], *(group for by in entry["breakdown"].values() for group in by.values())):
-                for name in judged:
+                for name in judged.intersection(metrics):
                     metrics[name]["comparable"] = False
 
     def _said(self, asked: Mapping[str, Any]) -> str:

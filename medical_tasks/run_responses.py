@@ -137,7 +137,7 @@ def run_responses(
         raise MissingError(f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole.")
     ran = recipe["prompts"]
     prompts = load_task_prompts(
-        task, RunOptions(prompts=ran["set"], upstream=upstream, task_args=recipe.get("task_args", {}))
+        task, RunOptions(prompts=ran["set"], upstream=upstream, task_args=recipe.get("task_args", {})), data
     )
     if prompts.sha256 != ran["sha256"]:
         raise UsageError(

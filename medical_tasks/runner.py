@@ -26,7 +26,7 @@ from medical_tasks.recipe import make_recipe
 from medical_tasks.run_folder import RunFolder
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 from medical_tasks.store import Store, content_key
-from medical_tasks.task_data import TaskData, benchmark_module
+from medical_tasks.task_data import TaskData, benchmark_module, prompt_set
 
 __all__ = [
     "AnsweredTask",
@@ -103,21 +103,15 @@ class _Conversation:
     cut: bool = False
 
 
-def load_task_prompts(task: TaskSpec, options: RunOptions) -> PromptSet:
-    """Loads a task's prompts with the settings that are its own.
+def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
+    """Loads a task's prompts with the settings that are its own, and the worked examples of its data.
 
     Raises:
         UsageError: A setting's value is not allowed.
         MissingError: Something the prompts need (a checkout, documents) is not there.
     """
-    load = benchmark_module(task, "prompts").load_prompts
     own = {name: value for name, value in options.task_args.items() if name in task.arguments}
-    prompts: PromptSet = (
-        load(task, options.prompts, options.upstream, arguments=own)
-        if task.arguments
-        else load(task, options.prompts, options.upstream)
-    )
-    return prompts
+    return prompt_set(task, options.prompts, options.upstream, arguments=own, exemplars=data.exemplars)
 
 
 def open_protocols(tasks: Sequence[TaskSpec]) -> dict[str, MultiStep]:
@@ -150,7 +144,7 @@ def run_model(
     Raises:
         MissingError: Something a task's protocol needs is not on this machine.
     """
-    prompts = {task.name: load_task_prompts(task, options) for task in tasks}
+    prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
     # In every process, so that a question that cannot be rendered or does not fit, or a missing protocol, ends all of them.
     fitted = {task.name: _fitted(task, prompts[task.name], data[task.name].items, model, options) for task in tasks}
     conversations = {

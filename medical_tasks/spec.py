@@ -6,7 +6,8 @@ from them. Nothing here imports anything heavy: the command line reads every spe
 A benchmark is one folder with the same file names in each. What the runner calls, always late:
 
     <package>.data.load_items(task, rows)                     -> list[Item]
-    <package>.prompts.load_prompts(task, name, upstream)      -> PromptSet; with `arguments=` for a task that has some
+    <package>.prompts.load_prompts(task, name, upstream)      -> PromptSet; with `arguments=` for a task that has some, and with
+        `exemplars=` (rows of the split `TaskSpec.exemplars`) for a task that has such a split
     <package>.prompts.gold_response(task, item)               -> str
     <package>.scoring.score_items(task, items, responses)     -> list[ItemScore]
         with `judging=` (`judges.base.Judging`) for a task with `judge`, `arguments=` for one with `scoring_arguments`
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 Access = Literal["open", "credentialed"]
-MetricKind = Literal["proportion", "mean"]
+MetricKind = Literal["proportion", "mean", "ratio"]
 
 
 class Message(TypedDict):
@@ -82,13 +83,17 @@ class MetricSpec:
 
     Attributes:
         name: key in `results.json`.
-        kind: `proportion` (item values are 0 or 1; Wilson interval) or `mean` (bootstrap interval).
+        kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (bootstrap interval), or `ratio`: pooled, the sum of
+            all items' numerators over the sum of their denominators (`ItemScore.weights`; bootstrap interval).
         higher_is_better: direction, for leaderboards.
         description: one line, shown in cards and the manifest.
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
         unit: `number` for a count and `cosine` for one, which tables show as they are; "" for a share or a rate, in percent.
         judged: whether it depends on a judge, in a task that has one.
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
+        part: for a metric of one part of every item, such as a section of a note, the breakdown and the group it is told under:
+            `("section", "subjective")`. There its name is `whole`.
+        whole: the metric of the whole item that this is a part of; "" where `part` is empty.
     """
 
     name: str
@@ -99,6 +104,8 @@ class MetricSpec:
     unit: str = ""
     judged: bool = True
     needs: str = ""
+    part: tuple[()] | tuple[str, str] = ()
+    whole: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,9 +128,12 @@ class TaskSpec:
             choices is, which makes the answer a `choice_scores.ChoiceScores` written as text.
         judge: whether scoring needs a judge model.
         votes: votes a judge that samples is asked for, unless the user says otherwise.
+        judging: `single` (one call a statement) or `batched` (all statements of an answer in one), unless the user says
+            otherwise.
         options: settings of the benchmark's own functions (prompt style and the like).
         arguments: what the user may set for this task's questions (`--task-args`), name to one line of description.
         scoring_arguments: what the user may set for its scoring, likewise.
+        exemplars: the split that worked examples are drawn from; "" when the questions show none of the dataset's.
         protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when its one question is all that is asked.
     """
 
@@ -141,9 +151,11 @@ class TaskSpec:
     asks: Literal["text", "choices"] = "text"
     judge: bool = False
     votes: int = 1
+    judging: Literal["single", "batched"] = "single"
     options: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
     scoring_arguments: Mapping[str, str] = field(default_factory=dict)
+    exemplars: str = ""
     protocol: str = ""
 
     @property
@@ -231,6 +243,8 @@ class ItemScore:
         why: one line that says how the decision came about.
         unscored: None, or the reason for which there is no decision on some metric (never a verdict on the model).
         limits: for metrics that are absent, what is known all the same: smallest and largest value they can have.
+        weights: for each `ratio` metric its denominator on this item; for an absent one the largest it can be, `inf` (or not
+            there) when that is not known.
     """
 
     id: str
@@ -239,3 +253,4 @@ class ItemScore:
     why: str = ""
     unscored: str | None = None
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)

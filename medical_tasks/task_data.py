@@ -13,9 +13,18 @@ from typing import Any
 
 from medical_tasks.dataset_store import built_configs, built_name, datasets_home, read_rows
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.spec import DatasetSpec, Item, TaskSpec
+from medical_tasks.spec import DatasetSpec, Item, PromptSet, TaskSpec
 
-__all__ = ["TaskData", "benchmark_module", "choose_config", "load_task_data", "locate", "rows_sha256", "subset"]
+__all__ = [
+    "TaskData",
+    "benchmark_module",
+    "choose_config",
+    "load_task_data",
+    "locate",
+    "prompt_set",
+    "rows_sha256",
+    "subset",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +36,14 @@ class TaskData:
         config: the dataset's configuration.
         folder: the built dataset.
         revision: what the recipe says of the data: name, configuration, split, version and hashes.
+        exemplars: rows of the split that worked examples are drawn from, for a task that shows some.
     """
 
     items: list[Item]
     config: str
     folder: Path
     revision: dict[str, Any]
+    exemplars: Sequence[Mapping[str, Any]] = ()
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -134,7 +145,41 @@ def load_task_data(
         "source": dict(built_configs(folder)[chosen].source),
         "rows_sha256": _rows_hash(rows),
     }
-    return TaskData(items=subset(items, max_samples), config=chosen, folder=folder, revision=revision)
+    return TaskData(
+        items=subset(items, max_samples),
+        config=chosen,
+        folder=folder,
+        revision=revision,
+        exemplars=read_rows(folder, chosen, task.exemplars, spec=spec) if task.exemplars else (),
+    )
+
+
+def prompt_set(
+    task: TaskSpec,
+    name: str,
+    upstream: Path | None,
+    *,
+    arguments: Mapping[str, str],
+    exemplars: Sequence[Mapping[str, Any]] = (),
+) -> PromptSet:
+    """Loads a task's prompts, with what the task takes beside their name.
+
+    Args:
+        task: the task.
+        name: `own` or `official`.
+        upstream: the authors' checkout, for `official`.
+        arguments: of `TaskSpec.arguments`; empty for a task without any.
+        exemplars: `TaskData.exemplars`.
+
+    Raises:
+        UsageError: A setting's value is not allowed.
+        MissingError: Something the prompts need (a checkout, documents) is not there.
+    """
+    more: dict[str, Any] = {"arguments": dict(arguments)} if task.arguments else {}
+    if task.exemplars:
+        more["exemplars"] = exemplars
+    prompts: PromptSet = benchmark_module(task, "prompts").load_prompts(task, name, upstream, **more)
+    return prompts
 
 
 def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Path, str]:

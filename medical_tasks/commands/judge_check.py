@@ -144,7 +144,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
         stray = [name for name, is_given in given.items() if is_given]
         if stray and arguments.set not in sets.split(", "):
             raise UsageError(f"{', '.join(stray)}: only for judge-check {sets}, got {arguments.set}. Leave it out.")
-    if arguments.judging != "single" and arguments.set != "kqa":
+    if arguments.judging == "batched" and arguments.set != "kqa":
         raise UsageError(
             f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is nothing to batch. Leave it out."
         )

@@ -263,7 +263,7 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
     open_protocols(tasks)  # says what is missing before a model is loaded
     for task in tasks:
         if task.arguments:
-            load_task_prompts(task, options)  # likewise
+            load_task_prompts(task, options, data[task.name])  # likewise
     guard.require_processes()
     model = open_model(name, model_args, log_dir=folder.logs)
     try:

@@ -3,7 +3,7 @@
 Xie et al., "DocLens: Multi-aspect Fine-grained Evaluation for Medical Text Generation", ACL 2024,
 https://arxiv.org/abs/2311.09581. Reference implementation: https://github.com/yiqingxyq/DocLens.
 
-    spec             datasets
+    spec             tasks and metrics; `datasets` are theirs
     data             how they are built
       aci_data         ACI-BENCH: dialogues in numbered turns, notes in four sections; `aci_demo` is its synthetic configuration
       meqsum_data      MeQSum and MEDIQA 2021: questions in numbered sentences; `meqsum_demo` likewise

@@ -13,8 +13,8 @@ from medical_tasks.columns import Column
 from medical_tasks.csv_table import CsvRow, read_csv
 from medical_tasks.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.doclens.aci_demo import demo_visits
+from medical_tasks.doclens.datasets import ACI_BENCH
 from medical_tasks.doclens.sections import divide_note
-from medical_tasks.doclens.spec import ACI_BENCH
 from medical_tasks.doclens.turns import begins_turn, split_turns
 from medical_tasks.errors import UsageError
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from medical_tasks.columns import Column
 from medical_tasks.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.doclens.datasets import MEQSUM
 from medical_tasks.doclens.meqsum_demo import demo_questions
 from medical_tasks.doclens.sentences import split_question
-from medical_tasks.doclens.spec import MEQSUM
 from medical_tasks.errors import UsageError
 from medical_tasks.xlsx_table import XlsxRow, read_xlsx
 

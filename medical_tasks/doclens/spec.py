@@ -1,80 +1,279 @@
-"""What DocLens is: its datasets.
+"""What DocLens is: its tasks and metrics here, on its `datasets`.
 
-Xie et al., "DocLens: Multi-aspect Fine-grained Evaluation for Medical Text Generation", ACL 2024,
-https://arxiv.org/abs/2311.09581. Reference implementation: https://github.com/yiqingxyq/DocLens.
+Each family has a task without worked examples and two with some: one or two visits or questions; one or two reports of each of
+the six kinds that have a train split (paper, appendix on the evaluated methods).
 """
 
 from __future__ import annotations
 
-from medical_tasks.spec import BenchmarkSpec, DatasetSpec
+import math
+from typing import Final
 
-__all__ = ["ACI_BENCH", "BENCHMARK", "MEQSUM"]
+from medical_tasks.doclens.datasets import ACI_BENCH, MEQSUM, MIMIC_RRS, OWN
+from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
 
-ACI_BENCH = DatasetSpec(
-    name="aci_bench",
-    title="ACI-BENCH",
-    access="open",
-    licence="CC-BY-4.0",
-    homepage="https://github.com/wyim/aci-bench",
-    paper="https://arxiv.org/abs/2306.02022",
-    citation="""\
-@article{yim2023acibench,
-  title   = {{Aci-bench}: a Novel Ambient Clinical Intelligence Dataset for Benchmarking Automatic Visit Note Generation},
-  author  = {Wen-wai Yim and Yujuan Fu and Asma {Ben Abacha} and Neal Snider and Thomas Lin and Meliha Yetisgen},
-  journal = {Scientific Data},
-  volume  = {10},
-  pages   = {586},
-  year    = {2023},
-  doi     = {10.1038/s41597-023-02487-3}
-}""",
-    configs=("doclens", "full", "demo"),
-    default_config="doclens",
-    how_to_get=(
-        "download train.csv, valid.csv and clinicalnlp_taskB_test1.csv from data/challenge_data of "
-        "https://github.com/wyim/aci-bench",
-        "for config full also clinicalnlp_taskC_test2.csv and clef_taskC_test3.csv from there",
-        "then: medical-tasks build aci_bench --source FOLDER",
-        "without any download: medical-tasks build aci_bench --config demo",
-    ),
-    version="1.0.0",
-)
+__all__ = ["BENCHMARK", "SECTIONS", "TASKS"]
 
-MEQSUM = DatasetSpec(
-    name="meqsum",
-    title="MeQSum",
-    access="open",
-    licence="CC-BY-4.0",
-    homepage="https://github.com/abachaa/MeQSum",
-    paper="https://aclanthology.org/P19-1215/",
-    citation="""\
-@inproceedings{benabacha2019meqsum,
-  title     = {On the Summarization of Consumer Health Questions},
-  author    = {Asma {Ben Abacha} and Dina Demner-Fushman},
-  booktitle = {Proceedings of the 57th Annual Meeting of the Association for Computational Linguistics},
-  pages     = {2228--2234},
-  year      = {2019},
-  url       = {https://aclanthology.org/P19-1215}
+SECTIONS: Final = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
+"""The four parts of a clinical note."""
+
+_CLAIMS: Final = {
+    "claim_recall": "Completeness: share of the reference's claims that the output entails, pooled.",
+    "claim_precision": "Conciseness: share of the output's claims that the reference entails, pooled.",
+    "citation_recall": "Attribution: share of the output's sentences that what they cite entails together, pooled.",
+    "citation_precision": "Attribution: share of the output's citations that support their sentence and are needed, pooled.",
 }
 
-@inproceedings{benabacha2021mediqa,
-  title     = {Overview of the {MEDIQA} 2021 Shared Task on Summarization in the Medical Domain},
-  author    = {Asma {Ben Abacha} and Yassine Mrabet and Yuhao Zhang and Chaitanya Shivade and Curtis Langlotz and
-               Dina Demner-Fushman},
-  booktitle = {Proceedings of the 20th Workshop on Biomedical Language Processing},
-  pages     = {74--85},
-  year      = {2021},
-  url       = {https://aclanthology.org/2021.bionlp-1.8}
-}""",
-    configs=("full", "demo"),
-    default_config="full",
-    how_to_get=(
-        "download MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx from https://github.com/abachaa/MeQSum",
-        "download MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx and "
-        "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx from Task1 of https://github.com/abachaa/MEDIQA2021",
-        "put the three into one folder, then: medical-tasks build meqsum --source FOLDER",
-        "without any download: medical-tasks build meqsum --config demo",
+_DOCLENS: Final = tuple(MetricSpec(name=name, kind="ratio", description=text) for name, text in _CLAIMS.items())
+
+_BY_SECTION: Final = tuple(
+    MetricSpec(
+        name=f"{name}_{section}",
+        kind="ratio",
+        description=f"{text.removesuffix('.')}, in the section {section} alone.",
+        part=("section", section),
+        whole=name,
+    )
+    for section in SECTIONS
+    for name, text in _CLAIMS.items()
+)
+
+_OFFICIAL: Final = tuple(
+    MetricSpec(
+        name=f"{name}_official",
+        kind="ratio",
+        description=f"As {name}, by the authors' splitting, reading and adding up.",
+        needs="official",
+    )
+    for name in _CLAIMS
+)
+
+_TEXT: Final = (
+    MetricSpec(
+        name="rouge1", kind="mean", description="F1 of words shared with the reference (ROUGE-1).", judged=False
     ),
-    version="1.0.0",
+    MetricSpec(
+        name="rouge2", kind="mean", description="F1 of word pairs shared with the reference (ROUGE-2).", judged=False
+    ),
+    MetricSpec(
+        name="rougeLsum",
+        kind="mean",
+        description="F1 of words in common order, by lines; the papers' tables call it ROUGE-L.",
+        judged=False,
+    ),
+    MetricSpec(
+        name="rougeL_recall",
+        kind="mean",
+        description="Share of the reference's words found in common order.",
+        judged=False,
+    ),
+    MetricSpec(
+        name="rougeL_precision",
+        kind="mean",
+        description="Share of the output's words found in common order.",
+        judged=False,
+    ),
+    MetricSpec(name="bleu", kind="mean", description="Sentence BLEU by sacreBLEU, 1- to 4-grams.", judged=False),
+    MetricSpec(
+        name="bertscore",
+        kind="mean",
+        description="BERTScore F1 without rescaling, by the checkpoint given.",
+        limits=(-1.0, 1.0),
+        unit="cosine",
+        judged=False,
+        needs="bertscore",
+    ),
+)
+
+_MEDCON: Final = (
+    MetricSpec(
+        name="medcon", kind="mean", description="F1 of the medical concepts of both texts.", judged=False, needs="umls"
+    ),
+    MetricSpec(
+        name="medcon_recall",
+        kind="mean",
+        description="Share of the reference's medical concepts that the output has.",
+        judged=False,
+        needs="umls",
+    ),
+    MetricSpec(
+        name="medcon_precision",
+        kind="mean",
+        description="Share of the output's medical concepts that the reference has.",
+        judged=False,
+        needs="umls",
+    ),
+    MetricSpec(
+        name="medcon_official",
+        kind="mean",
+        description="MEDCON by the reference's formula; synonyms can bring it above 1.",
+        limits=(0.0, math.inf),
+        judged=False,
+        needs="umls",
+    ),
+)
+
+_BLEURT: Final = (
+    MetricSpec(
+        name="bleurt",
+        kind="mean",
+        description="BLEURT of the output against the reference, by the checkpoint given; its scale has no ends.",
+        limits=(-math.inf, math.inf),
+        unit="number",
+        judged=False,
+        needs="bleurt",
+    ),
+)
+
+_RADGRAPH: Final = (
+    MetricSpec(
+        name="f1_radgraph",
+        kind="mean",
+        description="F1 of entities with their relations by RadGraph (partial reward).",
+        judged=False,
+        needs="radgraph",
+    ),
+)
+
+_WORDS: Final = (
+    MetricSpec(
+        name="words",
+        kind="mean",
+        description="Words of the output without its citations.",
+        higher_is_better=False,
+        limits=(0.0, math.inf),
+        unit="number",
+        judged=False,
+    ),
+)
+
+_ARGUMENTS: Final = {"citations": "yes (default) or no: whether the output is asked to cite its source"}
+
+_SCORING: Final = {
+    "citations": _ARGUMENTS["citations"],
+    "style": "how a judge that reads prompts is asked: json_cot (default), json, cot or plain",
+    "claims": "file of the references' claims, in the authors' form (default: the judge makes them)",
+    "output_claims": "file of the outputs' claims, likewise",
+    "official": "yes: also the figures by the authors' scripts, which ask the judge about other sentences",
+    "bertscore": "folder of a checkpoint for BERTScore",
+}
+_UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls build"}
+_BLEURT_ARGUMENT: Final = {"bleurt": "folder of a BLEURT checkpoint"}
+_RADGRAPH_ARGUMENT: Final = {"radgraph": "folder of a RadGraph checkpoint"}
+
+_SHOTS: Final = {0: "", 1: "_one_shot", 2: "_two_shot", 6: "_six_shot", 12: "_twelve_shot"}
+_EXAMPLES: Final = {0: "", 1: ", one worked example", 2: ", two worked examples"} | {
+    6: ", six worked examples",
+    12: ", twelve worked examples",
+}
+
+
+def _family(
+    name: str,
+    title: str,
+    dataset: DatasetSpec,
+    *,
+    split: str,
+    exemplars: str,
+    shots: tuple[int, ...],
+    metrics: tuple[MetricSpec, ...],
+    size: int,
+    scoring: dict[str, str],
+    form: str,
+    groups: tuple[str, ...] = (),
+    cluster: str | None = None,
+) -> tuple[TaskSpec, ...]:
+    return tuple(
+        TaskSpec(
+            name=f"{name}{_SHOTS[count]}",
+            title=f"{title}{_EXAMPLES[count]}",
+            benchmark="medical_tasks.doclens",
+            dataset=dataset.name,
+            split=split,
+            metrics=metrics,
+            version="1-0",
+            generation_size=size,
+            groups=groups,
+            cluster=cluster,
+            judge=True,
+            judging="batched",
+            options={"form": form, "shots": str(count), "family": name},
+            arguments=dict(_ARGUMENTS),
+            scoring_arguments={**_SCORING, **scoring},
+            exemplars=exemplars if count else "",
+        )
+        for count in shots
+    )
+
+
+_NOTE_TEXT: Final = (*_TEXT, *_MEDCON, *_BLEURT, *_WORDS)
+
+TASKS: Final = (
+    *_family(
+        "aci_bench",
+        "Clinical note of a visit's dialogue, with citations",
+        ACI_BENCH,
+        split="test1",
+        exemplars="train",
+        shots=(0, 1, 2),
+        metrics=(*_DOCLENS, *_BY_SECTION, *_OFFICIAL, *_NOTE_TEXT),
+        size=2048,
+        scoring={**_UMLS, **_BLEURT_ARGUMENT},
+        form="note",
+        groups=("dataset",),
+    ),
+    *_family(
+        "aci_bench_section",
+        "One section of a clinical note of a visit's dialogue, with citations",
+        ACI_BENCH,
+        split="test1",
+        exemplars="train",
+        shots=(0, 1, 2),
+        metrics=(*_DOCLENS, *_OFFICIAL, *_NOTE_TEXT),
+        size=1024,
+        scoring={**_UMLS, **_BLEURT_ARGUMENT},
+        form="section",
+        groups=("section", "dataset"),
+        cluster="encounter",
+    ),
+    *_family(
+        "mimic_rrs",
+        "Impression of a radiology report's findings, with citations",
+        MIMIC_RRS,
+        split="test",
+        exemplars="train",
+        shots=(0, 6, 12),
+        metrics=(*_DOCLENS, *_OFFICIAL, *_TEXT, *_RADGRAPH, *_WORDS),
+        size=512,
+        scoring=_RADGRAPH_ARGUMENT,
+        form="impression",
+        groups=("modality", "anatomy"),
+        cluster="patient",
+    ),
+    *_family(
+        "meqsum",
+        "Summary of a patient's question, with citations",
+        MEQSUM,
+        split="test",
+        exemplars="validation",
+        shots=(0, 1, 2),
+        metrics=(*_DOCLENS, *_OFFICIAL, *_TEXT, *_MEDCON, *_WORDS),
+        size=256,
+        scoring=_UMLS,
+        form="question",
+    ),
+    *_family(
+        "doclens_own",
+        "Summary of a source of your own, with citations",
+        OWN,
+        split="test",
+        exemplars="",
+        shots=(0,),
+        metrics=(*_DOCLENS, *_OFFICIAL, *_TEXT, *_MEDCON, *_WORDS),
+        size=2048,
+        scoring=_UMLS,
+        form="text",
+    ),
 )
 
 BENCHMARK = BenchmarkSpec(

@@ -21,7 +21,15 @@ from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.models.opener import parse_model_args
 from medical_tasks.private_store import private_folder
-from medical_tasks.run_judge import RECORDED, JudgeRequest, OpenJudge, check_request, default_votes, opens_early
+from medical_tasks.run_judge import (
+    RECORDED,
+    JudgeRequest,
+    OpenJudge,
+    check_request,
+    default_mode,
+    default_votes,
+    opens_early,
+)
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from medical_tasks.store import Store
 from medical_tasks.task_data import benchmark_module
@@ -44,7 +52,7 @@ def harness_request(prompts: str = "own", upstream: str | None = None, *, task: 
     Args:
         prompts: the judge's prompts, `own` or `official`.
         upstream: the authors' checkout, for `official`.
-        task: what is judged; its own number of votes is taken when none is named.
+        task: what is judged; its own number of votes is taken when none is named, and its own way of judging.
 
     Raises:
         UsageError: A variable's value is not of its form.
@@ -58,6 +66,7 @@ def harness_request(prompts: str = "own", upstream: str | None = None, *, task: 
         name=name,
         args=args,
         options=JudgeOptions(votes=int(votes), upstream=None if upstream is None else Path(upstream)),
+        mode=default_mode([] if task is None else [task]),
         prompts=prompts,
     )
 

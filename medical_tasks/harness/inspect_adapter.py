@@ -15,18 +15,22 @@ from inspect_ai import Task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
-from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
 from medical_tasks import guard
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
+from medical_tasks.harness.pooling import Weighted, pooled_mean
 from medical_tasks.protocol import Ask, Dialogue, MultiStep
 from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
-from medical_tasks.task_data import benchmark_module, load_task_data
+from medical_tasks.task_data import benchmark_module, load_task_data, prompt_set
 
 __all__ = ["inspect_task", "load"]
+
+_WEIGHTS = "weights"
+"""Where a score keeps the denominators of pooled metrics."""
 
 
 def inspect_task(
@@ -121,12 +125,33 @@ def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: Promp
     return follow_protocol()
 
 
+@metric(name="pooled")
+def _pooled(name: str) -> Metric:
+    """The sum of an entry's numerators over the sum of its denominators."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        values = []
+        for each in scores:
+            value = each.score.as_float()
+            weights: Mapping[str, float] = (each.score.metadata or {}).get(_WEIGHTS, {})
+            values.append(Weighted(value, 0.0 if math.isnan(value) else weights[name]))
+        return pooled_mean(values)
+
+    return compute
+
+
 def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) -> Scorer:
     # Names are all that inspect's tables show of a metric.
     suffix = "" if judge is None or judge.comparable else "_not_comparable"
-    names = {metric.name: f"{metric.name}{suffix if metric.judged else ''}" for metric in task.metrics}
+    metrics = [metric for metric in task.metrics if not metric.needs]
+    names = {metric.name: f"{metric.name}{suffix if metric.judged else ''}" for metric in metrics}
 
-    @scorer(metrics={name: [mean(), stderr()] for name in names.values()}, name=f"medical_{task.name}")
+    pooled = {metric.name for metric in metrics if metric.kind == "ratio"}
+    told: dict[str, list[Metric]] = {
+        shown: [_pooled(name)] if name in pooled else [mean(), stderr()] for name, shown in names.items()
+    }
+
+    @scorer(metrics=told, name=f"medical_{task.name}")
     def benchmark_scorer() -> Scorer:
         async def score(state: TaskState, target: Target) -> Score:
             item, text = items[str(state.sample_id)], state.output.completion
@@ -137,7 +162,8 @@ def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) 
             # What has no verdict is nan, which inspect counts as unscored.
             value = {shown: made.values.get(name, math.nan) for name, shown in names.items()}
             why = made.why if made.unscored is None else f"{made.why}; unscored: {made.unscored}"
-            return Score(value=value, answer=made.parsed, explanation=why)
+            weights = {name: weight for name, weight in made.weights.items() if name in made.values}
+            return Score(value=value, answer=made.parsed, explanation=why, metadata={_WEIGHTS: weights})
 
         return score
 
@@ -174,13 +200,13 @@ def load(
     try:
         part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
         given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
-        prompt_set = benchmark_module(task, "prompts").load_prompts(
-            task, prompts, None if upstream is None else Path(upstream), **({"arguments": given} if given else {})
+        asked = prompt_set(
+            task, prompts, None if upstream is None else Path(upstream), arguments=given, exemplars=part.exemplars
         )
-        judge = HarnessJudge(harness_request(prompts, upstream)) if task.judge else None
+        judge = HarnessJudge(harness_request(prompts, upstream, task=task)) if task.judge else None
         if judge is not None:
             judge.check(task)
-        return inspect_task(task, part.items, prompt_set, part.revision, judge)
+        return inspect_task(task, part.items, asked, part.revision, judge)
     except MedicalTasksError as error:
         message = f"{error}\nUnder inspect, options as --config demo are written -T config=demo."
         # inspect prints with rich, which would take what stands in square brackets for a style.

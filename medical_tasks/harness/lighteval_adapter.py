@@ -15,7 +15,8 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from lighteval.metrics.metrics_sample import SampleLevelComputation
@@ -25,15 +26,16 @@ from lighteval.tasks.requests import Doc, SamplingMethod
 
 from medical_tasks import guard
 from medical_tasks.choice_scores import ChoiceScores
-from medical_tasks.dataset_store import datasets_home
+from medical_tasks.dataset_store import datasets_home, read_rows
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
 from medical_tasks.harness.lighteval_choices import agreed, choices_texts
 from medical_tasks.harness.lighteval_guard import require_launcher
+from medical_tasks.harness.pooling import metric_value, pooled_mean
 from medical_tasks.redaction import redact_reason
 from medical_tasks.spec import DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
-from medical_tasks.task_data import benchmark_module
+from medical_tasks.task_data import benchmark_module, prompt_set
 
 __all__ = ["task_configs"]
 
@@ -60,7 +62,8 @@ class _Score(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no 
 
     def compute(self, doc: Doc, model_response: Any, **_: Any) -> dict[str, float]:
         """Returns metric name to value for one document; nan where there is none."""
-        names = [metric.name for metric in _metrics(self.task)]
+        metrics = _metrics(self.task)
+        names = [metric.name for metric in metrics]
         asks_text = self.task.asks == "text"
         texts = [model_response.final_text[0]] if asks_text else choices_texts(model_response, len(doc.choices))
         # Settings of the scoring have no place on lighteval's command line.
@@ -69,9 +72,11 @@ class _Score(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no 
         scores: list[ItemScore] = benchmark_module(self.task, "scoring").score_items(
             self.task, [item] * len(texts), texts, **settings
         )
+        if asks_text:
+            return {metric.name: metric_value(metric, scores[0]) for metric in metrics}
         found = agreed([score.values for score in scores], names)
         lacking = [name for name, value in found.items() if math.isnan(value)]
-        if lacking and not asks_text:
+        if lacking:
             logger.warning(
                 "%s: lighteval does not tell enough of a question for %s (a number for each choice, or how many tokens each has); "
                 "the mean is over the others",
@@ -84,18 +89,19 @@ class _Score(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no 
 class _Judged(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no types
     """One metric of a judged task. All metrics share one judging of all documents, so that a judge is asked concurrently."""
 
-    def __init__(self, task: TaskSpec, metric: str, answers: _JudgedAnswers) -> None:
+    def __init__(self, task: TaskSpec, metric: MetricSpec | None, answers: _JudgedAnswers) -> None:
         self.task, self.metric, self.answers = task, metric, answers
 
     def __str__(self) -> str:
-        return f"medical_tasks:{self.task.name}:{self.task.version}:{self.metric}"
+        name = JUDGED if self.metric is None else self.metric.name
+        return f"medical_tasks:{self.task.name}:{self.task.version}:{name}"
 
     def compute(self, responses: list[Any], docs: list[Doc], **_: Any) -> list[float]:
         """Returns the metric of each document; nan where there is no verdict, never a number that stands for a failure."""
         scores = self.answers.scores(docs, [response.final_text[0] for response in responses])
-        if self.metric == JUDGED:
+        if self.metric is None:
             return [float(score.unscored is None) for score in scores]
-        return [score.values.get(self.metric, math.nan) for score in scores]
+        return [metric_value(self.metric, score) for score in scores]
 
 
 class _JudgedAnswers:
@@ -136,31 +142,34 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
     answers = _JudgedAnswers(task, judge)
     # Names are all that lighteval's tables show of a metric.
     suffix = "" if judge.comparable else "_not_comparable"
-    metrics = _metrics(task)
-    shown = {metric.name: f"{metric.name}{suffix}" if metric.judged else metric.name for metric in metrics}
-    better = {metric.name: metric.higher_is_better for metric in metrics} | {JUDGED: True}
+    told = {f"{metric.name}{suffix if metric.judged else ''}": metric for metric in _metrics(task)}
     return [
         SampleLevelMetric(
-            metric_name=shown.get(name, name),
-            higher_is_better=higher,
+            metric_name=name,
+            higher_is_better=metric is None or metric.higher_is_better,
             category=SamplingMethod.GENERATIVE,
-            sample_level_fn=_Judged(task, name, answers),
-            corpus_level_fn=_mean,
+            sample_level_fn=_Judged(task, metric, answers),
+            corpus_level_fn=_mean if metric is None else _aggregate(metric),
             batched_compute=True,
         )
-        for name, higher in better.items()
+        for name, metric in (*told.items(), (JUDGED, None))
     ]
 
 
+def _aggregate(metric: MetricSpec) -> Callable[[list[float]], float]:
+    return pooled_mean if metric.kind == "ratio" else _mean
+
+
 def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
-    better = {metric.name: metric.higher_is_better for metric in _metrics(task)}
+    metrics = _metrics(task)
+    better = {metric.name: metric.higher_is_better for metric in metrics}
     return [
         SampleLevelMetricGrouping(
             metric_name=list(better),
             higher_is_better=better,
             category=SamplingMethod.GENERATIVE if task.asks == "text" else SamplingMethod.LOGPROBS,
             sample_level_fn=_Score(task),
-            corpus_level_fn=dict.fromkeys(better, _mean),
+            corpus_level_fn={metric.name: _aggregate(metric) for metric in metrics},
         )
     ]
 
@@ -190,21 +199,24 @@ def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
     return item  # type: ignore[no-any-return]
 
 
-_PROMPT_SETS: dict[str, PromptSet] = {}
+_PROMPT_SETS: dict[tuple[str, str, str], PromptSet] = {}
 
 
-def _prompt_set(task: TaskSpec) -> PromptSet:
-    """The task's prompts, read once a process."""
-    if task.name not in _PROMPT_SETS:
-        _PROMPT_SETS[task.name] = benchmark_module(task, "prompts").load_prompts(task)
-    return _PROMPT_SETS[task.name]
+def _prompt_set(task: TaskSpec, source: tuple[str, str]) -> PromptSet:
+    """The task's prompts, read once a process; worked examples come from the configuration that is asked."""
+    key = (task.name, *source)
+    if key not in _PROMPT_SETS:
+        folder, config = source
+        exemplars = read_rows(Path(folder), config, task.exemplars) if task.exemplars else ()
+        _PROMPT_SETS[key] = prompt_set(task, "own", None, arguments={}, exemplars=exemplars)
+    return _PROMPT_SETS[key]
 
 
 class _Prompt:
     """lighteval's prompt function of a task; the worked examples are read when the first question is asked."""
 
-    def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
-        self.task, self.judge = task, judge
+    def __init__(self, task: TaskSpec, source: tuple[str, str], judge: HarnessJudge | None) -> None:
+        self.task, self.source, self.judge = task, source, judge
         self.__name__ = f"{task.benchmark}.{task.name}.{task.version}"
 
     def __call__(self, line: dict[str, Any], task_name: str) -> Doc:
@@ -220,7 +232,7 @@ class _Prompt:
             self.judge = None  # once is enough
         line.pop("__index", None)
         item = _item(self.task, line)
-        prompts = _prompt_set(self.task)
+        prompts = _prompt_set(self.task, self.source)
         (message,) = prompts.render(item)
         gold: str = benchmark_module(self.task, "prompts").gold_response(self.task, item)
         choices, right = [gold], 0
@@ -268,7 +280,7 @@ def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...])
             configs.append(
                 LightevalTaskConfig(
                     name=name,
-                    prompt_function=_Prompt(task, judge),
+                    prompt_function=_Prompt(task, sources[task.dataset], judge),
                     hf_repo=folder,
                     hf_subset=config,
                     hf_filter=_filter(task),

@@ -61,7 +61,8 @@ def render_markdown(results: Mapping[str, Any]) -> str:
             parts += ["", shortened_note(entry)]
         for by, groups in entry["breakdown"].items():
             parts += ["", f"### By {by}", ""]
-            names = list(entry["metrics"])
+            # Of the parts of an item only some metrics are told.
+            names = [name for name in entry["metrics"] if all(name in metrics for metrics in groups.values())]
             parts += _table(
                 (by, "n", *(f"{metric_label(metric, entry['metrics'][metric])} (interval)" for metric in names)),
                 [

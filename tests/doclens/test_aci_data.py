@@ -13,8 +13,8 @@ from medical_tasks.building import build_dataset
 from medical_tasks.dataset_store import read_rows as built_rows
 from medical_tasks.doclens.aci_data import ACI_COLUMNS, ACI_SOURCE, OFFICIAL_COLUMNS, read_aci_rows
 from medical_tasks.doclens.aci_demo import demo_visits
+from medical_tasks.doclens.datasets import ACI_BENCH
 from medical_tasks.doclens.sections import SECTIONS
-from medical_tasks.doclens.spec import ACI_BENCH
 from medical_tasks.errors import MissingError, UsageError
 from tests.support import SHARED, needs_shared
 
