@@ -117,7 +117,8 @@ def _compare_task(
     for metric in task.metrics:
         if metric.needs and not all(metric.name in row for row in (*first.values(), *second.values())):
             continue  # not reported by both
-        both = [item for item in ids if _is_scored(first[item][metric.name]) and _is_scored(second[item][metric.name])]
+        counts = _is_decided if metric.kind == "ratio" else _is_scored
+        both = [item for item in ids if counts(first[item][metric.name]) and counts(second[item][metric.name])]
         if len(both) < len(ids) and metric is task.metrics[0]:
             warnings.append(f"{len(ids) - len(both)} items are not scored in both runs and are left out")
         runs = ([first[item] for item in both], [second[item] for item in both])

@@ -15,7 +15,7 @@ from medical_tasks.cli import main
 from medical_tasks.errors import UsageError
 from medical_tasks.kqa.spec import KQA
 from medical_tasks.results import read_items, read_results
-from medical_tasks.run_judge import default_votes
+from medical_tasks.run_judge import default_mode, default_votes
 from medical_tasks.spec import TaskSpec
 from tests.fault_server import Fault, FaultServer
 
@@ -219,3 +219,10 @@ def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], tasks: li
 def test_tasks_that_take_different_numbers_of_votes_are_run_one_by_one() -> None:
     with pytest.raises(UsageError, match=r"\(five_votes 5, kqa 1\)\. Run them one by one, or give --votes"):
         default_votes("openai-api/h/m", {}, [FIVE_VOTES, KQA])
+
+
+def test_a_tasks_own_way_of_judging_is_taken_and_two_ways_are_refused() -> None:
+    batched = replace(KQA, name="other", judging="batched")
+    assert (default_mode([KQA]), default_mode([batched]), default_mode([])) == ("single", "batched", "single")
+    with pytest.raises(UsageError, match=r"kqa single, other batched.*give --judging"):
+        default_mode([KQA, batched])

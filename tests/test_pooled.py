@@ -1,0 +1,156 @@
+"""Pooled metrics and metrics of parts, from item scores to results, rows, comparisons and harnesses."""
+
+from __future__ import annotations
+
+import copy
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.comparison import compare_runs
+from medical_tasks.harness.pooling import Weighted, metric_value, pooled_mean
+from medical_tasks.report.markdown import render_markdown
+from medical_tasks.results import item_rows, summarise, write_run
+from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+
+NAN = math.nan
+SHARE = MetricSpec(name="share", kind="ratio", description="pooled share")
+PART = MetricSpec(name="share_top", kind="ratio", description="of the top", part=("section", "top"), whole="share")
+TASK = TaskSpec(
+    name="toy",
+    title="Toy",
+    benchmark="none",
+    dataset="none",
+    split="test",
+    metrics=(SHARE, PART),
+    version="1-A",
+    generation_size=8,
+    groups=("kind",),
+)
+
+
+def item(name: str) -> Item:
+    return Item(id=name, fields={}, groups={"kind": "a"}, cluster=name)
+
+
+def scored(name: str, hits: float, of: float) -> ItemScore:
+    value = hits / of if of else NAN
+    return ItemScore(id=name, values={"share": value, "share_top": NAN}, weights={"share": of, "share_top": 0.0})
+
+
+def summary(scores: dict[str, ItemScore], unanswered: dict[str, str] | None = None) -> dict[str, Any]:
+    lost = unanswered or {}
+    return summarise(TASK, [item(name) for name in (*scores, *lost)], scores, lost, recipe={"model": {"name": "m"}})
+
+
+def test_a_long_item_counts_more_than_a_short_one() -> None:
+    found = summary({"long": scored("long", 9, 10), "short": scored("short", 0, 2)})["metrics"]["share"]
+    assert found["value"] == pytest.approx(9 / 12)
+    assert (found["n"], found["of"]) == (2, 12.0)
+    assert found["ci_low"] <= 0.75 <= found["ci_high"]
+    assert found["bound_low"] == found["bound_high"] == pytest.approx(0.75)
+
+
+def test_an_item_with_nothing_to_count_changes_nothing() -> None:
+    with_it = summary({"a": scored("a", 1, 4), "empty": scored("empty", 0, 0)})["metrics"]["share"]
+    without = summary({"a": scored("a", 1, 4)})["metrics"]["share"]
+    assert with_it == without
+    nothing = summary({"empty": scored("empty", 0, 0)})["metrics"]["share"]
+    assert (nothing["value"], nothing["n"], nothing["bound_low"], nothing["bound_high"]) == (None, 0, None, None)
+
+
+def test_bounds_weigh_what_is_missing_by_the_most_it_can_be() -> None:
+    open_one = ItemScore(id="b", values={}, limits={"share": (0.2, 0.8)}, weights={"share": 10.0}, unscored="judge: x")
+    found = summary({"a": scored("a", 5, 10), "b": open_one})["metrics"]["share"]
+    assert (found["value"], found["n"]) == (0.5, 1)
+    assert found["bound_low"] == pytest.approx((5 + 2) / 20)
+    assert found["bound_high"] == pytest.approx((5 + 8) / 20)
+
+
+def test_an_unanswered_item_of_unknown_length_leaves_no_bound_but_the_metrics_own() -> None:
+    found = summary({"a": scored("a", 5, 10)}, {"lost": "timeout"})["metrics"]["share"]
+    assert (found["value"], found["bound_low"], found["bound_high"]) == (0.5, 0.0, 1.0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=6))
+def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]]) -> None:
+    """Each item has hits, misses and undecided ones; every way to decide lies within the bounds, and both ends are reached."""
+    scores: dict[str, ItemScore] = {}
+    for place, (hits, misses, undecided) in enumerate(parts):
+        of = hits + misses + undecided
+        if undecided:
+            limits = {"share": (hits / of, (hits + undecided) / of)}
+            scores[str(place)] = ItemScore(
+                id=str(place), values={}, limits=limits, weights={"share": float(of)}, unscored="x"
+            )
+        else:
+            scores[str(place)] = scored(str(place), hits, of)
+    found = summary(scores)["metrics"]["share"]
+    total = sum(map(sum, parts))
+    if not total:
+        assert found["bound_low"] is None
+        return
+    assert found["bound_low"] == pytest.approx(sum(hits for hits, _, _ in parts) / total)
+    assert found["bound_high"] == pytest.approx(sum(hits + undecided for hits, _, undecided in parts) / total)
+
+
+def test_parts_are_told_in_their_breakdown_and_nowhere_else() -> None:
+    score = ItemScore(id="a", values={"share": 0.5, "share_top": 0.25}, weights={"share": 8.0, "share_top": 4.0})
+    entry = summarise(TASK, [item("a")], {"a": score}, {}, recipe={"model": {"name": "m"}})
+    assert list(entry["metrics"]) == ["share"]
+    assert entry["breakdown"]["section"]["top"]["share"]["value"] == 0.25
+    assert list(entry["breakdown"]["kind"]["a"]) == ["share"]
+    page = render_markdown({"tasks": {"toy": entry}})
+    assert "### By section" in page
+    assert "| top | 1 | 25.0 " in page
+
+
+def test_rows_have_the_denominator_beside_the_value() -> None:
+    open_one = ItemScore(id="b", values={}, limits={"share": (0.2, 0.8)}, weights={"share": 10.0}, unscored="judge: x")
+    rows = item_rows(TASK, [item("a"), item("b"), item("c")], {"a": scored("a", 1, 4), "b": open_one}, {"c": "timeout"})
+    assert [(row["share"], row["share_of"]) for row in rows] == [(0.25, 4.0), (None, None), (None, None)]
+
+
+def run(folder: Path, counts: list[tuple[int, int]]) -> Path:
+    scores = {str(place): scored(str(place), *each) for place, each in enumerate(counts)}
+    recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
+    rows = item_rows(TASK, [item(name) for name in scores], scores, {})
+    write_run(folder, {"schema_version": 1, "tasks": {"toy": {"recipe": recipe}}}, rows)
+    return folder
+
+
+def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
+    a, b = [(1, 4), (0, 0), (2, 6), (3, 3)], [(3, 4), (1, 2), (2, 5), (0, 3)]
+    found = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"]["metrics"]["share"]
+    assert found["value_a"] == pytest.approx(6 / 13)
+    assert found["value_b"] == pytest.approx(6 / 14)  # with the item on which run A had nothing to count
+    assert found["ci_low"] <= found["difference"] <= found["ci_high"]
+    assert found["minimum_detectable_difference"] > 0
+
+
+def test_equal_weights_detect_what_a_mean_detects(tmp_path: Path) -> None:
+    a, b = [(1, 2), (0, 2), (2, 2), (1, 2)], [(2, 2), (1, 2), (0, 2), (2, 2)]
+    pooled = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"]["metrics"]["share"]
+    from medical_tasks.scoring.statistics import minimum_detectable_difference
+
+    shares = [[top / bottom for top, bottom in each] for each in (a, b)]
+    assert pooled["minimum_detectable_difference"] == pytest.approx(minimum_detectable_difference(*shares))
+
+
+def test_a_harness_pools_what_the_runner_pools() -> None:
+    scores = [scored("a", 1, 4), scored("b", 0, 0), scored("c", 3, 3)]
+    values = [metric_value(SHARE, score) for score in scores]
+    assert pooled_mean(values) == pytest.approx(4 / 7)
+    assert pooled_mean(copy.deepcopy(values)) == pytest.approx(4 / 7)
+    assert math.isnan(pooled_mean([metric_value(SHARE, ItemScore(id="x", values={}))]))
+    assert math.isnan(pooled_mean([]))
+
+
+def test_a_value_without_its_weight_is_refused() -> None:
+    with pytest.raises(TypeError, match="values with their weights; got float"):
+        pooled_mean([Weighted(0.5, 2.0), 0.5])
