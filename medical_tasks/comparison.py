@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError
+from medical_tasks.metric_averages import average_of, components, sums
 from medical_tasks.results import read_items, read_results, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
@@ -54,7 +55,7 @@ def compare_runs(first: Path, second: Path, tasks: Mapping[str, TaskSpec]) -> di
         compared[name] = _compare_task(tasks[name], rows[0].get(name, {}), rows[1].get(name, {}), warnings)
         if not _comparable(*recipes):
             for metric in tasks[name].metrics:
-                if metric.judged:
+                if metric.judged and metric.name in compared[name]["metrics"]:
                     compared[name]["metrics"][metric.name]["comparable"] = False
     return compared
 
@@ -115,6 +116,13 @@ def _compare_task(
         warnings.append(f"{alone} items are in one run only and are left out")
     metrics: dict[str, Any] = {}
     for metric in task.metrics:
+        if metric.kind == "average":
+            found = _compare_average(metric, task, [first[item] for item in ids], [second[item] for item in ids])
+            if isinstance(found, str):
+                warnings.append(found)
+            else:
+                metrics[metric.name] = found
+            continue
         if metric.needs and not all(metric.name in row for row in (*first.values(), *second.values())):
             continue  # not reported by both
         counts = _is_decided if metric.kind == "ratio" else _is_scored
@@ -172,6 +180,48 @@ def _compare_pooled(
         **as_json(made),
         "minimum_detectable_difference": None if math.isnan(detectable) else detectable,
     }
+
+
+def _compare_average(
+    metric: MetricSpec, task: TaskSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | str:
+    """Compares an average; a warning instead where the runs have other components."""
+    from medical_tasks.scoring.statistics import as_json, paired_bootstrap_statistic
+
+    of_both = []
+    for rows in (first, second):
+        reported = {
+            each.name: each for each in task.metrics if each.kind == "average" or all(each.name in r for r in rows)
+        }
+        of_both.append(components(metric, reported))
+    if of_both[0] != of_both[1]:
+        told = " and ".join(", ".join(part.shares) or "none" for part in of_both)
+        return f"{metric.name} is of other components in each run ({told}) and is left out"
+    shares = of_both[0].shares
+    if not shares or not first:
+        return f"{metric.name} has no component in either run and is left out"
+    specs = {each.name: each for each in task.metrics}
+    columns: list[list[list[float]]] = []
+    for rows in (first, second):
+        made: list[list[float]] = []
+        for name in shares:
+            pairs = [sums(specs[name], row[name], row.get(weight_column(name))) for row in rows]
+            made += [[above for above, _ in pairs], [below for _, below in pairs]]
+        columns.append(made)
+    limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
+    result = paired_bootstrap_statistic(
+        columns[0],
+        columns[1],
+        average_of(list(shares.values())),
+        clusters=[row["cluster"] for row in first] if task.cluster else None,
+        limits=limits,
+    )
+    entry: dict[str, Any] = {**as_json(result), "minimum_detectable_difference": None}
+    if metric.unit:
+        entry["unit"] = metric.unit
+    if of_both[0].missing:
+        entry |= {"missing_components": list(of_both[0].missing), "comparable": False}
+    return entry
 
 
 def _quotient(above: Any, below: Any) -> Any:

@@ -38,7 +38,7 @@ def make_recipe(
     Returns:
         JSON values.
     """
-    from medical_tasks.results import BOOTSTRAP_SEED
+    from medical_tasks.estimation import BOOTSTRAP_SEED
 
     return {
         "suite": f"medical-tasks {__version__}",

@@ -13,16 +13,16 @@ All are written beside their place and renamed into it, so that a file that is t
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from medical_tasks.estimation import Limits, estimate
+from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = [
     "ITEMS_FILE",
@@ -42,8 +42,6 @@ RESULTS_FILE = "results.json"
 ITEMS_FILE = "items.parquet"
 VERDICTS_FILE = "verdicts.jsonl"
 SCHEMA_VERSION = 1
-BOOTSTRAP_SEED = 0
-Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 _TEXT_COLUMNS = frozenset({"task", "id", "cluster", "parsed", "why", "unscored", "sources", "response_sha256"})
 
 
@@ -76,7 +74,7 @@ def summarise(
 
     def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
         return {
-            metric.name: _estimate(metric, task, some, scores, unanswered_limits)
+            metric.name: estimate(metric, task, some, scores, unanswered_limits)
             for metric in task.metrics
             if not metric.part
         }
@@ -86,7 +84,7 @@ def summarise(
         if metric.part:
             by, group = metric.part
             told = breakdown.setdefault(by, {}).setdefault(group, {})
-            told[metric.whole] = _estimate(metric, task, items, scores, unanswered_limits)
+            told[metric.whole] = estimate(metric, task, items, scores, unanswered_limits)
     for by in task.groups:
         members: dict[str, list[Item]] = {}
         for item in items:
@@ -111,129 +109,6 @@ def _groups(item: Item, by: str) -> tuple[str, ...]:
     """The groups an item is in; with several it counts in each."""
     groups = item.groups[by]
     return (groups,) if isinstance(groups, str) else groups
-
-
-def _estimate(
-    metric: MetricSpec,
-    task: TaskSpec,
-    items: Sequence[Item],
-    scores: Mapping[str, ItemScore],
-    unanswered_limits: Limits | None,
-) -> dict[str, Any]:
-    from medical_tasks.scoring.statistics import bootstrap_interval, proportion_interval
-
-    if metric.kind == "ratio":
-        return _pooled(metric, task, items, scores)
-    values: list[float] = []
-    clusters: list[str] = []
-    lows: list[float] = []
-    highs: list[float] = []
-    for item in items:
-        score = scores.get(item.id)
-        if score is not None and metric.name in score.values:
-            value = score.values[metric.name]
-            if not math.isnan(value):
-                values.append(value)
-                clusters.append(item.cluster)
-            continue
-        known = score.limits if score is not None else unanswered_limits(item) if unanswered_limits else {}
-        low, high = known.get(metric.name, metric.limits)
-        lows.append(low)
-        highs.append(high)
-    groups = clusters if task.cluster else None
-    if metric.kind == "proportion":
-        estimate = proportion_interval(values, clusters=groups)
-    else:
-        ends = _limits(metric, items, unanswered_limits)
-        estimate = bootstrap_interval(values, clusters=groups, seed=BOOTSTRAP_SEED, limits=ends)
-    entry: dict[str, Any] = {
-        "value": _number(estimate.value),
-        # Where there is no largest value there is a smallest all the same.
-        "ci_low": _number(max(estimate.ci_low, metric.limits[0])),
-        "ci_high": _number(estimate.ci_high),
-        "n": len(values),
-    }
-    if metric.unit:
-        entry["unit"] = metric.unit
-    if metric.kind == "proportion" and values:
-        # The papers' plus-minus: standard error of a proportion, items taken as independent.
-        entry["std"] = math.sqrt(estimate.value * (1 - estimate.value) / len(values))
-    entry["bound_low"] = _bound(values, lows)
-    entry["bound_high"] = _bound(values, highs)
-    return entry
-
-
-def _pooled(
-    metric: MetricSpec, task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore]
-) -> dict[str, Any]:
-    """A ratio of sums over items. What is missing is weighed by the largest denominator it can have."""
-    from medical_tasks.scoring.statistics import bootstrap_ratio
-
-    above: list[float] = []
-    below: list[float] = []
-    clusters: list[str] = []
-    missing: list[tuple[float, float, float]] = []
-    for item in items:
-        score = scores.get(item.id)
-        if score is None:
-            missing.append((*metric.limits, math.inf))
-        elif metric.name in score.values:
-            value = score.values[metric.name]
-            weight = 0.0 if math.isnan(value) else score.weights[metric.name]
-            if weight:
-                above.append(value * weight)
-                below.append(weight)
-                clusters.append(item.cluster)
-        else:
-            weight = score.weights.get(metric.name, math.inf)
-            if weight:
-                missing.append((*score.limits.get(metric.name, metric.limits), weight))
-    estimate = bootstrap_ratio(
-        above, below, clusters=clusters if task.cluster else None, seed=BOOTSTRAP_SEED, limits=metric.limits
-    )
-    entry: dict[str, Any] = {
-        "value": _number(estimate.value),
-        "ci_low": _number(estimate.ci_low),
-        "ci_high": _number(estimate.ci_high),
-        "n": len(below),
-        "of": math.fsum(below),
-    }
-    if metric.unit:
-        entry["unit"] = metric.unit
-    entry["bound_low"] = _pooled_bound(above, below, [(low, weight) for low, _, weight in missing], min)
-    entry["bound_high"] = _pooled_bound(above, below, [(high, weight) for _, high, weight in missing], max)
-    return entry
-
-
-def _pooled_bound(
-    above: Sequence[float], below: Sequence[float], missing: Sequence[tuple[float, float]], worst: Callable[..., float]
-) -> float | None:
-    """The ratio if everything missing had the given values; what has no known weight may outweigh all the others."""
-    known = [(value * weight, weight) for value, weight in missing if weight < math.inf]
-    bottom = math.fsum([*below, *(weight for _, weight in known)])
-    ends = [value for value, weight in missing if weight == math.inf]
-    if bottom:
-        ends.append(math.fsum([*above, *(top for top, _ in known)]) / bottom)
-    return _number(worst(ends)) if ends else None
-
-
-def _limits(metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits | None) -> tuple[float, float] | None:
-    """The range of a metric's values: its own, or the widest of these items'; None where there is no end."""
-    low, high = metric.limits
-    if math.isinf(high) and unanswered_limits is not None and items:
-        high = max(unanswered_limits(item).get(metric.name, metric.limits)[1] for item in items)
-    return (low, high) if low < high < math.inf else None
-
-
-def _bound(values: Sequence[float], missing: Sequence[float]) -> float | None:
-    """The mean if everything missing had the given values; null when there is no end to it, or nothing at all."""
-    together = [*values, *missing]
-    return _number(math.fsum(together) / len(together)) if together else None
-
-
-def _number(value: float) -> float | None:
-    """JSON has neither nan nor inf; a value that cannot be computed, or has no end, is null."""
-    return float(value) if math.isfinite(value) else None
 
 
 def write_run(
@@ -329,6 +204,8 @@ def item_rows(
         row: dict[str, Any] = {"task": task.name, "id": item.id, "cluster": item.cluster}
         row.update({f"group_{name}": " ".join(_groups(item, name)) for name in task.groups})
         for metric in task.metrics:
+            if metric.kind == "average":
+                continue  # of totals, not of this item
             row[metric.name] = score.values.get(metric.name) if score is not None else None
             if metric.kind == "ratio":
                 # Of what is not decided the weight is no more than a limit.

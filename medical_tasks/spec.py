@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 Access = Literal["open", "credentialed"]
-MetricKind = Literal["proportion", "mean", "ratio"]
+MetricKind = Literal["proportion", "mean", "ratio", "average"]
 
 
 class Message(TypedDict):
@@ -84,13 +84,15 @@ class MetricSpec:
     Attributes:
         name: key in `results.json`.
         kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (bootstrap interval), or `ratio`: pooled, the sum of
-            all items' numerators over the sum of their denominators (`ItemScore.weights`; bootstrap interval).
+            all items' numerators over the sum of their denominators (`ItemScore.weights`; bootstrap interval), or `average`:
+            of the totals of other metrics (`of`), of those that are reported; scoring gives it no values.
         higher_is_better: direction, for leaderboards.
         description: one line, shown in cards and the manifest.
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
         unit: `number` for a count and `cosine` for one, which tables show as they are; "" for a share or a rate, in percent.
         judged: whether it depends on a judge, in a task that has one.
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
+        of: the metrics that an `average` is taken of.
         part: for a metric of one part of every item, such as a section of a note, the breakdown and the group it is told under:
             `("section", "subjective")`. There its name is `whole`.
         whole: the metric of the whole item that this is a part of; "" where `part` is empty.
@@ -104,6 +106,7 @@ class MetricSpec:
     unit: str = ""
     judged: bool = True
     needs: str = ""
+    of: tuple[str, ...] = ()
     part: tuple[()] | tuple[str, str] = ()
     whole: str = ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +155,78 @@ def test_a_harness_pools_what_the_runner_pools() -> None:
 def test_a_value_without_its_weight_is_refused() -> None:
     with pytest.raises(TypeError, match="values with their weights; got float"):
         pooled_mean([Weighted(0.5, 2.0), 0.5])
+
+
+AVERAGED = replace(
+    TASK,
+    metrics=(
+        SHARE,
+        MetricSpec(name="likeness", kind="mean", description="likeness"),
+        MetricSpec(name="costly", kind="mean", description="needs weights", needs="weights"),
+        MetricSpec(name="relevance", kind="average", description="of two", of=("likeness", "costly")),
+        MetricSpec(name="overall", kind="average", description="of both", of=("share", "relevance")),
+    ),
+)
+CHEAP = replace(AVERAGED, metrics=tuple(metric for metric in AVERAGED.metrics if not metric.needs))
+
+
+def both(name: str, hits: float, of: float, likeness: float, costly: float = 0.9) -> ItemScore:
+    values = {"share": hits / of, "likeness": likeness, "costly": costly}
+    return ItemScore(id=name, values=values, weights={"share": of})
+
+
+TWO = {"a": both("a", 9, 10, 0.2), "b": both("b", 0, 2, 0.6)}
+
+
+def averages(task: TaskSpec, scores: dict[str, ItemScore], lost: dict[str, str] | None = None) -> dict[str, Any]:
+    made = summarise(task, [item(name) for name in (*scores, *(lost or {}))], scores, lost or {}, recipe={})
+    return dict(made["metrics"])
+
+
+def test_an_average_is_of_totals_and_not_of_items() -> None:
+    found = averages(AVERAGED, TWO)
+    assert found["relevance"]["value"] == pytest.approx((0.4 + 0.9) / 2)
+    assert found["overall"]["value"] == pytest.approx((9 / 12 + (0.4 + 0.9) / 2) / 2)
+    assert found["overall"]["components"] == ["share", "likeness", "costly"]
+    assert "missing_components" not in found["overall"]
+    assert found["overall"]["ci_low"] <= found["overall"]["value"] <= found["overall"]["ci_high"]
+    assert found["overall"]["bound_low"] == found["overall"]["bound_high"] == pytest.approx(found["overall"]["value"])
+
+
+def test_an_average_without_a_component_is_of_the_others_and_says_so() -> None:
+    found = averages(CHEAP, TWO)["overall"]
+    assert found["value"] == pytest.approx((9 / 12 + 0.4) / 2)
+    assert (found["missing_components"], found["comparable"]) == (["costly"], False)
+
+
+def test_items_that_are_missing_a_component_leave_the_value_and_widen_the_bounds() -> None:
+    half = ItemScore(id="c", values={"share": 1.0}, weights={"share": 4.0}, unscored="judge: x")
+    found = averages(CHEAP, {**TWO, "c": half})
+    assert found["overall"]["n"] == 2
+    assert found["overall"]["value"] == pytest.approx((9 / 12 + 0.4) / 2)
+    assert found["overall"]["bound_low"] == pytest.approx((13 / 16 + 0.8 / 3) / 2)
+    assert found["overall"]["bound_high"] == pytest.approx((13 / 16 + 1.8 / 3) / 2)
+    nothing = averages(CHEAP, {}, {"a": "timeout"})["overall"]
+    assert (nothing["value"], nothing["n"]) == (None, 0)
+
+
+def averaged_run(folder: Path, scores: dict[str, ItemScore], task: TaskSpec = AVERAGED) -> Path:
+    recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
+    rows = item_rows(task, [item(name) for name in scores], scores, {})
+    write_run(folder, {"schema_version": 1, "tasks": {"toy": {"recipe": recipe}}}, rows)
+    return folder
+
+
+def test_averages_are_compared_item_by_item_too(tmp_path: Path) -> None:
+    other = {"a": both("a", 5, 10, 0.4), "b": both("b", 2, 2, 0.6)}
+    runs = averaged_run(tmp_path / "a", TWO), averaged_run(tmp_path / "b", other)
+    found = compare_runs(*runs, {"toy": AVERAGED})["toy"]["metrics"]["overall"]
+    assert found["value_a"] == pytest.approx((9 / 12 + 0.65) / 2)
+    assert found["value_b"] == pytest.approx((7 / 12 + 0.7) / 2)
+
+
+def test_averages_of_other_components_are_not_compared(tmp_path: Path) -> None:
+    runs = averaged_run(tmp_path / "a", TWO), averaged_run(tmp_path / "b", TWO, CHEAP)
+    found = compare_runs(*runs, {"toy": AVERAGED})["toy"]
+    assert "overall" not in found["metrics"]
+    assert any("other components in each run" in warning for warning in found["warnings"])

@@ -143,7 +143,7 @@ def _pooled(name: str) -> Metric:
 def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) -> Scorer:
     # Names are all that inspect's tables show of a metric.
     suffix = "" if judge is None or judge.comparable else "_not_comparable"
-    metrics = [metric for metric in task.metrics if not metric.needs]
+    metrics = [metric for metric in task.metrics if not metric.needs and metric.kind != "average"]
     names = {metric.name: f"{metric.name}{suffix if metric.judged else ''}" for metric in metrics}
 
     pooled = {metric.name for metric in metrics if metric.kind == "ratio"}

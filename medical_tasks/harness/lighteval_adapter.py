@@ -175,8 +175,8 @@ def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
 
 
 def _metrics(task: TaskSpec) -> list[MetricSpec]:
-    """The metrics that need no argument."""
-    return [metric for metric in task.metrics if not metric.needs]
+    """The metrics of items that need no argument."""
+    return [metric for metric in task.metrics if not metric.needs and metric.kind != "average"]
 
 
 class _Keeps:
