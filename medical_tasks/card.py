@@ -19,13 +19,15 @@ __all__ = ["card_metadata", "card_text", "file_pattern"]
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _LINE = 120
 
+_WHO = {"Full name": "text", "Affiliation": "text"}
+_PROMISE = {"I will not pass the text on, nor send it to a service that keeps it": "checkbox"}
 GATED_FIELDS = {
-    "Full name": "text",
-    "Affiliation": "text",
+    **_WHO,
     "PhysioNet user name": "text",
     "I am a credentialed PhysioNet user and have signed the data use agreement of this dataset": "checkbox",
-    "I will not pass the text on, nor send it to a service that keeps it": "checkbox",
+    **_PROMISE,
 }
+_OTHER_FIELDS = {**_WHO, "I hold the permission of those whom these texts belong to": "checkbox", **_PROMISE}
 
 
 def file_pattern(config: str, split: str) -> str:
@@ -133,13 +135,16 @@ def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = N
 def _gate(source: DatasetSource) -> dict[str, Any]:
     spec = source.spec
     terms = licence(spec.licence)
+    published = spec.licence.startswith("PhysioNet")
     return {
         "extra_gated_heading": f"Ask for access to {spec.title}",
         "extra_gated_prompt": (
             f"{spec.title} is made from credentialed health data under the {terms.name} ({terms.url}). Access is given to "
             f"people who hold their own permission from the publisher: {spec.homepage}"
+            if published
+            else f"{spec.title}: health data that belongs to somebody. Access is given to people who hold its owner's permission."
         ),
-        "extra_gated_fields": dict(GATED_FIELDS),
+        "extra_gated_fields": dict(GATED_FIELDS if published else _OTHER_FIELDS),
         "extra_gated_button_content": "I hold the permission and ask for access",
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -15,6 +15,7 @@ from medical_tasks.ehrnoteqa import judge_prompts as ehrnoteqa_prompts
 from medical_tasks.ehrnoteqa.human_scores import read_human_scores
 from medical_tasks.ehrnoteqa.spec import DATASET as EHRNOTEQA
 from medical_tasks.ehrnoteqa.spec import TASKS as EHRNOTEQA_TASKS
+from medical_tasks.errors import UsageError
 from medical_tasks.guard import Subject
 from medical_tasks.judge_check import CheckPair, subset
 from medical_tasks.judges.base import Judge, Judging, Label, Unscored
@@ -24,29 +25,39 @@ from medical_tasks.kqa.annotations import find_annotations, read_annotations
 from medical_tasks.kqa.checking import check_pairs, judge_annotations
 from medical_tasks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.kqa.spec import KQA
-from medical_tasks.nli_questions import TEMPLATE_SHA256, nli_question
-from medical_tasks.nli_sets import LabelledPair, find_anli, find_mednli, read_anli, read_mednli
+from medical_tasks.nli_questions import STYLE, nli_question, template_sha256
+from medical_tasks.nli_sets import ROUNDS, LabelledPair, find_anli, find_mednli, read_anli, read_mednli
 from medical_tasks.spec import Item, TaskSpec
 from medical_tasks.task_data import locate, rows_sha256
 
-__all__ = ["SUBJECTS", "CheckSet", "anli_set", "ehrnoteqa_set", "ehrnoteqa_task", "kqa_set", "mednli_set"]
+__all__ = ["SUBJECTS", "CheckSet", "anli_set", "ehrnoteqa_set", "ehrnoteqa_task", "kqa_set", "mednli_set", "nli_set"]
 
 Mode = Literal["single", "batched"]
+
+MEDNLI: Final = "MedNLI"
+"""The part of the set of both that MedNLI is; the others are ANLI's rounds."""
+
+_ANLI_AVERAGE: Final = {"ANLI, mean of rounds": ROUNDS}
+_AVERAGES: Final = {**_ANLI_AVERAGE, "mean of the four sets": (*ROUNDS, MEDNLI)}
+
+
+def _mednli_subject(name: str) -> Subject:
+    return Subject(
+        name=f"judge-check {name}",
+        dataset="mednli",
+        access="credentialed",
+        rule=(
+            "MedNLI (PhysioNet-Credentialed, https://physionet.org/content/mednli/): its premises are sentences of MIMIC-III "
+            "notes; PhysioNet's rule is to use models on your own machines, and that no third party may keep what it is sent"
+        ),
+    )
+
 
 SUBJECTS: Final[Mapping[str, Sequence[Subject]]] = {
     "kqa": (),
     "anli": (),
-    "mednli": (
-        Subject(
-            name="judge-check mednli",
-            dataset="mednli",
-            access="credentialed",
-            rule=(
-                "MedNLI (PhysioNet-Credentialed, https://physionet.org/content/mednli/): its premises are sentences of MIMIC-III "
-                "notes; PhysioNet's rule is to use models on your own machines, and that no third party may keep what it is sent"
-            ),
-        ),
-    ),
+    "mednli": (_mednli_subject("mednli"),),
+    "nli": (_mednli_subject("nli"),),
     "ehrnoteqa": (Subject.of(EHRNOTEQA, task="judge-check ehrnoteqa"),),
 }
 """The sets, and what the guard has to know of each."""
@@ -65,6 +76,7 @@ class CheckSet:
         source: files with labels, name to SHA-256.
         prompts: `set` and `sha256` of the texts of the question.
         raters: names of those who labelled, where each is compared with the judge.
+        averages: name of a mean of several groups' accuracies to the groups.
         about: what else belongs into `check.json`.
     """
 
@@ -76,6 +88,7 @@ class CheckSet:
     source: Mapping[str, str]
     prompts: Mapping[str, Any]
     raters: Sequence[str] = ()
+    averages: Mapping[str, Sequence[str]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -115,7 +128,13 @@ def kqa_set(
 
 
 def anli_set(
-    source: Path, *, round_name: str | None = None, split: str = "test", ways: int = 3, most: int | None = None
+    source: Path,
+    *,
+    round_name: str | None = None,
+    split: str = "test",
+    ways: int = 3,
+    style: str = STYLE,
+    most: int | None = None,
 ) -> CheckSet:
     """ANLI, one round or all.
 
@@ -124,6 +143,7 @@ def anli_set(
         round_name: `R1`, `R2` or `R3`; None for all.
         split: `train`, `dev` or `test`.
         ways: 3 for three classes, 2 for entailed or not.
+        style: how the reply is asked for.
         most: how many pairs at most.
 
     Raises:
@@ -131,17 +151,21 @@ def anli_set(
         UsageError: A file is not of the official form.
     """
     files = find_anli(source, round_name=round_name, split=split)
-    hashes = {"/".join(filter(None, (group, path.name))): file_sha256(path) for path, group in files.items()}
-    return _nli_set("anli", read_anli(files), ways=ways, most=most, source=hashes)
+    averages = _ANLI_AVERAGE if set(files.values()) == set(ROUNDS) else {}
+    pairs = read_anli(files)
+    return _nli_set("anli", pairs, ways=ways, style=style, most=most, source=_hashes(files), averages=averages)
 
 
-def mednli_set(source: Path, *, split: str = "test", ways: int = 3, most: int | None = None) -> CheckSet:
+def mednli_set(
+    source: Path, *, split: str = "test", ways: int = 3, style: str = STYLE, most: int | None = None
+) -> CheckSet:
     """MedNLI.
 
     Args:
         source: the file, or the folder with the files.
         split: `train`, `dev` or `test`.
         ways: 3 for three classes, 2 for entailed or not.
+        style: how the reply is asked for.
         most: how many pairs at most.
 
     Raises:
@@ -149,7 +173,39 @@ def mednli_set(source: Path, *, split: str = "test", ways: int = 3, most: int | 
         UsageError: It is not of the official form.
     """
     path = find_mednli(source, split=split)
-    return _nli_set("mednli", read_mednli(path), ways=ways, most=most, source={path.name: file_sha256(path)})
+    source_hash = {path.name: file_sha256(path)}
+    return _nli_set("mednli", read_mednli(path), ways=ways, style=style, most=most, source=source_hash)
+
+
+def nli_set(
+    anli: Path, mednli: Path, *, split: str = "test", ways: int = 3, style: str = STYLE, most: int | None = None
+) -> CheckSet:
+    """ANLI's three rounds and MedNLI together, with the means that DocLens reports (tables 1 and 4).
+
+    Args:
+        anli: the unpacked folder.
+        mednli: the file, or the folder with the files.
+        split: `train`, `dev` or `test`.
+        ways: 3 for three classes, 2 for entailed or not.
+        style: how the reply is asked for.
+        most: how many pairs at most.
+
+    Raises:
+        MissingError: A file is not there; says how to get it.
+        UsageError: A file is not of the official form, or ANLI is not there in three rounds.
+    """
+    files, path = find_anli(anli, split=split), find_mednli(mednli, split=split)
+    if set(files.values()) != set(ROUNDS):
+        raise UsageError(f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder anli_v1.0.")
+    pairs = [*read_anli(files), *(replace(pair, group=MEDNLI) for pair in read_mednli(path))]
+    if len({pair.id for pair in pairs}) < len(pairs):
+        raise UsageError(f"{path}: has ids of {anli}. Give MedNLI's own file to --mednli.")
+    hashes = {**_hashes(files), path.name: file_sha256(path)}
+    return _nli_set("nli", pairs, ways=ways, style=style, most=most, source=hashes, averages=_AVERAGES)
+
+
+def _hashes(files: Mapping[Path, str]) -> dict[str, str]:
+    return {"/".join(filter(None, (group, path.name))): file_sha256(path) for path, group in files.items()}
 
 
 def ehrnoteqa_task(form: str) -> TaskSpec:
@@ -227,7 +283,14 @@ def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[l
 
 
 def _nli_set(
-    name: str, labelled: Sequence[LabelledPair], *, ways: int, most: int | None, source: Mapping[str, str]
+    name: str,
+    labelled: Sequence[LabelledPair],
+    *,
+    ways: int,
+    style: str,
+    most: int | None,
+    source: Mapping[str, str],
+    averages: Mapping[str, Sequence[str]] | None = None,
 ) -> CheckSet:
     # Hypotheses about one premise are not independent.
     every = [
@@ -235,7 +298,7 @@ def _nli_set(
     ]
     pairs = subset(every, most)
     kept = {pair.id for pair in pairs}
-    questions = [nli_question(pair, ways=ways) for pair in labelled if pair.id in kept]
+    questions = [nli_question(pair, ways=ways, style=style) for pair in labelled if pair.id in kept]
 
     def ask(judge: Judge, mode: Mode) -> list[Label | Unscored]:
         return [outcome if isinstance(outcome, Unscored) else outcome.value for outcome in judge.ask(questions)]
@@ -246,5 +309,8 @@ def _nli_set(
         ask=ask,
         ways=ways,
         source=source,
-        prompts={"set": "own", "sha256": TEMPLATE_SHA256},
+        # A check of another style is filed apart: it says little about the way benchmarks ask.
+        prompts={"set": "own" if style == STYLE else f"own_{style}", "sha256": template_sha256(style)},
+        averages=averages or {},
+        about={"style": style},
     )

@@ -91,6 +91,7 @@ def _pooled(
     below: list[float] = []
     clusters: list[str] = []
     missing: list[tuple[float, float, float]] = []
+    due: list[float] = []
     for item in items:
         score = scores.get(item.id)
         if score is None:
@@ -102,6 +103,8 @@ def _pooled(
                 above.append(value * weight)
                 below.append(weight)
                 clusters.append(item.cluster)
+            elif not math.isnan(value):
+                due.append(value)
         else:
             weight = score.weights.get(metric.name, math.inf)
             if weight:
@@ -118,6 +121,11 @@ def _pooled(
     }
     if metric.unit:
         entry["unit"] = metric.unit
+    if due and not below:
+        # Nothing to share anywhere, where there should have been something: what each item says of that.
+        entry |= {"value": math.fsum(due) / len(due), "ci_low": metric.limits[0], "ci_high": metric.limits[1]}
+        if not missing:
+            return {**entry, "n": len(due), "bound_low": entry["value"], "bound_high": entry["value"]}
     entry["bound_low"] = _pooled_bound(above, below, [(low, weight) for low, _, weight in missing], min)
     entry["bound_high"] = _pooled_bound(above, below, [(high, weight) for _, high, weight in missing], max)
     return entry

@@ -53,10 +53,9 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
     for part in map(_reported, answered):
         recipe = dict(part.recipe)
         recipe.pop("scoring", None)  # of the scoring that a run had before
-        if part.scoring_args:
-            recipe["scoring"] = benchmark_module(part.task, "scoring").scoring_identity(
-                part.task, dict(part.scoring_args)
-            )
+        if part.task.scoring_arguments:
+            identity = benchmark_module(part.task, "scoring").scoring_identity(part.task, dict(part.scoring_args))
+            recipe |= {"scoring": identity} if identity else {}
         task_judge = judge.task_judge(part.task) if judge is not None and part.task.judge else None
         if task_judge is not None:
             recipe["judge"] = task_judge.recipe

@@ -12,13 +12,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from medical_tasks.judges.base import Unscored
 from medical_tasks.judges.check_views import NLI, THREE_WAY, TWO_WAY, View
 from medical_tasks.scoring import agreement, raters
+from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds
 
@@ -70,6 +74,7 @@ def check_figures(
     ways: int = 3,
     views: Sequence[View] = NLI,
     names: Sequence[str] = (),
+    averages: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """Computes everything that is reported of a judge's labels.
 
@@ -79,10 +84,11 @@ def check_figures(
         ways: how many classes the judge was asked for: 3, or 2 when only whether the premise entails the hypothesis.
         views: the classes in which judge and people are compared.
         names: of the raters, where each of them is compared with the judge.
+        averages: name of a mean of several groups' accuracies to the groups.
 
     Returns:
         JSON values: for each view its figures (None for classes that the judge does not know), `people` (None where not every
-        pair was labelled by the same two or more), with names `raters`, and, with several groups, `groups`.
+        pair was labelled by the same two or more), with names `raters`, with several groups `groups`, and `averages` if asked for.
     """
     known = [view for view in views if len(view.classes) <= ways and view.holds(given)]
     figures: dict[str, Any] = {view.key: _compared(pairs, given, view) if view in known else None for view in views}
@@ -101,6 +107,11 @@ def check_figures(
                 names=names,
             )
             for group in groups
+        }
+    if averages:
+        figures["averages"] = {
+            view.key: {name: _average(pairs, given, view, groups) for name, groups in averages.items()}
+            for view in known
         }
     return figures
 
@@ -154,6 +165,31 @@ def _compared(pairs: Sequence[CheckPair], labels: Sequence[str | None], view: Vi
     if _rated(pairs):
         compared["with_people"] = _with_people(pairs, _merged(labels, view), view)
     return compared
+
+
+def _average(
+    pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, groups: Sequence[str]
+) -> dict[str, Any]:
+    """Mean of groups' accuracies, each group weighing the same; not defined where one has no pair with a verdict."""
+    columns: list[list[float]] = []
+    for group in groups:
+        counted = [
+            pair.group == group and pair.gold is not None and label is not None
+            for pair, label in zip(pairs, given, strict=True)
+        ]
+        right = [
+            is_in and pair.gold is not None and label is not None and view.of(pair.gold) == view.of(label)
+            for is_in, pair, label in zip(counted, pairs, given, strict=True)
+        ]
+        columns += [list(map(float, right)), list(map(float, counted))]
+    found = bootstrap_statistic(columns, _mean_share, clusters=[pair.cluster for pair in pairs])
+    return {"groups": list(groups), **as_json(found)}
+
+
+def _mean_share(*sums: npt.ArrayLike) -> npt.ArrayLike:
+    """Mean over groups of right over counted."""
+    table = np.asarray(sums, dtype=np.float64)
+    return np.asarray((table[0::2] / table[1::2]).mean(axis=0))
 
 
 def _hits(

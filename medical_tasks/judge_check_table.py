@@ -30,6 +30,8 @@ def render_check(check: Mapping[str, Any]) -> str:
         lines += ["", *_raters(figures["raters"])]
     if "groups" in figures:
         lines += ["", *_groups(figures["groups"], known)]
+    if "averages" in figures:
+        lines += ["", *_averages(figures["averages"])]
     for way in known:
         lines += ["", *_classes(figures[way], _WAYS[way])]
     if figures.get("three_way", {}) is None:
@@ -95,6 +97,15 @@ def _groups(groups: Mapping[str, Mapping[str, Any]], known: Sequence[str]) -> li
         for key in ("accuracy", "kappa")
     ]
     return align(("part", "classes", "figure", "value", "95 % interval", "pairs"), rows)
+
+
+def _averages(averages: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    rows = [
+        (name, _WAYS[way], " + ".join(found["groups"]), *_figure(found))
+        for way, by_name in averages.items()
+        for name, found in by_name.items()
+    ]
+    return align(("accuracy, each part weighing the same", "classes", "parts", "value", "95 % interval", "pairs"), rows)
 
 
 def _classes(part: Mapping[str, Any], way: str) -> list[str]:

@@ -39,6 +39,7 @@ LICENCES = {
         name="PhysioNet Credentialed Health Data License 1.5.0",
         url="https://physionet.org/about/licenses/physionet-credentialed-health-data-license-150/",
     ),
+    "other": Licence(hub_id="other", name="terms of its source", url="https://choosealicense.com/no-permission/"),
 }
 
 

@@ -109,6 +109,7 @@ def load_task_data(
     *,
     data: Path | None = None,
     config: str | None = None,
+    split: str | None = None,
     max_samples: int | None = None,
 ) -> TaskData:
     """Reads the items of a task.
@@ -118,6 +119,7 @@ def load_task_data(
         spec: its dataset.
         data: folder of the built dataset, or one that holds it under its name; the user's data home by default.
         config: configuration; the dataset's default one otherwise.
+        split: split to ask; the task's own otherwise.
         max_samples: how many items at most; which ones depends on their ids alone, and fewer are a part of more.
 
     Returns:
@@ -130,7 +132,13 @@ def load_task_data(
     if max_samples is not None and max_samples < 1:
         raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
     folder, chosen = locate(spec, data, config)
-    rows = read_rows(folder, chosen, task.split, spec=spec)
+    asked = split or task.split
+    if asked == task.exemplars:
+        raise UsageError(
+            f"{task.name}: its worked examples come from the split {asked}, so that cannot be asked. Choose another --split, or a "
+            "task without examples."
+        )
+    rows = read_rows(folder, chosen, asked, spec=spec)
     items: list[Item] = benchmark_module(task, "data").load_items(task, rows)
     if not items:
         raise UsageError(
@@ -140,7 +148,7 @@ def load_task_data(
     revision: dict[str, Any] = {
         "name": spec.name,
         "config": chosen,
-        "split": task.split,
+        "split": asked,
         "version": spec.version,
         "source": dict(built_configs(folder)[chosen].source),
         "rows_sha256": _rows_hash(rows),

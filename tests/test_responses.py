@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.responses import read_responses
+from medical_tasks.responses import parse_answers, read_responses
 
 IDS = ["1", "2", "3"]
 
@@ -25,12 +25,57 @@ def test_null_is_no_answer(tmp_path: Path) -> None:
     assert read_responses(write(tmp_path / "r.jsonl", {"id": 1, "response": None}), IDS) == {}
 
 
+def test_a_json_list_with_the_authors_names_or_ours(tmp_path: Path) -> None:
+    records = [
+        {"example_id": 1, "output": "a", "prompt": "p"},
+        {"id": "2", "response": ""},
+        {"example_id": "3", "output": None},
+    ]
+    for text in (json.dumps(records), f"\ufeff \n{json.dumps(records, indent=2)}\n"):
+        file = write(tmp_path / "r.json", text)
+        assert read_responses(file, IDS) == {"1": "a", "2": ""}
+    assert [answer.place for answer in parse_answers(file, file.read_bytes())] == ["record 1", "record 2", "record 3"]
+
+
+def test_lines_may_have_the_authors_names_too_and_ours_come_first(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.jsonl", {"example_id": 1, "output": "a"}, {"id": 2, "response": "b", "output": {"n": 1}})
+    assert read_responses(file, IDS) == {"1": "a", "2": "b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "r.json: not JSON"),
+        ("[" * 100_000, "not JSON .nested too deeply"),
+        ("[]", "a list of records is needed, got a list of 0"),
+        ('["SECRET words"]', "record 1: an object is needed, got a text of 12 characters"),
+        ('[{"example_id": "1"}]', r"record 1: needs the keys 'example_id' and 'output', got keys \['example_id'\]"),
+        (
+            '[{"example_id": true, "output": "SECRET"}]',
+            "record 1: 'example_id' must be text or a whole number, got True",
+        ),
+        ('[{"example_id": 1, "output": ["SECRET"]}]', "record 1: 'output' must be the model's raw text .* got list"),
+        ('[{"example_id": 1, "id": 2, "output": "SECRET"}]', "record 1: has both 'id' and 'example_id'"),
+        ('[{"id": 1, "output": "SECRET", "response": "a"}]', "record 1: has both 'response' and 'output'"),
+        ('[{"id": 1, "output": "SECRET", "output": "a"}]', "a name stands twice in one object"),
+        ('[{"id": 1, "output": "a"}, {"example_id": "1", "output": "b"}]', "records 1 and 2 both answer id '1'"),
+        ('[{"id": 9, "output": "SECRET"}]', r"1 ids are not items of the task: '9' \(record 1\)"),
+        (r'[{"id": 1, "output": "SECRET \ud800"}]', "record 1: 'output' has characters that are none"),
+        (r'{"id": 1, "response": "SECRET \ud800"}', "line 1: 'response' has characters that are none"),
+    ],
+)
+def test_bad_lists_by_message_without_a_word_of_them(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        read_responses(write(tmp_path / "r.json", text), IDS)
+    assert "SECRET" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         (["{not json"], "line 1: not JSON"),
         ([{"id": 1, "response": "a"}, "[" * 100_000], "line 2: not JSON"),
-        ([["a"]], "line 1: needs the keys 'id' and 'response', got list"),
+        (["5"], "line 1: needs the keys 'id' and 'response', got int"),
         ([{"id": 1}], r"line 1: needs the keys 'id' and 'response', got keys \['id'\]"),
         ([{"id": 1.5, "response": "a"}], "'id' must be text or a whole number, got 1.5"),
         ([{"id": True, "response": "a"}], "'id' must be text or a whole number, got True"),

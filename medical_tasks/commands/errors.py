@@ -111,6 +111,7 @@ def _wrong_answers(
         dataset_spec(spec.dataset),
         data=arguments.data,
         config=recipe["data"]["config"],
+        split=recipe["data"]["split"],
         max_samples=recipe["max_samples"],
     )
     responses = run_responses(

@@ -5,14 +5,16 @@
     medical-tasks judge-check ehrnoteqa --judge openai-api/my-host/my-model --source scores.csv --raters ann,ben,cy
     medical-tasks judge-check anli --judge nli/path/to/model --source anli_v1.0 --round R1 --ways 2
     medical-tasks judge-check mednli --judge nli/path/to/model --source mli_test_v1.jsonl
+    medical-tasks judge-check nli --judge nli/path/to/model --source anli_v1.0 --mednli mli_test_v1.jsonl --ways 2
 
 kqa asks what scoring K-QA asks, about the 399 statements that three physicians labelled, and sets the judge beside them.
 --source is a checkout of https://github.com/Itaymanes/K-QA, or its dataset/NLI_medical_annotator.csv. --judging batched asks
 for all statements of an answer at once, asks singly too, and says how often both agree. ehrnoteqa asks what scoring EHRNoteQA
 asks, about models' answers that people scored as correct or not: --source is a CSV file with the columns id (the question's in
-the built dataset), response, perhaps model, and one a rater. anli and mednli ask the plain question of entailment. EHRNoteQA
-and MedNLI are credentialed, their text stays on this machine. Prints the figures and writes check.json; `run` and `score` show
-the last check of the judge they use. The same command goes on where it stopped; exit code 5 when pairs are without a verdict.
+the built dataset), response, perhaps model, and one a rater. anli and mednli ask the plain question of entailment, in the --style
+given; nli is both together, with the means of the parts. EHRNoteQA and MedNLI are credentialed, their text stays on this machine.
+Prints the figures and writes check.json; `run` and `score` show the last check of the judge they use. The same command goes on
+where it stopped; exit code 5 when pairs are without a verdict.
 """
 
 from __future__ import annotations
@@ -33,12 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-SETS = ("kqa", "ehrnoteqa", "anli", "mednli")
+SETS = ("kqa", "ehrnoteqa", "anli", "mednli", "nli")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("set", choices=SETS, metavar="SET", help="kqa, ehrnoteqa, anli or mednli: whose labels")
+    parser.add_argument("set", choices=SETS, metavar="SET", help="kqa, ehrnoteqa, anli, mednli or nli: whose labels")
     parser.add_argument(
         "--source",
         type=Path,
@@ -66,10 +68,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--config", metavar="NAME", help="ehrnoteqa: the dataset's configuration, e.g. demo")
     parser.add_argument(
-        "--ways", type=int, choices=(2, 3), help="anli, mednli: entailed or not, or three classes (default 3)"
+        "--ways", type=int, choices=(2, 3), help="anli, mednli, nli: entailed or not, or three classes (default 3)"
     )
     parser.add_argument("--round", choices=("R1", "R2", "R3"), help="anli: one round (default: all three)")
-    parser.add_argument("--split", choices=("train", "dev", "test"), help="anli, mednli: which part (default test)")
+    parser.add_argument(
+        "--split", choices=("train", "dev", "test"), help="anli, mednli, nli: which part (default test)"
+    )
+    parser.add_argument("--mednli", type=Path, metavar="PATH", help="nli: MedNLI's file; --source is ANLI's folder")
+    parser.add_argument(
+        "--style",
+        choices=("json_cot", "json", "cot", "plain"),
+        help="anli, mednli, nli: JSON or a line, after a reason or without (default json_cot)",
+    )
     add_judge_arguments(parser)
     add_guard_arguments(parser)
 
@@ -138,7 +148,12 @@ def _check_options(arguments: argparse.Namespace) -> None:
             "--config": arguments.config is not None,
         },
         "anli": {"--round": arguments.round is not None},
-        "anli, mednli": {"--ways": arguments.ways is not None, "--split": arguments.split is not None},
+        "anli, mednli, nli": {
+            "--ways": arguments.ways is not None,
+            "--split": arguments.split is not None,
+            "--style": arguments.style is not None,
+        },
+        "nli": {"--mednli": arguments.mednli is not None},
     }
     for sets, given in belongs.items():
         stray = [name for name, is_given in given.items() if is_given]
@@ -171,12 +186,19 @@ def _check_set(arguments: argparse.Namespace, form: str) -> CheckSet:
             upstream=arguments.upstream,
             most=arguments.max_pairs,
         )
-    ways, split = arguments.ways or 3, arguments.split or "test"
+    asked: dict[str, Any] = {
+        "ways": arguments.ways or 3,
+        "split": arguments.split or "test",
+        "style": arguments.style or "json_cot",
+        "most": arguments.max_pairs,
+    }
     if arguments.set == "anli":
-        return check_sets.anli_set(
-            arguments.source, round_name=arguments.round, split=split, ways=ways, most=arguments.max_pairs
-        )
-    return check_sets.mednli_set(arguments.source, split=split, ways=ways, most=arguments.max_pairs)
+        return check_sets.anli_set(arguments.source, round_name=arguments.round, **asked)
+    if arguments.set == "mednli":
+        return check_sets.mednli_set(arguments.source, **asked)
+    if arguments.mednli is None:
+        raise UsageError("judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl")
+    return check_sets.nli_set(arguments.source, arguments.mednli, **asked)
 
 
 def _names(text: str | None) -> list[str]:
@@ -198,6 +220,10 @@ def _checked(
     from medical_tasks.judge_check import check_figures, labels_of, same_labels
     from medical_tasks.redaction import redact_reason
 
+    if arguments.style is not None and session.reads == "pair":
+        raise UsageError(
+            f"--style {arguments.style}: {session.name} reads no prompt, only the two texts. Leave it out."
+        )
     began = time.monotonic()
     labels, unscored = labels_of(chosen.ask(session, request.mode))
     if _private(arguments):
@@ -228,7 +254,14 @@ def _checked(
         "clusters": len({pair.cluster for pair in chosen.pairs}),
         "scored": len(labels) - labels.count(None),
         "unscored": unscored,
-        "figures": check_figures(chosen.pairs, labels, ways=chosen.ways, views=chosen.views, names=chosen.raters),
+        "figures": check_figures(
+            chosen.pairs,
+            labels,
+            ways=chosen.ways,
+            views=chosen.views,
+            names=chosen.raters,
+            averages=chosen.averages,
+        ),
         "single_vs_batched": both,
         "cost": {
             "calls": stats.calls,

@@ -3,17 +3,23 @@
     medical-tasks score medcalc --responses answers.jsonl
     medical-tasks score kqa --responses answers.jsonl --judge openai-api/my-host/judge-model
     medical-tasks score kqa --responses runs/my-run --judge nli/path/to/model
+    medical-tasks score doclens_own --source notes.json --responses outputs.json --judge openai-api/my-host/judge-model
 
-The file has one line an item, {"id": "17", "response": "the model's raw text"}. Ids are the dataset's own (for MedCalc-Bench
-the `Row Number`). Items without a line are reported as unanswered, never counted as wrong. Instead of a file, the folder of a
-run can be given: its answers are scored anew, by another judge for example.
+The file has one line an item, {"id": "17", "response": "the model's raw text"}, or is a JSON list of such records, in which the
+names may be example_id and output. Ids are the dataset's own (for MedCalc-Bench the `Row Number`). Items without a line are
+reported as unanswered, never counted as wrong. Instead of a file, the folder of a run can be given: its answers are scored anew,
+by another judge for example.
+
+A dataset made of one file of your own needs no build: --source takes the file that configuration `own` is built from.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,8 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     parser.add_argument("task", metavar="TASK", help="medcalc, medical:medcalc or medical|medcalc")
     parser.add_argument(
-        "--responses", required=True, type=Path, metavar="FILE", help="JSON Lines (id and response), or a run's folder"
+        "--responses",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="JSON Lines or a JSON list (id and response, or example_id and output), or a run's folder",
     )
+    parser.add_argument(
+        "--source", type=Path, metavar="FILE", help="the one file a dataset of your own is made of, in place of --data"
+    )
+    parser.add_argument("--split", metavar="NAME", help="split that was answered, instead of the task's own")
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
     )
@@ -81,8 +95,9 @@ def run(arguments: argparse.Namespace) -> int:
     with guard.protect([guard.Subject.of(spec, task=task.name)], guard.attestation_from(arguments)):
         if request is not None:
             check_request(request, tasks)
-        answered, settings = _answered(task, spec, arguments)
-        answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task))
+        with _with_source(arguments, spec) as given:
+            answered, settings = _answered(task, spec, given)
+        answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe))
         settings |= {"judge": request.identity} if request is not None else {}
         path = arguments.out or default_folder(arguments.responses.stem, settings)
         if request is not None and request.options.forecast:
@@ -110,7 +125,25 @@ def run(arguments: argparse.Namespace) -> int:
             return report_results(results, folder.path, next_step=step)
 
 
-def _scoring_args(text: str, task: TaskSpec) -> dict[str, str]:
+@contextlib.contextmanager
+def _with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[argparse.Namespace]:
+    """The options, with the dataset built of `--source` as their data; it is gone when the items are read."""
+    if arguments.source is None:
+        yield arguments
+        return
+    from medical_tasks.own_dataset import OWN_CONFIG, built_from
+
+    for name, allowed in (("data", (None,)), ("config", (None, OWN_CONFIG))):
+        if getattr(arguments, name) not in allowed:
+            raise UsageError(
+                f"--source and --{name} {getattr(arguments, name)}: the data are one or the other. Leave one out."
+            )
+    with built_from(spec, arguments.source) as folder:
+        yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": OWN_CONFIG})
+
+
+def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:
+    """The settings given, and those of the run's questions that its scoring must know too."""
     from medical_tasks.commands.run import read_task_args
 
     given = read_task_args(text, [task])
@@ -119,7 +152,13 @@ def _scoring_args(text: str, task: TaskSpec) -> dict[str, str]:
         raise UsageError(
             f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave it out."
         )
-    return given
+    asked = task.scoring_args(recipe.get("task_args", {}))
+    for name, value in asked.items():
+        if given.get(name, value) != value:
+            raise UsageError(
+                f"--task-args: {name}={given[name]}, but the run's questions were asked with {name}={value}. Leave it out."
+            )
+    return {**asked, **given}
 
 
 def _kept(path: Path) -> Path | None:
@@ -139,7 +178,7 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
 
     if arguments.responses.is_dir():
         return _from_run(task, spec, arguments)
-    data = load_task_data(task, spec, data=arguments.data, config=arguments.config)
+    data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
     content = read_file(arguments.responses)
     responses = read_responses(arguments.responses, [item.id for item in data.items], content=content)
     name = f"responses/{arguments.responses.name}"
@@ -163,10 +202,14 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
         raise UsageError(f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}.")
     recipe = entries[task.name]["recipe"]
     check_recipe(folder, recipe)
-    config = recipe["data"]["config"]
+    config, split = recipe["data"]["config"], recipe["data"]["split"]
     if arguments.config not in (None, config):
         raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
-    data = load_task_data(task, spec, data=arguments.data, config=config, max_samples=recipe["max_samples"])
+    if arguments.split not in (None, split):
+        raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
+    data = load_task_data(
+        task, spec, data=arguments.data, config=config, split=split, max_samples=recipe["max_samples"]
+    )
     responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
     unanswered = {item.id: "not answered in the run" for item in data.items if item.id not in responses}
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)

@@ -81,7 +81,7 @@ MIMIC_RRS = DatasetSpec(
     name="mimic_rrs",
     title="MIMIC-III radiology report summaries",
     access="credentialed",
-    licence="PhysioNet-Credentialed-Health-Data-License-1.5.0",
+    licence="PhysioNet-Credentialed-1.5.0",
     homepage="https://physionet.org/content/mimiciii/1.4/",
     paper="https://aclanthology.org/2023.bionlp-1.42/",
     citation="""\
@@ -99,7 +99,7 @@ MIMIC_RRS = DatasetSpec(
     default_config="notes",
     how_to_get=(
         "become a credentialed user of PhysioNet and sign the agreement of https://physionet.org/content/mimiciii/1.4/",
-        "download NOTEEVENTS.csv.gz from there",
+        "download NOTEEVENTS.csv.gz and SHA256SUMS.txt from there",
         "then, on a machine that may hold it: medical-tasks build mimic_rrs --source FOLDER",
         "from a table of findings and impressions that you have: medical-tasks build mimic_rrs --source FILE.csv --config table",
         "without any download: medical-tasks build mimic_rrs --config demo",

@@ -23,6 +23,7 @@ _LONG_LINE: Final = 60
 
 _LONG_HEADING: Final = 80
 
+_LINE_END = re.compile(f"[{LINE_ENDS}]")
 _LINE = re.compile(f"[^{LINE_ENDS}]*(?:\r\n|[{LINE_ENDS}]|$)")
 _ITEM = re.compile(r"\s*(?:[-*+•◦▪‣·–—]\s|\(?(?:[0-9]{1,3}|[a-zA-Z])[.)]\s)")
 _MARKED_HEADING = re.compile(r"#{1,6}\s.*|\*\*[^*]+\*\*|__[^_]+__")
@@ -139,8 +140,9 @@ def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marke
         return following.isupper() and word.isalpha() and word[-2:].islower() and word not in _NEVER_LAST
     if stop[0][0] in "!?":
         return True
-    before = block[max(start, stop.start() - 2 * _LONGEST_WORD) : stop.start() - len(word)].split()
-    return _point_ends(word, following, before=before[-1] if before else "")
+    # Of the same line: what stands first on one numbers an item, whatever heading is above it.
+    line = _LINE_END.split(block[max(start, stop.start() - 2 * _LONGEST_WORD) : stop.start() - len(word)])[-1]
+    return _point_ends(word, following, before=(line.split() or [""])[-1])
 
 
 def _point_ends(word: str, following: str, *, before: str) -> bool:
@@ -149,7 +151,7 @@ def _point_ends(word: str, following: str, *, before: str) -> bool:
     Args:
         word: what stands before it, "" for a bracket or the like.
         following: the next sign.
-        before: the word before that, "" where it is the first of its piece.
+        before: the word before that, "" where it is the first of its line or piece.
     """
     key = word.replace(".", "").casefold()
     if key in _NEVER_LAST:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from medical_tasks.doclens.datasets import ACI_BENCH, MEQSUM, MIMIC_RRS, OWN
+from medical_tasks.doclens.datasets import ACI_BENCH, DATASETS, MEQSUM, MIMIC_RRS, OWN
 from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
 
 __all__ = ["BENCHMARK", "SECTIONS", "TASKS"]
@@ -107,7 +107,7 @@ _MEDCON: Final = (
         name="medcon_official",
         kind="mean",
         description="MEDCON by the reference's formula; synonyms can bring it above 1.",
-        limits=(0.0, math.inf),
+        limits=(0.0, 2.0),
         judged=False,
         needs="umls",
     ),
@@ -155,7 +155,7 @@ _SCORING: Final = {
     "claims": "file of the references' claims, in the authors' form (default: the judge makes them)",
     "output_claims": "file of the outputs' claims, likewise",
     "official": "yes: also the figures by the authors' scripts, which ask the judge about other sentences",
-    "bertscore": "folder of a checkpoint for BERTScore",
+    "bertscore": "checkpoint for BERTScore, as FOLDER or FOLDER@LAYER",
 }
 _UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls build"}
 _BLEURT_ARGUMENT: Final = {"bleurt": "folder of a BLEURT checkpoint"}
@@ -233,7 +233,7 @@ TASKS: Final = (
         size=1024,
         scoring={**_UMLS, **_BLEURT_ARGUMENT},
         form="section",
-        groups=("section", "dataset"),
+        groups=("dataset", "section"),
         cluster="encounter",
     ),
     *_family(
@@ -280,6 +280,6 @@ BENCHMARK = BenchmarkSpec(
     name="doclens",
     title="DocLens",
     paper="https://arxiv.org/abs/2311.09581",
-    datasets=(ACI_BENCH, MEQSUM),
-    tasks=(),
+    datasets=DATASETS,
+    tasks=TASKS,
 )

@@ -25,7 +25,7 @@ from medical_tasks.whole_file import WholeFile
 __all__ = ["check_key", "check_set_of", "checks_file", "describe", "last_check", "record_check", "summary_of"]
 
 FORMAT: Final = 1
-_GENERAL = ("anli", "mednli")
+_GENERAL = ("anli", "mednli", "nli")
 """Sets of pairs that belong to no benchmark: shown where a judge was not checked on a benchmark's own."""
 _COMMANDS: Final[Mapping[str, tuple[str, str, int]]] = {
     "ehrnoteqa_mc": ("ehrnoteqa", " --format mc --source SCORES.csv", 5),

@@ -185,7 +185,7 @@ class UmlsIndex:
     def __init__(self, folder: Path) -> None:
         import numpy as np
 
-        build = "Build it with medical_tasks.umls.index.build_index."
+        build = "Build it: medical-tasks umls build --source META_FOLDER --out INDEX"
         try:
             told = json.loads((folder / _INFO).read_text(encoding="utf-8"))
         except FileNotFoundError as error:

@@ -293,7 +293,7 @@ def test_a_forecast_asks_and_writes_nothing(
         (["--judging", "batched"], 2, "there is nothing to batch"),
         (["--raters", "rater_a,,rater_b"], 2, "--raters must be names of columns with commas between them"),
         (["--raters", "ann"], 2, "no column 'ann'"),
-        (["--ways", "2"], 2, "--ways: only for judge-check anli, mednli, got ehrnoteqa"),
+        (["--ways", "2"], 2, "--ways: only for judge-check anli, mednli, nli, got ehrnoteqa"),
         (["--source", "none.csv"], 3, "none.csv: no such file"),
         (["--config", "level1"], 3, "dataset ehrnoteqa, configuration level1, is not in"),
         (["--prompts", "official"], 2, "official"),

@@ -87,6 +87,7 @@ def _read(text: str) -> Read:
         ("咳嗽[1]。发热[2]。", [("咳嗽。", (1,)), ("发热。", (2,))]),
         # Headings belong to what is under them; in a text of capitals nothing is a heading by its capitals.
         ("CHIEF COMPLAINT\n\nPain [4].", [("CHIEF COMPLAINT Pain.", (4,))]),
+        ("PLAN\n\n1. Foo pain [3]\n2. Bar [4]", [("PLAN 1. Foo pain", (3,)), ("2. Bar", (4,))]),
         ("Plan:\n- Aspirin [3]", [("Plan: - Aspirin", (3,))]),
         ("## Results\nNormal [3].", [("## Results Normal.", (3,))]),
         ("NO FRACTURE\nEFFUSION [3]", [("NO FRACTURE", ()), ("EFFUSION", (3,))]),

@@ -154,6 +154,7 @@ def _collected(runs: Sequence[Path], options: AnswerSheetOptions) -> _Found:
                 DATASET,
                 data=options.data,
                 config=recipe["data"]["config"],
+                split=recipe["data"]["split"],
                 max_samples=recipe["max_samples"],
             )
             if rows.setdefault(name, data.revision["rows_sha256"]) != data.revision["rows_sha256"]:

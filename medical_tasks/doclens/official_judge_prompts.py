@@ -1,0 +1,265 @@
+"""The authors' prompts for judges: JSON files of their repository, read as data.
+
+A file is a list of messages. In those for GPT (`*.json`) the first one instructs, those between are worked examples, and the
+last one, empty in the file, is the question; the files for Mistral (`*_Mistral.json`) are one message with places for a text and a
+claim. Contents that are no texts are sent as JSON, as their scripts do. Worked examples are there as messages of the system named
+`example_user` and `example_assistant`; most servers know no such names, so they are sent as turns of user and assistant.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from medical_tasks.doclens.claims import MAX_CLAIMS, MIN_CLAIMS
+from medical_tasks.doclens.sections import SECTIONS
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.spec import Message, TaskSpec
+
+__all__ = [
+    "OFFICIAL_STYLES",
+    "official_citation_messages",
+    "official_claim_messages",
+    "official_file",
+    "official_make_messages",
+    "official_pair_messages",
+    "read_official_texts",
+]
+
+OFFICIAL_STYLES: Final = ("json_cot", "cot")
+"""The styles they have prompts in: for GPT and for Mistral."""
+
+REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
+
+_FAMILIES: Final[Mapping[str, str]] = {
+    "note": "acibench",
+    "section": "acibench",
+    "impression": "general",
+    "question": "meqsum",
+    "text": "general",
+}
+# The current repository keeps them together, its first version beside the scripts.
+_PLACES: Final = ("prompts/{part}", "{part}", "DocLens/prompts/{part}", "{script}/prompts", "DocLens/{script}/prompts")
+_SCRIPTS: Final = {"claims": "claim_evaluation", "citations": "citation_evaluation"}
+_TEXT_NAMES: Final = {"acibench": "clinical_note", "general": "clinical_report"}
+_CITED_NAMES: Final = {
+    "acibench": ("sentence_in_note", "conversational_turns"),
+    "meqsum": ("short_question", "sentences_in_the_long_question"),
+    "general": ("generated_sentence", "sentence_in_clinical_report"),
+}
+_ROLES: Final = {"example_user": "user", "example_assistant": "assistant"}
+_SLOT: Final = re.compile("__TEXT__|__CLAIM__")
+_SPEAKER: Final = re.compile(r"\[([a-z,\s_]+)\]")
+_SPEAKERS: Final = re.compile(r"\[[a-z,\s_]+\] ")
+
+Kind = Literal["make", "claims", "question", "same", "citation"]
+
+
+def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
+    """Names the file a question is asked with, by its path below `prompts`.
+
+    Args:
+        kind: what is asked; their claims are asked about in a list, or one by one in the style `cot`.
+        style: one of `OFFICIAL_STYLES`.
+        form: of the judged text.
+        section: of a note.
+
+    Raises:
+        UsageError: Claims of questions, or a section they have no prompt for.
+    """
+    family = _FAMILIES[form]
+    mistral = "" if style == "json_cot" or kind == "make" else "_Mistral"
+    if kind == "make" and family == "meqsum":
+        raise UsageError("the authors have no prompt that makes claims of a question: each question is one claim.")
+    if family == "acibench" and (kind == "make" or (kind == "citation" and not mistral)):
+        if section not in SECTIONS:
+            raise UsageError(
+                f"the authors have prompts for the sections {', '.join(SECTIONS)} of a note; got {section!r}. Use --prompts own."
+            )
+        family = f"{family}_{section}"
+    name = {
+        "make": f"claims/{family}_subclaim_generation",
+        "claims": f"claims/{family}_claim_entail",
+        "question": f"claims/{family}_claim_entail",
+        "same": f"claims/{family}_claim_entail_same",
+        "citation": f"citations/{family}_citation_entail",
+    }[kind]
+    return f"{name}{mistral}.json"
+
+
+def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]:
+    """Reads the files a task is judged with.
+
+    Args:
+        task: any task of the benchmark.
+        upstream: a checkout of their repository, the folder above it, or its folder `prompts`.
+
+    Returns:
+        The files' texts, by path below `prompts`.
+
+    Raises:
+        UsageError: No checkout is given, or a file is not of the expected form.
+        MissingError: A file is not there.
+    """
+    if upstream is None:
+        raise UsageError(
+            f"{task.name}: the official judge prompts are read from the authors' files. Clone {REPOSITORY} and give its folder "
+            "with --upstream, or use --prompts own."
+        )
+    form = task.options["form"]
+    kinds: tuple[Kind, ...] = ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")
+    sections = SECTIONS if _FAMILIES[form] == "acibench" else ("",)
+    names = dict.fromkeys(
+        official_file(kind, style, form=form, section=section)
+        for kind in kinds
+        for style in OFFICIAL_STYLES
+        for section in sections
+    )
+    return {name: _read(upstream, name) for name in names}
+
+
+def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
+    """Asks for the claims of a text.
+
+    Args:
+        text: of the file.
+        judged: the text to take apart.
+    """
+    first, *examples, last = _messages(text)
+    # Their script replaces the words and leaves the underscores around them, so that models read `__1__` and `__30__`.
+    instruction = first["content"].replace("MIN_CLAIM", str(MIN_CLAIMS)).replace("MAX_CLAIM", str(MAX_CLAIMS))
+    return _sent(({**first, "content": instruction}, *examples, {**last, "content": judged}))
+
+
+def official_claim_messages(text: str, *, form: str, judged: str, claims: Sequence[str]) -> tuple[Message, ...]:
+    """Asks about claims: all together by a file for GPT, a single one by one for Mistral.
+
+    Args:
+        text: of the file.
+        form: of the judged text.
+        judged: the text that may entail them.
+        claims: the claims, a single one for Mistral.
+    """
+    if _is_mistral(text):
+        return _filled(text, judged=judged, claim=claims[0])
+    return _asked(text, {_TEXT_NAMES[_FAMILIES[form]]: judged, "claims": list(claims)})
+
+
+def official_pair_messages(text: str, *, first: str, second: str) -> tuple[Message, ...]:
+    """Asks about two questions of MeQSum: is `first` (their question A) a case of `second`, or are they the same."""
+    if _is_mistral(text):
+        return _filled(text, judged=first, claim=second)
+    return _asked(text, {"question A": first, "question B": second})
+
+
+def official_citation_messages(
+    text: str, *, form: str, sentence: str, cited: Sequence[tuple[int, str]]
+) -> tuple[Message, ...]:
+    """Asks about a sentence and what it cites; Mistral is shown places from 0 in place of the numbers.
+
+    Args:
+        text: of the file.
+        form: of the output.
+        sentence: without its citations.
+        cited: number and text of each, in the order shown.
+    """
+    if _is_mistral(text):
+        lines = "\n".join(f"[{place}] {content}" for place, (_, content) in enumerate(cited))
+        return _filled(text, judged=lines, claim=sentence)
+    family = _FAMILIES[form]
+    sentence_name, cited_name = _CITED_NAMES[family]
+    parts = [{"idx": str(number)} | _turn(content, spoken=family == "acibench") for number, content in cited]
+    return _asked(text, {sentence_name: sentence, cited_name: parts})
+
+
+def _turn(content: str, *, spoken: bool) -> dict[str, str]:
+    speaker = _SPEAKER.search(content) if spoken else None
+    if speaker is None:
+        return {"content": content}
+    return {"speaker": speaker[1], "content": _SPEAKERS.sub("", content)}
+
+
+def _asked(text: str, question: Mapping[str, Any]) -> tuple[Message, ...]:
+    first, *examples, last = _messages(text)
+    shown = [{**example, "content": json.dumps(example["content"])} for example in examples]
+    return _sent((first, *shown, {**last, "content": json.dumps(question)}))
+
+
+def _filled(text: str, *, judged: str, claim: str) -> tuple[Message, ...]:
+    values = {"__TEXT__": judged, "__CLAIM__": claim}
+    *before, last = _messages(text)
+    return _sent((*before, {**last, "content": _SLOT.sub(lambda slot: values[slot[0]], last["content"])}))
+
+
+def _sent(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
+    return tuple(
+        cast(
+            Message,
+            {
+                "role": _ROLES.get(message.get("name", ""), message["role"]),
+                "content": content if isinstance(content := message["content"], str) else json.dumps(content),
+            },
+        )
+        for message in messages
+    )
+
+
+@lru_cache(maxsize=32)
+def _messages(text: str) -> tuple[dict[str, Any], ...]:
+    return tuple(json.loads(text))
+
+
+def _is_mistral(text: str) -> bool:
+    return "__CLAIM__" in str(_messages(text)[-1]["content"])
+
+
+def _read(upstream: Path, name: str) -> str:
+    part, _, file = name.partition("/")
+    places = [upstream / place.format(part=part, script=_SCRIPTS[part]) / file for place in _PLACES]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise MissingError(
+            f"{upstream}: the authors' prompts/{name} is not there (looked for {', '.join(map(str, places))}). Clone {REPOSITORY} "
+            "and give its folder with --upstream."
+        )
+    try:
+        text = found.read_text(encoding="utf-8")
+        content = json.loads(text)
+    except OSError as error:
+        raise MissingError(f"{found}: cannot be read ({system_reason(error)}).") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{found}: is no JSON in UTF-8. Download it again.") from error
+    wrong = _wrong(content, name)
+    if wrong:
+        raise UsageError(f"{found}: {wrong}. Download it again.")
+    return text
+
+
+def _wrong(content: Any, name: str) -> str | None:
+    """What is wrong with a file; None if nothing is."""
+    if not isinstance(content, list) or not content:
+        return "a prompt of the authors is a list of messages; this is none"
+    for place, message in enumerate(content, start=1):
+        if not isinstance(message, dict) or message.get("role") not in ("system", "user", "assistant"):
+            return f"message {place} has no role system, user or assistant"
+        if not isinstance(message.get("content"), str | dict | list):
+            return f"message {place} has no content"
+        if message.get("name") is not None and message["name"] not in _ROLES:
+            return f"message {place} has another name than {' or '.join(_ROLES)}"
+    first, last = content[0]["content"], content[-1]["content"]
+    if content[-1]["role"] != "user":
+        return "its last message is not the user's"
+    slots = {"__TEXT__": last, "__CLAIM__": last} if name.endswith("_Mistral.json") else {}
+    if "_subclaim_generation" in name:
+        slots = {"__MIN_CLAIM__": first, "__MAX_CLAIM__": first}
+    for slot, where in slots.items():
+        count = where.count(slot) if isinstance(where, str) else 0
+        if count != 1:
+            return f"{slot} stands {count} times where it has to stand once"
+    if not name.endswith("_Mistral.json") and (last != "" or len(content) < 2 or not isinstance(first, str)):
+        return "it needs an instruction first and an empty message last"
+    return None

@@ -1,0 +1,190 @@
+"""Texts of a user's own: a JSON file of sources with references, in the form of the authors' files.
+
+    [{"example_id": "1", "input": "[0] ... [1] ...", "reference": "..."}, ...]
+
+A record can also hold its reference in sections (`reference_subjective` and so on, as the authors' clinical notes do), and what
+else its owner keeps there, such as `output`; that is passed over. Such a file holds notes: messages about it say where something
+is wrong and how long it is, never what stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.columns import Column
+from medical_tasks.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.doclens.datasets import OWN
+from medical_tasks.doclens.own_demo import demo_texts
+from medical_tasks.doclens.own_sources import NumberingError, source_sentences
+from medical_tasks.doclens.sections import EMPTY
+from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.json_list import json_objects, named, shown, text_id
+from medical_tasks.json_records import is_text
+
+__all__ = ["OWN_COLUMNS", "OWN_SOURCE", "OwnText", "own_row", "read_own_rows", "read_own_texts"]
+
+_FORM: Final = '{"example_id": "1", "input": "what the output is made from", "reference": "what it should say"}'
+_SECTION: Final = "reference_"
+
+OWN_COLUMNS = (
+    Column(name="id", description="`example_id` of the file, as text"),
+    Column(name="source", description="What an output is made from, as given"),
+    Column(
+        name="sentences",
+        repeated=True,
+        description="Its sentences, white space run together, without their numbers; a sentence's number is its place, from 0",
+    ),
+    Column(name="reference", description="What an output is compared with, as given; or empty"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnText:
+    """One record.
+
+    Attributes:
+        id: its id.
+        source: the input, as given.
+        sentences: of the source, numbered by their place.
+        reference: what an output is compared with; "" for an empty one.
+        sections: the reference's sections by name, where the record has any; "" for an empty one.
+    """
+
+    id: str
+    source: str
+    sentences: tuple[str, ...]
+    reference: str
+    sections: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_own_texts(path: Path) -> list[OwnText]:
+    """Reads a file of one's own texts.
+
+    Args:
+        path: the file, JSON in UTF-8.
+
+    Returns:
+        Its records in order, one or more.
+
+    Raises:
+        UsageError: It cannot be read, is not of the form, has an id twice or a source whose numbering is wrong. Names record,
+            field and rule.
+    """
+    try:
+        content = path.expanduser().read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be read ({system_reason(error)}). Give a JSON list of records like {_FORM}"
+        ) from error
+    texts: dict[str, OwnText] = {}
+    for number, record in enumerate(json_objects(path, content, form=_FORM), start=1):
+        where = f"{path}, record {number}"
+        for name in ("example_id", "input", "reference"):
+            if name not in record:
+                raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
+        found = _text(where, record)
+        if found.id in texts:
+            raise UsageError(f"{where}: example_id {named(found.id)} stands twice. Give each record its own.")
+        texts[found.id] = found
+    return list(texts.values())
+
+
+def _text(where: str, record: Mapping[str, Any]) -> OwnText:
+    name = text_id(where, "example_id", record["example_id"])
+    where = f"{where} (example_id {named(name)})"
+    source = _string(where, "input", record["input"])
+    try:
+        sentences = source_sentences(source)
+    except NumberingError as error:
+        raise UsageError(
+            f"{where}: its input {error}. Number its sentences [0], [1], [2] without a gap, or take the numbers out: then it is "
+            "divided into sentences here. A number in brackets that is text must not stand at the beginning of a sentence."
+        ) from None
+    if not any(sentences):
+        raise UsageError(f"{where}: input must be a text that is not blank, since outputs are checked against it.")
+    sections = {key.removeprefix(_SECTION): key for key in record if key.startswith(_SECTION) and key != _SECTION}
+    return OwnText(
+        id=name,
+        source=source,
+        sentences=tuple(sentences),
+        reference=_not_the_mark(_string(where, "reference", record["reference"])),
+        sections={section: _not_the_mark(_string(where, named(key), record[key])) for section, key in sections.items()},
+    )
+
+
+def _string(where: str, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{where}: {name} must be a text, got {shown(value)}.")
+    if not is_text(blank=True).holds(value):
+        raise UsageError(f"{where}: {name} has characters that are none (half of a surrogate pair). Write it anew.")
+    return value
+
+
+def _not_the_mark(text: str) -> str:
+    return "" if text.strip() == EMPTY else text
+
+
+def own_row(text: OwnText) -> dict[str, Any]:
+    """Puts a row together, with the columns in their order.
+
+    Args:
+        text: the record.
+
+    Returns:
+        Column name to value.
+    """
+    return {"id": text.id, "source": text.source, "sentences": list(text.sentences), "reference": text.reference}
+
+
+def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Reads the rows of a configuration.
+
+    Args:
+        config: `own` or `demo`.
+        split: always `test`.
+        files: the file under `test`; empty for `demo`.
+
+    Yields:
+        One mapping a text, with the names and types of `OWN_COLUMNS`, in the file's order.
+
+    Raises:
+        UsageError: As `read_own_texts`.
+    """
+    if config == "demo":
+        for demo in demo_texts():
+            sentences = tuple(source_sentences(demo.source))
+            yield own_row(OwnText(id=demo.id, source=demo.source, sentences=sentences, reference=demo.reference))
+        return
+    yield from map(own_row, read_own_texts(files[split]))
+
+
+OWN_SOURCE = DatasetSource(
+    spec=OWN,
+    summary=(
+        "Sources and references that a user has: dialogues and notes, reports and summaries, or any text that is made from "
+        "another one. An output's claims are compared with the reference's, and its citations with the sentences of the "
+        "source that they name, as DocLens does."
+    ),
+    changes=(
+        "`own` is a user's own file, `example_id` called `id` and `input` called `source`; its text stays with its owner.",
+        "`sentences` is new: those of a numbered source, or what a rule of this package divides one without numbers into.",
+        "`demo` was written for this package and is under the package's licence, Apache-2.0.",
+    ),
+    licence_note="Rows of `own` are under whatever terms their source is; treat them as credentialed.",
+    columns=OWN_COLUMNS,
+    key="id",
+    splits=dict.fromkeys(OWN.configs, ("test",)),
+    published_rows={"demo": {"test": len(demo_texts())}},
+    files={
+        "own": {"test": OfficialFile(places=("notes.json",), description="sources with references, a JSON list")},
+        "demo": {},
+    },
+    read=read_own_rows,
+    published="2023-11-16",
+    creators=("The medical-tasks developers",),
+    task_categories=("summarization", "text-generation"),
+    tags=("medical", "clinical notes", "benchmark"),
+)

@@ -1,0 +1,191 @@
+"""F1-RadGraph by the user's RadGraph model, which the package `radgraph` runs; nothing is downloaded.
+
+    f1_radgraph("models/radgraph-xl", [(reference, output), ...])
+
+Source: Jain et al. (2021), RadGraph, https://arxiv.org/abs/2106.14463; Delbrouck et al. (2024), RadGraph-XL; package radgraph
+0.1.18 (https://github.com/Stanford-AIMI/radgraph). By itself the package fetches a model, and the tokenizer of its encoder, from
+the Hub; here both lie in a folder (`radgraph_folder`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.metadata
+import importlib.util
+import io
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.encoder import LOAD_ERRORS, first_line, readable
+from medical_tasks.models.radgraph_folder import RadGraphFolder, find_radgraph, staged
+from medical_tasks.progress import Progress
+from medical_tasks.scoring.radgraph import REWARDS, Reward, radgraph_reward
+
+__all__ = ["f1_radgraph", "radgraph_annotate", "radgraph_identity"]
+
+_INSTALL = "pip install 'radgraph==0.1.18'"
+
+
+def f1_radgraph(
+    folder: str | Path, pairs: Sequence[tuple[str, str]], *, reward: Reward = "partial", exact_case: bool = False
+) -> list[float]:
+    """Scores reports.
+
+    Args:
+        folder: of a RadGraph model.
+        pairs: reference and output of each report; every text is read once.
+        reward: which of the three.
+        exact_case: as in the released package, see `medical_tasks.scoring.radgraph`.
+
+    Returns:
+        F1 of each pair, 0-1. Where a text is blank it is 0, and no model reads it.
+
+    Raises:
+        MissingError: The package, the folder or a file of it is not here; says how to get it.
+        UsageError: It is no RadGraph model, does not load, or cannot read a text.
+        ValueError: There is no such reward.
+    """
+    if reward not in REWARDS:
+        raise ValueError(f"reward must be one of {', '.join(REWARDS)}; got {reward!r}")
+    both = [pair for pair in pairs if all(text.strip() for text in pair)]
+    texts = list(dict.fromkeys(text for pair in both for text in pair))
+    known = dict(zip(texts, radgraph_annotate(texts, folder), strict=True))
+    found: dict[tuple[str, str], float] = {}
+    for reference, output in both:
+        scores = radgraph_reward(known[reference], known[output], exact_case=exact_case)
+        found[reference, output] = scores[REWARDS.index(reward)]
+    return [found.get((reference, output), 0.0) for reference, output in pairs]
+
+
+def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[str, Any]]:
+    """Finds the entities of reports and their relations.
+
+    Args:
+        texts: reports.
+        folder: of a RadGraph model.
+
+    Returns:
+        An annotation a text, as the package makes it; a blank text has no entities.
+
+    Raises:
+        MissingError: As `f1_radgraph`.
+        UsageError: As `f1_radgraph`.
+    """
+    place = _find(folder)
+    found: list[Mapping[str, Any]] = [{"entities": {}} for _ in texts]
+    wanted = [number for number, text in enumerate(texts) if text.strip()]
+    if not wanted:
+        return found
+    model = _load(place)
+    with Progress("RadGraph, texts", len(wanted)) as progress:
+        for number in wanted:
+            found[number] = _annotate(model, readable(texts[number]), f"{place.label} cannot read text {number + 1}")
+            progress.step()
+    return found
+
+
+def radgraph_identity(folder: str | Path, *, reward: Reward = "partial", exact_case: bool = False) -> dict[str, str]:
+    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights.
+
+    Args:
+        folder: as in `f1_radgraph`.
+        reward: likewise.
+        exact_case: likewise.
+
+    Raises:
+        MissingError: As `f1_radgraph`.
+        UsageError: As `f1_radgraph`.
+    """
+    place = _find(folder)
+    return {
+        "model": place.label,
+        **place.identity(),
+        "reward": reward,
+        "case": "exact" if exact_case else "folded",
+        "package": f"radgraph {_version('radgraph')}",
+        "engine": f"transformers {_version('transformers').split('.')[0]}",
+    }
+
+
+def _find(folder: str | Path) -> RadGraphFolder:
+    if importlib.util.find_spec("radgraph") is None:
+        raise MissingError(f"F1-RadGraph needs the package radgraph, which is not installed: {_INSTALL}")
+    return find_radgraph(folder)
+
+
+def _load(place: RadGraphFolder) -> Any:
+    with _silence(), _tokenizers_as_of_old():
+        try:
+            package = importlib.import_module("radgraph")
+        except ImportError as error:
+            raise MissingError(f"the package radgraph does not load: {first_line(error)}. {_INSTALL}") from error
+        with staged(place) as cache:
+            try:
+                return package.RadGraph(model_type=place.kind, model_cache_dir=str(cache))
+            except (*LOAD_ERRORS, AttributeError, TypeError, AssertionError, EOFError) as error:
+                raise UsageError(
+                    f"{place.label}: does not load with radgraph {_version('radgraph')} and transformers "
+                    f"{_version('transformers')} ({type(error).__name__}: {first_line(error)}). Unpack the archive again."
+                ) from error
+
+
+def _annotate(model: Any, text: str, unread: str) -> Mapping[str, Any]:
+    """Annotates one text. Of several the package returns those alone that it could read, and says so where nobody looks."""
+    step = "Leave the argument for RadGraph out to score without it."
+    try:
+        with _silence(), _tokenizers_as_of_old():
+            annotation = model([text]).get("0")
+    except (LookupError, RuntimeError, ValueError, TypeError, AttributeError, AssertionError) as error:
+        # Not its message: it could hold the text.
+        raise UsageError(f"{unread}, of {len(text)} characters ({type(error).__name__}). {step}") from None
+    if not isinstance(annotation, Mapping) or not isinstance(annotation.get("entities"), Mapping):
+        raise UsageError(f"{unread}, of {len(text)} characters (no annotation came back). {step}")
+    return annotation
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keeps what the package prints and warns of to itself: traces of failures are among it, which can hold text of a report."""
+    nothing = io.StringIO()
+    with contextlib.redirect_stdout(nothing), contextlib.redirect_stderr(nothing), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _tokenizers_as_of_old() -> Iterator[None]:
+    """Lends tokenizers two methods that the package calls and transformers 5 took away."""
+    from transformers import PreTrainedTokenizerBase
+
+    methods = {"encode_plus": _encode_plus, "build_inputs_with_special_tokens": _build_inputs}
+    lent = {name: method for name, method in methods.items() if not hasattr(PreTrainedTokenizerBase, name)}
+    for name, method in lent.items():
+        setattr(PreTrainedTokenizerBase, name, method)
+    try:
+        yield
+    finally:
+        for name in lent:
+            delattr(PreTrainedTokenizerBase, name)
+
+
+def _encode_plus(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
+    """What calling a tokenizer does."""
+    return self(text, text_pair, **options)
+
+
+def _build_inputs(self: Any, tokens: Sequence[int]) -> list[int]:
+    """Puts around a piece of a text what the tokenizer puts around any."""
+    made = self("a", return_special_tokens_mask=True)
+    inside = [place for place, special in enumerate(made["special_tokens_mask"]) if not special]
+    return [*made["input_ids"][: inside[0]], *tokens, *made["input_ids"][inside[-1] + 1 :]]

@@ -1,0 +1,200 @@
+"""Findings and impression of reports of many layouts, and why others are left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.doclens.mimic_left_out import LeftOut
+from medical_tasks.doclens.mimic_report import Report, read_report
+from medical_tasks.doclens.mimic_twin import twin_notes
+
+SEEN = "There is a left subdural hematoma that measures 9 mm in thickness."
+MEANS = "Left subdural hematoma."
+RULE = " " + "_" * 78
+
+ORDER = f"""[**2111-5-6**] 7:59 PM
+ CT HEAD W/O CONTRAST                              Clip # [**Clip Number (Radiology) 12345**]
+ Reason: eval for bleed. FINDINGS: none yet
+{RULE}"""
+
+WHOLE = f"""{ORDER}
+ MEDICAL CONDITION:
+  72 year old man with a fall
+ No contraindications for IV contrast
+{RULE}
+ PROVISIONAL FINDINGS IMPRESSION (PFI): XXa SUN [**2111-5-6**] 9:00 PM
+  Nothing acute, said the resident.
+{RULE}
+                                 FINAL REPORT
+ INDICATION:  72-year-old man with a fall.
+
+ COMPARISON:  None. TECHNIQUE: Axial images without contrast.
+
+ FINDINGS:  There is a left subdural hematoma that
+ measures approx.
+ 9 mm. Dr. [**Last Name (un) 12**] was told. The right
+                                                             (Over)
+
+{ORDER}
+                                 FINAL REPORT
+ (Cont)
+ side is normal.
+
+ CT CHEST:
+
+ The lungs are clear.
+
+ IMPRESSION:
+ 1. Left subdural
+    hematoma.
+ 2. Discussed with
+ Dr. [**Last Name (un) 12**] at 5 p.m.
+
+
+                            DR. [**First Name11 (Name Pattern1) **]
+                         DR. [**First Name8 (NamePattern2) **]            Approved: MON [**2111-5-7**] 8:00 AM
+{RULE}
+                                 PFI REPORT
+ IMPRESSION: Nothing acute.
+"""
+
+
+def report(findings: str = SEEN, impression: str = MEANS) -> str:
+    return f"{ORDER}\n FINAL REPORT\n FINDINGS: {findings}\n\n IMPRESSION: {impression}\n"
+
+
+def test_a_whole_note() -> None:
+    assert read_report(WHOLE) == Report(
+        findings="There is a left subdural hematoma that measures approx. 9 mm. Dr. [**Last Name (un) 12**] was told. The right "
+        "side is normal.\n\nCT CHEST: The lungs are clear.",
+        impression="1. Left subdural hematoma.\n2. Discussed with Dr. [**Last Name (un) 12**] at 5 p.m.",
+    )
+
+
+def test_line_ends_of_another_system() -> None:
+    assert read_report(WHOLE.replace("\n", "\r\n")) == read_report(WHOLE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        report(),
+        f"FINDINGS:\n{SEEN}\nIMPRESSION:\n{MEANS}",
+        f"FINDINGS\n\n{SEEN}\n\nIMPRESSION\n\n{MEANS}",
+        f"Findings: {SEEN}\nImpression: {MEANS}",
+        f"CT HEAD FINDINGS: {SEEN}\nFINAL IMPRESSION: {MEANS}",
+        f"FINDING: {SEEN}\nCONCLUSION: {MEANS}",
+        f"FINDINGS - {SEEN}\nIMPRESSION - {MEANS}",
+        f"COMPARISON: None. FINDINGS: {SEEN}  IMPRESSION: {MEANS}",
+        f"IMPRESSION: {MEANS}\n\nFINDINGS: {SEEN}",
+        f"FINDINGS: {SEEN}\nIMPRESSION: {MEANS}\nRECOMMENDATION: Repeat tomorrow.",
+        f"FINDINGS: {SEEN}\nIMPRESSION: {MEANS}\nADDENDUM: This is a second look.",
+        f"FINDINGS: {SEEN}\nNOTIFICATION: Told by phone.\nIMPRESSION: {MEANS}",
+        f"FINDINGS: {SEEN}\nIMPRESSION: {MEANS}\n            DR. [**Last Name**]",
+        f"FINDINGS: {SEEN}\nIMPRESSION: {MEANS}\n{RULE}\nIMPRESSION: Another.",
+        f"{RULE}\nFINDINGS: {SEEN}\nIMPRESSION: {MEANS}",
+        f"FINDINGS:\nIMPRESSION:\n{RULE}\n REVISED REPORT\nFINDINGS: {SEEN}\nIMPRESSION: {MEANS}",
+    ],
+)
+def test_layouts(text: str) -> None:
+    assert read_report(text) == Report(findings=SEEN, impression=MEANS)
+
+
+def test_several_findings_are_joined_and_prose_is_no_heading() -> None:
+    text = f"HEAD FINDINGS: {SEEN}\nIncidental\nfindings: a cyst. History of stroke.\nNECK FINDINGS: Clear.\nIMPRESSION: {MEANS}"
+    assert read_report(text) == Report(
+        findings=f"{SEEN} Incidental findings: a cyst. History of stroke.\n\nClear.", impression=MEANS
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", LeftOut.NO_FINDINGS),
+        (" \n ", LeftOut.NO_FINDINGS),
+        (f"{SEEN}\nIMPRESSION: {MEANS}", LeftOut.NO_FINDINGS),
+        (f"FINDINGS:\n\nIMPRESSION: {MEANS}", LeftOut.NO_FINDINGS),
+        (f"FINDINGS: {SEEN}", LeftOut.NO_IMPRESSION),
+        (f"FINDINGS: {SEEN}\nIMPRESSION:\n", LeftOut.NO_IMPRESSION),
+        (f"FINDINGS/IMPRESSION: {SEEN}", LeftOut.ONE_SECTION),
+        (f"IMPRESSION AND FINDINGS: {SEEN}", LeftOut.ONE_SECTION),
+        (f"FINDINGS: {SEEN}\nIMPRESSION: {MEANS}\nIMPRESSION: {MEANS}", LeftOut.SEVERAL_IMPRESSIONS),
+        (report(findings="There is a small left subdural hematoma. No fracture."), LeftOut.SHORT_FINDINGS),
+        (report(impression="Normal."), LeftOut.SHORT_IMPRESSION),
+        (report(impression="1."), LeftOut.SHORT_IMPRESSION),
+        (report(impression="[** **] 2"), LeftOut.SHORT_IMPRESSION),
+        (report(impression="As above."), LeftOut.POINTING_IMPRESSION),
+        (report(impression="1. Please see above report."), LeftOut.POINTING_IMPRESSION),
+        (report(impression="Findings as described\n above."), LeftOut.POINTING_IMPRESSION),
+        (report(impression="See body of the report for full details."), LeftOut.POINTING_IMPRESSION),
+    ],
+)
+def test_left_out(text: str, reason: LeftOut) -> None:
+    assert read_report(text) is reason
+
+
+@pytest.mark.parametrize(
+    "impression", ["No change.", "Normal study.", "As above, with a new infarct.", "See above: stroke."]
+)
+def test_short_and_useful(impression: str) -> None:
+    assert read_report(report(impression=impression)) == Report(findings=SEEN, impression=impression)
+
+
+def test_the_reports_of_a_twin() -> None:
+    kept = 0
+    for note in twin_notes(seed=3, notes=300, ct_mr=0.9):
+        found = read_report(note.cells["TEXT"])
+        if note.sentences:
+            assert isinstance(found, Report)
+            assert " ".join(found.findings.split()) == " ".join(note.sentences)
+            assert " ".join(found.impression.split()) == note.impression
+            kept += 1
+    assert kept > 150
+
+
+PIECES = (
+    "FINDINGS:",
+    "IMPRESSION:",
+    "CONCLUSION",
+    "FINAL REPORT",
+    RULE,
+    "(Over)",
+    "(Cont)",
+    "COMPARISON:",
+    "1.",
+    "\n",
+    "\n\n",
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.sampled_from((*PIECES, SEEN, MEANS)), max_size=25), st.sampled_from(("\n", " ")))
+def test_no_word_is_made_up_or_doubled(pieces: list[str], between: str) -> None:
+    text = between.join(pieces)
+    found = read_report(text)
+    if isinstance(found, Report):
+        words = Counter(text.split())
+        used = Counter(f"{found.findings} {found.impression}".split())
+        assert used <= words
+        assert not {"FINDINGS:", "IMPRESSION:", "(Over)"} & set(used) or between == " "
+        assert "FINAL" not in used or between == " "
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 200_000,
+        " " * 200_000,
+        "_" * 200_000,
+        "FINDINGS: " * 20_000,
+        "(Over)\n" * 20_000,
+        " FINDINGS:\n" + "x\n\n" * 50_000,
+    ],
+)
+def test_long_texts_are_no_trap(text: str) -> None:
+    # Time that grows with the square of the length would take minutes: the suite's time limit ends it.
+    assert isinstance(read_report(text), LeftOut)

@@ -1,0 +1,105 @@
+"""The metric as users load it: by path, offline, over an index that the test builds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import medical_tasks
+from medical_tasks.errors import UsageError
+from medical_tasks.scoring.medcon import medcon
+from medical_tasks.umls.index import UmlsIndex, build_index
+from medical_tasks.umls.matcher import Matcher
+from tests.support import ROOT, SHARED, needs_shared
+
+pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
+
+FOLDER = ROOT / "metrics" / "medcon"
+FIXTURE = SHARED / "fixtures" / "umls"
+STRINGS = ((1, "Heart failure"), (1, "congestive heart failure"), (2, "furosemide"), (3, "swelling"))
+
+
+@pytest.fixture
+def metric(load_metric: Callable[[Path], Any]) -> Any:
+    return load_metric(FOLDER)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> str:
+    rows = [f"C{concept:07d}|ENG|P|L1|PF|S1|Y|A1||||MSH|MH|D1|{text}|0|O|256|\n" for concept, text in STRINGS]
+    (tmp_path / "MRCONSO.RRF").write_text("".join(rows))
+    (tmp_path / "MRSTY.RRF").write_text("".join(f"C{each:07d}|T047|A1|Name|AT1||\n" for each in (1, 2, 3)))
+    build_index(tmp_path, tmp_path / "index")
+    return str(tmp_path / "index")
+
+
+def test_the_example_of_the_card_and_synonyms(metric: Any, index: str) -> None:
+    prediction, reference = "He has congestive heart failure and takes furosemide.", "Heart failure, on furosemide."
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert prediction in card
+    assert reference in card
+    result = metric.compute(predictions=[prediction], references=[reference], index=index)
+    assert (result["medcon"], result["precision"], result["concept_f1"]) == (1, 1, 1)
+    assert (result["concept_f1_ci_low"], result["concept_f1_ci_high"]) == (0, 1)
+    # A reference with two terms of one concept: 2 of 1 and 2 of 2; the sets are the same.
+    rows = {
+        "predictions": ["furosemide", "Heart failure", "nothing", "swelling"],
+        "references": ["swelling", "Heart failure or congestive heart failure", "", ""],
+    }
+    result = metric.compute(**rows, index=index, variant="archehr")
+    assert result["scores"] == [0, pytest.approx(4 / 3), 0, 0]
+    assert result["concept_scores"] == [0, 1, 0, 0]
+    assert result["medcon"] == pytest.approx(1 / 3)
+    assert (result["precision"], result["recall"]) == (0.5, 0.25)
+    assert (result["concept_f1"], result["concept_precision"], result["concept_recall"]) == (0.25, 0.25, 0.25)
+    assert result["medcon_ci_low"] <= result["medcon"] <= result["medcon_ci_high"]
+    assert result["without_concepts"] == 1
+    recipe = result["recipe"]
+    assert (recipe["variant"], recipe["lowercase"], recipe["terms"], recipe["types"]) == ("archehr", False, 4, 66)
+    assert len(recipe["source"]) == 64
+    assert metric.info.citation.strip() in card
+    assert Path(medical_tasks.metric_path("medcon")) == FOLDER
+
+
+@pytest.mark.upstream
+@needs_shared
+@pytest.mark.parametrize("variant", ["aci-bench", "archehr"])
+def test_the_numbers_of_the_package_on_the_recorded_pairs(variant: str, metric: Any, tmp_path: Path) -> None:
+    told = json.loads((FIXTURE / "medcon_expected.json").read_text(encoding="utf-8"))
+    pairs = [
+        (told["texts"][pair["reference"]], told["texts"][pair["prediction"]]) for pair in told["configs"][0]["pairs"]
+    ]
+    assert len(pairs) == 28
+    build_index(FIXTURE, tmp_path / "index")
+    with UmlsIndex(tmp_path / "index") as umls:
+        matcher = Matcher(umls, variant=variant)
+        wanted = [medcon(matcher.concepts(reference), matcher.concepts(prediction)) for reference, prediction in pairs]
+    assert len({score.f1 for score in wanted}) > 5
+    result = metric.compute(
+        predictions=[prediction for _, prediction in pairs],
+        references=[reference for reference, _ in pairs],
+        index=str(tmp_path / "index"),
+        variant=variant,
+    )
+    assert result["scores"] == pytest.approx([score.f1 for score in wanted], abs=1e-9)
+    assert result["concept_recall"] == pytest.approx(sum(score.concept_recall for score in wanted) / len(wanted))
+
+
+def test_without_rows_there_is_no_number(metric: Any, index: str) -> None:
+    result = metric.compute(predictions=[], references=[], index=index)
+    assert (result["scores"], result["concept_scores"], result["without_concepts"]) == ([], [], 0)
+    assert all(
+        math.isnan(result[name]) for name in ("medcon", "recall", "concept_f1", "medcon_ci_low", "concept_f1_ci_high")
+    )
+
+
+def test_bad_input_is_named(metric: Any, index: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no UMLS index"):
+        metric.compute(predictions=["a"], references=["a"], index=str(tmp_path))
+    with pytest.raises(UsageError, match="variant must be one of aci-bench, archehr, got 'mine'"):
+        metric.compute(predictions=["a"], references=["a"], index=index, variant="mine")

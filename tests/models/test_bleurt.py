@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.bleurt import bleurt_identity, bleurt_scores, open_bleurt
+from medical_tasks.models.bleurt_network import BleurtNetwork
+from medical_tasks.models.bleurt_rows import kept_lengths, make_row
+from medical_tasks.models.checkpoint import find_checkpoint
+from tests.models.tiny_bleurt import LIMIT, PAIRS, make_bleurt, make_pieces, make_word_bleurt
+from tests.models.tiny_embedder import write_json
+from tests.support import ROOT
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+# Of bleurt-pytorch 0.0.1 with transformers 4.44.2 on the same weights: rows of ids, and the pairs.
+RECORDED_ROWS: tuple[tuple[list[int], list[int], float], ...] = (
+    ([8, 51, 11], [14, 42], 0.2374597),
+    ([], [], 0.1639972),
+    ([7] * 20, [9] * 9, 0.23062487),
+    (list(range(40, 60)), [], 0.24199151),
+)
+RECORDED_WORDS = (-0.12157944, -0.12035131, -0.10747731, -0.11102465, -0.21082288, -0.12116456)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("bleurt") / "tiny-bleurt"
+    make_bleurt(found)
+    return found
+
+
+@pytest.fixture
+def changed(folder: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(folder, tmp_path / "changed")
+
+
+def test_the_numbers_of_the_conversions_own_code(folder: Path, tmp_path: Path) -> None:
+    network = BleurtNetwork(find_checkpoint(str(folder), revision=None))
+    rows = [make_row(one, two, LIMIT, first=2, between=3) for one, two, _ in RECORDED_ROWS]
+    assert network.score(rows) == pytest.approx([number for _, _, number in RECORDED_ROWS], abs=1e-6)
+    make_word_bleurt(tmp_path / "words")  # BERT's kind, with word pieces
+    assert bleurt_scores(tmp_path / "words", PAIRS) == pytest.approx(RECORDED_WORDS, abs=1e-6)
+
+
+def test_each_pair_alone_by_transformers(folder: Path) -> None:
+    import torch
+    import transformers
+    from safetensors.torch import load_file
+    from sentencepiece import SentencePieceProcessor
+
+    state = load_file(folder / "model.safetensors")
+    said = json.loads((folder / "config.json").read_text())
+    config = transformers.RemBertConfig(
+        **{**said, "model_type": "rembert", "input_embedding_size": said["embedding_size"]}
+    )
+    model = transformers.RemBertModel(config).eval()
+    renamed = {
+        name.removeprefix("bleurt.").replace("embedding_projection", "embedding_hidden_mapping_in"): value
+        for name, value in state.items()
+        if name.startswith("bleurt.")
+    }
+    model.load_state_dict(renamed)
+    pieces = SentencePieceProcessor(model_file=str(folder / "spm.model"))
+    expected = []
+    for pair in PAIRS:
+        sides = [pieces.encode(text, out_type=str) for text in pair]
+        while sum(map(len, sides)) > LIMIT - 3:
+            sides[0 if len(sides[0]) > len(sides[1]) else 1].pop()
+        tokens = ["[CLS]", *sides[0], "[SEP]", *sides[1], "[SEP]"]
+        types = [0] * (len(sides[0]) + 2) + [1] * (len(sides[1]) + 1)
+        with torch.no_grad():
+            pooled = model(
+                input_ids=torch.tensor([[pieces.piece_to_id(token) for token in tokens]]),
+                token_type_ids=torch.tensor([types]),
+            ).pooler_output[0]
+        expected.append(float(pooled @ state["classifier.weight"][0] + state["classifier.bias"][0]))
+    scorer = open_bleurt(folder)
+    assert scorer.score(PAIRS) == pytest.approx(expected, abs=1e-6)
+    assert scorer.truncated == 2
+    # The same whatever is read beside it, and a pair that is asked twice is read once.
+    assert scorer.score([PAIRS[1], PAIRS[0], PAIRS[1]]) == pytest.approx(
+        [expected[1], expected[0], expected[1]], abs=1e-6
+    )
+    assert scorer.score([]) == []
+    assert len(set(scorer.score([PAIRS[0], PAIRS[0][::-1]]))) == 2  # the sides are told apart
+    scorer.close()
+    with pytest.raises(RuntimeError, match="tiny-bleurt was closed"):
+        scorer.score(PAIRS)
+
+
+@settings(deadline=None)
+@given(reference=st.integers(0, 40), candidate=st.integers(0, 40), room=st.integers(2, 40))
+def test_a_pair_loses_tokens_one_by_one(reference: int, candidate: int, room: int) -> None:
+    one, two = reference, candidate
+    while one + two > room:
+        if one > two:
+            one -= 1
+        else:
+            two -= 1
+    assert kept_lengths(reference, candidate, room) == (one, two)
+
+
+def test_a_row() -> None:
+    row = make_row([5, 6, 7], [8, 9], 7, first=2, between=3)
+    assert row == {"input_ids": [2, 5, 6, 3, 8, 9, 3], "token_type_ids": [0, 0, 0, 0, 1, 1, 1]}
+
+
+@pytest.mark.parametrize("layout", ["bert", "rembert"])
+def test_other_layouts_give_the_same_numbers(layout: str, tmp_path: Path) -> None:
+    import torch
+
+    narrow: dict[str, Any] = {"embedding_size": None} if layout == "bert" else {}
+    state = make_bleurt(tmp_path / "a", torch_file=True, **narrow)
+    make_bleurt(tmp_path / "b", torch_file=True, **narrow, model_type=layout, input_embedding_size=12)
+    named = {
+        name.replace("bleurt.", f"{layout}.").replace("embedding_projection", "embedding_hidden_mapping_in"): value
+        for name, value in state.items()
+    }
+    torch.save(named, tmp_path / "b" / "pytorch_model.bin")
+    assert bleurt_scores(tmp_path / "b", PAIRS) == bleurt_scores(tmp_path / "a", PAIRS)
+
+
+def test_length_and_texts_that_are_odd(folder: Path) -> None:
+    scorer = open_bleurt(folder, max_length=5)
+    assert scorer.identity["max_length"] == "5"
+    assert scorer.score([("no sign", "no sign")]) == scorer.score([("no sign of a fracture", "no sign there is")])
+    assert all(-5 < score < 5 for score in scorer.score([("\ud800", "🙂"), (" \n", "[CLS] [SEP]")]))
+    for wrong in (4, 0, LIMIT + 1):
+        with pytest.raises(UsageError, match=f"max_length={wrong}:"):
+            open_bleurt(folder, max_length=wrong)
+    for pairs in ([("a",)], ["ab"], [("a", None)]):
+        with pytest.raises(ValueError, match="pairs must be of two texts each"):
+            scorer.score(pairs)  # type: ignore[arg-type]
+
+
+def test_the_identity_names_what_decides(folder: Path, changed: Path) -> None:
+    identity = bleurt_identity(folder)
+    assert identity == open_bleurt(folder).identity
+    assert (identity["kind"], identity["model"], identity["max_length"]) == ("bleurt", "tiny-bleurt", str(LIMIT))
+    assert str(folder.parent) not in json.dumps(identity)
+    make_bleurt(changed, num_hidden_layers=1)
+    assert bleurt_identity(changed)["fingerprint"] != identity["fingerprint"]
+
+
+def test_what_is_not_there_is_said_with_the_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MissingError, match="hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20"):
+        bleurt_scores(tmp_path / "none", PAIRS)
+    write_json(tmp_path / "config.json", {"model_type": "bleurt", "max_position_embeddings": LIMIT})
+    with pytest.raises(MissingError, match="no weights"):
+        bleurt_identity(tmp_path)
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    (tmp_path / "spm.model").write_bytes(b"")
+    with pytest.raises(MissingError, match="needs sentencepiece: pip install 'medical-tasks"):
+        open_bleurt(tmp_path)
+
+
+def _lose(folder: Path, name: str) -> None:
+    from safetensors.torch import load_file, save_file
+
+    state = load_file(folder / "model.safetensors")
+    del state[name]
+    save_file(state, folder / "model.safetensors")
+
+
+def test_folders_of_another_form_are_refused(changed: Path) -> None:
+    def refused(message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            open_bleurt(changed)
+
+    (changed / "sent_piece.model").write_bytes((changed / "spm.model").read_bytes())
+    refused("holds several tokenizers")
+    (changed / "sent_piece.model").unlink()
+    (changed / "spm.model").write_bytes(b"none")
+    refused("spm.model does not load")
+    (changed / "spm.model").unlink()
+    refused("has no tokenizer")
+    make_pieces(changed / "spm.model")
+    _lose(changed, "classifier.bias")
+    refused("no regression in it")
+    make_bleurt(changed)
+    _lose(changed, "bleurt.pooler.dense.bias")
+    refused(r"1 of its weights are missing and 0 have no place \(pooler.dense.bias\)")
+    make_bleurt(changed, num_hidden_layers=1)
+    write_json(changed / "config.json", {**json.loads((changed / "config.json").read_text()), "hidden_size": 20})
+    refused("changed does not load with transformers")
+    (changed / "model.safetensors").write_bytes(b"none")
+    refused("its weights do not load|not a safetensors file")
+    write_json(changed / "config.json", {"model_type": "t5"})
+    refused("model_type 't5'; that of BLEURT is bleurt, bert, rembert")
+
+
+def test_numbers_that_are_none(changed: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    state = load_file(changed / "model.safetensors")
+    state["classifier.bias"][0] = float("nan")
+    save_file(state, changed / "model.safetensors")
+    with pytest.raises(UsageError, match="gives numbers that are not finite"):
+        bleurt_scores(changed, PAIRS)
+
+
+def test_code_in_weights_is_not_run(changed: Path) -> None:
+    import torch
+
+    (changed / "model.safetensors").unlink()
+    torch.save({"x": Path("x")}, changed / "pytorch_model.bin")  # an object whose making is a call
+    with pytest.raises(UsageError, match="its weights do not load"):
+        open_bleurt(changed)
+
+
+# The authors' package, stood in for by one of the same face: theirs needs TensorFlow.
+
+PACKAGE = """
+class BleurtScorer:
+    def __init__(self, checkpoint):
+        print("noise of TensorFlow")
+        self.checkpoint = checkpoint
+
+    def score(self, *args, references=[], candidates=[], batch_size=None):
+        assert not args
+        return [len(one) - len(two) / 100 for one, two in zip(references, candidates)]
+
+    def close(self):
+        print("closed", self.checkpoint)
+"""
+
+
+def authors_folder(folder: Path) -> Path:
+    write_json(folder / "bleurt_config.json", {"name": "BLEURT-20", "max_seq_length": 512})
+    (folder / "variables").mkdir()
+    (folder / "variables" / "variables.index").write_bytes(b"1")
+    return folder
+
+
+def test_a_checkpoint_of_the_authors_needs_their_package(tmp_path: Path) -> None:
+    folder = authors_folder(tmp_path / "BLEURT-20")
+    with pytest.raises(
+        MissingError, match="is a checkpoint for TensorFlow. .*git\\+https://github.com/google-research/bleurt"
+    ):
+        bleurt_scores(folder, PAIRS)
+
+
+def test_a_checkpoint_of_the_authors_is_run_by_their_package(tmp_path: Path) -> None:
+    folder = authors_folder(tmp_path / "BLEURT-20")
+    (tmp_path / "site" / "bleurt").mkdir(parents=True)
+    (tmp_path / "site" / "bleurt" / "__init__.py").write_text("")
+    (tmp_path / "site" / "bleurt" / "score.py").write_text(PACKAGE)
+    script = (
+        "import json, sys\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from medical_tasks.models.bleurt import bleurt_identity, bleurt_scores, open_bleurt\n"
+        "from medical_tasks.errors import UsageError\n"
+        "pairs = [('abc', 'ab'), ('', 'a'), ('abc', 'ab')]\n"
+        "print(json.dumps([bleurt_scores(sys.argv[2], pairs), bleurt_scores(sys.argv[2], []), bleurt_identity(sys.argv[2])]))\n"
+        "try:\n    open_bleurt(sys.argv[2], max_length=9)\n"
+        "except UsageError as error:\n    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "site"), str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if "noise" in line] == []
+    found: list[Any] = json.loads(next(line for line in lines if line.startswith("[[")))
+    assert found[0] == [2.98, -0.01, 2.98]
+    assert found[1] == []
+    assert (found[2]["model"], found[2]["engine"]) == ("BLEURT-20", "bleurt (TensorFlow)")
+    assert "bleurt_config.json how long a pair can be" in lines[-1]
+    assert "torch" not in done.stderr

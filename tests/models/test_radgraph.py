@@ -1,0 +1,259 @@
+"""F1-RadGraph by a package of the same face as radgraph 0.1.18, in a process of its own; the real one needs weights of 400 MB.
+
+What it is given and what it returns is as that release has it: `RadGraph(model_type=, model_cache_dir=)`, called with a list of
+texts, gives annotations by "0", "1", ...; it prints, and a text that it cannot read is missing in what it returns.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.radgraph import f1_radgraph, radgraph_annotate, radgraph_identity
+from medical_tasks.models.radgraph_folder import find_radgraph, staged
+from tests.models.tiny_embedder import make_bert, write_json
+from tests.support import ROOT
+
+PACKAGE = """
+import json, os, sys, warnings
+from pathlib import Path
+import transformers
+
+warnings.simplefilter("default", category=DeprecationWarning)
+
+class RadGraph:
+    def __init__(self, batch_size=1, cuda=None, model_type=None, temp_dir=None, model_cache_dir=None):
+        print("Using device: cpu")
+        assert model_type in ["radgraph", "radgraph-xl", "echograph", "modern-radgraph-xl"]
+        folder = Path(model_cache_dir) / model_type
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "vocabulary" / ".lock").write_text("")
+        if (folder / "weights.th").read_bytes() != b"weights":
+            raise RuntimeError("Error(s) in loading state_dict")
+        names = [config["dataset_reader"]["token_indexers"]["bert"]["model_name"],
+                 config["model"]["embedder"]["token_embedders"]["bert"]["model_name"]]
+        assert names[0] == names[1]
+        self.tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(names[0])
+
+    def __call__(self, texts):
+        print(texts)
+        print(texts, file=sys.stderr)
+        assert isinstance(texts, list) and all(texts)
+        if "crash" in texts[0]:
+            raise RuntimeError(texts[0])
+        if "lost" in texts[0]:
+            return {}
+        made = self.tokenizer.encode_plus("a", "b", add_special_tokens=True, return_special_tokens_mask=True)
+        whole = self.tokenizer.build_inputs_with_special_tokens([7, 8])
+        assert whole == [2, 7, 8, 3], whole
+        entities = {}
+        for number, word in enumerate(texts[0].split(), start=1):
+            relations = [["modify", str(number - 1)]] if number > 1 else []
+            entities[str(number)] = {"tokens": word, "label": "OBS", "start_ix": number, "end_ix": number, "relations": relations}
+        return {"0": {"text": texts[0], "entities": entities}}
+"""
+
+CONFIG = {
+    "dataset_reader": {
+        "max_span_width": 8,
+        "token_indexers": {"bert": {"model_name": "some/encoder", "max_length": 512}},
+    },
+    "model": {"embedder": {"token_embedders": {"bert": {"model_name": "some/encoder", "max_length": 512}}}},
+}
+
+
+def make_radgraph(folder: Path, *, kind: str = "radgraph-xl") -> Path:
+    write_json(folder / "config.json", CONFIG)
+    (folder / "weights.th").write_bytes(b"weights")
+    (folder / "vocabulary").mkdir()
+    (folder / "vocabulary" / f"{kind}__ner_labels.txt").write_text("\nOBS")
+    make_bert(folder / "encoder")
+    for weights in (folder / "encoder").glob("*.safetensors"):
+        weights.unlink()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_radgraph(tmp_path_factory.mktemp("radgraph") / "mine")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of packages with radgraph in it, as pip leaves one."""
+    site = tmp_path_factory.mktemp("site")
+    (site / "radgraph").mkdir()
+    (site / "radgraph" / "__init__.py").write_text(PACKAGE)
+    (site / "radgraph-0.1.18.dist-info").mkdir()
+    (site / "radgraph-0.1.18.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: radgraph\nVersion: 0.1.18\n"
+    )
+    return site
+
+
+@pytest.fixture
+def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package can be found; it is not imported."""
+    monkeypatch.syspath_prepend(str(site))
+
+
+SCRIPT = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from medical_tasks.errors import UsageError
+from medical_tasks.models.radgraph import f1_radgraph, radgraph_annotate, radgraph_identity
+
+from transformers import PreTrainedTokenizerBase
+
+def methods():
+    return [name for name in ("encode_plus", "build_inputs_with_special_tokens") if hasattr(PreTrainedTokenizerBase, name)]
+
+before = methods()
+folder = sys.argv[2]
+pairs = [("No effusion", "no effusion"), ("No effusion", "effusion"), ("", "effusion"), ("effusion", " \\n"), ("", "")]
+found = {
+    "partial": f1_radgraph(folder, pairs),
+    "exact": f1_radgraph(folder, pairs, exact_case=True),
+    "complete": f1_radgraph(folder, pairs, reward="complete"),
+    "none": f1_radgraph(folder, []),
+    "annotations": radgraph_annotate(["", "left \\ud800 effusion"], folder),
+    "identity": radgraph_identity(folder, reward="simple"),
+    "errors": [],
+}
+found["methods"] = [before, methods()]
+for text in ("a private crash", "a private lost"):
+    try:
+        radgraph_annotate(["fine", text], folder)
+    except UsageError as error:
+        found["errors"].append(str(error))
+try:
+    (__import__("pathlib").Path(folder) / "weights.th").write_bytes(b"others")
+    f1_radgraph(folder, pairs)
+except UsageError as error:
+    found["errors"].append(str(error))
+print("RESULT" + json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
+    folder = make_radgraph(tmp_path / "mine")
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(site), str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()  # the package's own lines do not come through
+    found: dict[str, Any] = json.loads(line.removeprefix("RESULT"))
+    # no, effusion with a relation; of the second effusion has none there.
+    assert found["partial"] == [1, 0, 0, 0, 0]
+    assert found["exact"] == [pytest.approx(0.5), 0, 0, 0, 0]
+    assert found["complete"] == [1, 0, 0, 0, 0]
+    assert found["none"] == []
+    assert found["annotations"][0] == {"entities": {}}
+    assert [each["tokens"] for each in found["annotations"][1]["entities"].values()] == ["left", "\ufffd", "effusion"]
+    assert found["methods"][0] == found["methods"][1]  # transformers is left as it was
+    identity = found["identity"]
+    assert (identity["model"], identity["kind"], identity["encoder"]) == ("mine", "radgraph-xl", "some/encoder")
+    assert (identity["reward"], identity["case"], identity["package"]) == ("simple", "folded", "radgraph 0.1.18")
+    crash, lost, broken = found["errors"]
+    assert "mine cannot read text 2, of 15 characters (RuntimeError)" in crash
+    assert "mine cannot read text 2, of 14 characters (no annotation came back)" in lost
+    assert "mine: does not load with radgraph 0.1.18" in broken
+    assert "private" not in crash + lost + done.stderr
+    assert "RadGraph, texts: 3/3" in done.stderr
+    # Nothing is written into the user's folder.
+    assert [path.name for path in (folder / "vocabulary").iterdir()] == ["radgraph-xl__ner_labels.txt"]
+
+
+def test_without_the_package(folder: Path) -> None:
+    for call in (
+        radgraph_identity,
+        lambda place: radgraph_annotate(["a"], place),
+        lambda place: f1_radgraph(place, []),
+    ):
+        with pytest.raises(MissingError, match="not installed: pip install 'radgraph==0.1.18'"):
+            call(folder)
+
+
+def test_there_is_no_such_reward(folder: Path) -> None:
+    with pytest.raises(ValueError, match="reward must be one of simple, partial, complete; got 'all'"):
+        f1_radgraph(folder, [], reward="all")  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_package_that_does_not_load(folder: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "radgraph", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
+    with pytest.raises(MissingError, match="the package radgraph does not load: .* pip install 'radgraph==0.1.18'"):
+        radgraph_annotate(["a"], folder)
+
+
+def test_what_is_not_in_the_folder_is_said_with_the_steps(tmp_path: Path) -> None:
+    steps = "hf download StanfordAIMI/RRG_scorers radgraph-xl.tar.gz"
+    with pytest.raises(MissingError, match=f"no such folder.*{steps}"):
+        find_radgraph(tmp_path / "none")
+    folder = make_radgraph(tmp_path / "mine")
+    (folder / "weights.th").unlink()
+    with pytest.raises(MissingError, match=f"no weights.th in it.*{steps}"):
+        find_radgraph(folder)
+    (folder / "weights.th").write_bytes(b"")
+    (folder / "encoder" / "config.json").unlink()
+    with pytest.raises(
+        MissingError, match="no encoder/config.json in it.*hf download some/encoder .*--local-dir mine/encoder"
+    ):
+        find_radgraph(folder)
+
+
+def test_folders_of_another_form_are_refused(tmp_path: Path) -> None:
+    folder = make_radgraph(tmp_path / "mine", kind="another")
+    with pytest.raises(
+        UsageError, match="labels of no model that the package knows; expected those of one of radgraph, "
+    ):
+        find_radgraph(folder)
+    for kind in ("radgraph", "echograph"):
+        (folder / "vocabulary" / f"{kind}__ner_labels.txt").write_text("\nOBS")
+    with pytest.raises(UsageError, match="labels of radgraph and echograph"):
+        find_radgraph(folder)
+    assert find_radgraph(folder.rename(tmp_path / "echograph")).kind == "echograph"
+    folder = tmp_path / "echograph"
+    other = json.loads(json.dumps(CONFIG))
+    other["model"]["embedder"]["token_embedders"]["bert"]["model_name"] = "some/other"
+    for content, message in (
+        (other, "names two encoders, some/encoder and some/other"),
+        ({"model": {}}, "is not that of a RadGraph model"),
+        ([], "is not that of a RadGraph model"),
+    ):
+        write_json(folder / "config.json", content)
+        with pytest.raises(UsageError, match=message):
+            find_radgraph(folder)
+    (folder / "config.json").write_text("{")
+    with pytest.raises(UsageError, match="is not that of a RadGraph model"):
+        find_radgraph(folder)
+
+
+def test_what_the_package_is_given_and_what_is_told(tmp_path: Path) -> None:
+    folder = make_radgraph(tmp_path / "mine")
+    found = find_radgraph(folder)
+    with staged(found) as cache:
+        model = cache / "radgraph-xl"
+        told = json.loads((model / "config.json").read_text())
+        assert told["dataset_reader"]["token_indexers"]["bert"]["model_name"] == str(folder / "encoder")
+        assert (model / "weights.th").read_bytes() == b"weights"
+    assert not cache.exists()
+    assert json.loads((folder / "config.json").read_text()) == CONFIG
+    before = found.identity()
+    assert str(tmp_path) not in json.dumps(before)
+    (folder / "encoder" / "model.safetensors").write_bytes(b"not read")
+    assert found.identity() == before
+    (folder / "encoder" / "tokenizer.json").write_text("{}")
+    changed = found.identity()
+    assert changed["layout"] != before["layout"]
+    assert changed["weights"] == before["weights"]
+    (folder / "weights.th").write_bytes(b"others")
+    assert found.identity()["weights"] != before["weights"]

@@ -1,0 +1,118 @@
+"""F1-RadGraph's rewards: recorded pairs, both rules of case by hand, and laws."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.scoring.radgraph import RadGraphReward, radgraph_reward
+from tests.support import SHARED, needs_shared
+
+Annotation = dict[str, Any]
+
+
+def annotation(*entities: tuple[str, str, list[tuple[str, int]]]) -> Annotation:
+    """Entities as (tokens, label, relations to the number of another, from 1)."""
+    return {
+        "entities": {
+            str(number): {"tokens": tokens, "label": label, "relations": [[kind, str(end)] for kind, end in relations]}
+            for number, (tokens, label, relations) in enumerate(entities, start=1)
+        }
+    }
+
+
+OPACITY = annotation(
+    ("Opacity", "OBS", [("located_at", 2)]), ("Lower Lobe", "ANAT", []), ("left", "ANAT", [("modify", 2)])
+)
+TWO = annotation(
+    ("opacity", "OBS", [("located_at", 2), ("located_at", 3)]),
+    ("lower lobe", "ANAT", []),
+    ("base", "ANAT", []),
+    ("opacity", "OBS", []),
+)
+NOTHING = annotation()
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_recorded_pairs() -> None:
+    told = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["radgraph_reward"]
+    assert len(told["pairs"]) == 25
+    for pair in told["pairs"]:
+        reward = radgraph_reward(told["annotations"][pair["ref"]], told["annotations"][pair["hyp"]])
+        assert reward == pytest.approx([pair[name] for name in RadGraphReward._fields], abs=1e-9), pair
+
+
+def test_by_hand() -> None:
+    # simple: {opacity, lower lobe, left} and {opacity, lower lobe, base}: 2 of 3 and 3. partial: opacity is there with and
+    # without a relation: 2 of 3 and 4. complete: opacity to lower lobe, lower lobe alone: 2 of 3 and 5.
+    assert radgraph_reward(TWO, OPACITY) == pytest.approx((2 / 3, 4 / 7, 1 / 2))
+    other_label = annotation(("opacity", "OBS-DA", []))
+    assert radgraph_reward(other_label, annotation(("opacity", "OBS-DP", []))) == (0, 0, 0)
+
+
+def test_the_released_package_keeps_case_but_in_relations() -> None:
+    # Numbers of radgraph 0.1.18, rewards.py, for these annotations. It folds the case of entities with relations in `complete`
+    # alone; of the first pair opacity to lower lobe is shared (1 of 3 and 5), the lobe by itself is not.
+    assert radgraph_reward(TWO, OPACITY, exact_case=True) == pytest.approx((0, 0, 1 / 4))
+    upper = annotation(("Opacity", "OBS", [("located_at", 2)]), ("Base", "ANAT", [("modify", 1)]))
+    lower = annotation(("opacity", "OBS", [("located_at", 2)]), ("base", "ANAT", [("modify", 1)]))
+    assert radgraph_reward(upper, lower, exact_case=True) == (0, 0, 1)
+    assert radgraph_reward(upper, lower) == (1, 1, 1)
+
+
+def test_no_entities_on_a_side_is_zero() -> None:
+    for pair in ((NOTHING, NOTHING), (NOTHING, TWO), (TWO, NOTHING)):
+        assert radgraph_reward(*pair) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({}, "output must be an annotation of RadGraph"),
+        ({"entities": []}, "it has no entities"),
+        ({"entities": {"1": {"tokens": "secret"}}}, "output: entity 1 needs tokens and label"),
+        ({"entities": {"1": None}}, "output: entity 1 needs tokens and label"),
+        (annotation(("secret", "OBS", [("modify", 2)])), "a relation of entity 1 is not"),
+        (
+            {"entities": {"1": {"tokens": "secret", "label": "OBS", "relations": ["xy"]}}},
+            "a relation of entity 1 is not",
+        ),
+    ],
+)
+def test_what_is_no_annotation_is_named_without_its_text(wrong: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as told:
+        radgraph_reward(TWO, wrong)
+    assert "secret" not in str(told.value)
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> Annotation:
+    number = draw(st.integers(0, 4))
+    entity = st.tuples(
+        st.sampled_from(["a", "A", "b", "c d"]),
+        st.sampled_from(["OBS", "ANAT"]),
+        st.lists(st.tuples(st.sampled_from(["modify", "located_at"]), st.integers(1, max(1, number))), max_size=2),
+    )
+    return annotation(*[draw(entity) for _ in range(number)])
+
+
+@settings(deadline=None, max_examples=150)
+@given(one=reports(), other=reports(), exact=st.booleans())
+def test_laws(one: Annotation, other: Annotation, exact: bool) -> None:
+    reward = radgraph_reward(one, other, exact_case=exact)
+    assert reward == radgraph_reward(other, one, exact_case=exact)
+    assert all(0 <= value <= 1 for value in reward)
+    full = 1 if one["entities"] else 0
+    assert radgraph_reward(one, one, exact_case=exact) == (full, full, full)
+    # What both share by a stricter rule, they share by the looser one; folding case takes nothing away from who shares.
+    assert (reward.partial > 0) <= (reward.simple > 0)
+    assert (reward.simple > 0) <= (radgraph_reward(one, other).simple > 0)
+    renamed = {"entities": {f"x{key}": each for key, each in one["entities"].items()}}
+    for each in renamed["entities"].values():
+        each["relations"] = [[kind, f"x{end}"] for kind, end in each["relations"]]
+    assert radgraph_reward(renamed, other, exact_case=exact) == reward  # ids play no part
