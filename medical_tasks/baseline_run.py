@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib.util
+from collections.abc import Callable, Mapping
 
-from medical_tasks.models.baselines import baseline_responses
+from medical_tasks.errors import UsageError
+from medical_tasks.models.baselines import BASELINES, baseline_responses
 from medical_tasks.recipe import make_recipe
 from medical_tasks.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
@@ -24,14 +26,17 @@ def run_baseline(
     """Answers a task with a baseline.
 
     Args:
-        name: one of `baselines.BASELINES`.
+        name: one of `baselines.BASELINES`, or of the benchmark's own.
         task: the task.
         data: its items.
         max_samples: the limit given, for the recipe.
-        task_args: settings given, of which those of the scoring are used.
+        task_args: settings given; a baseline of the benchmark's own may have some.
+
+    Raises:
+        UsageError: There is no such baseline.
     """
-    gold_response = benchmark_module(task, "prompts").gold_response
-    responses = baseline_responses(name, task, data.items, gold_response)
+    own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
+    responses = _responses(name, task, data, own)
     recipe = make_recipe(
         task,
         data=data.revision,
@@ -40,6 +45,8 @@ def run_baseline(
         max_new_tokens=None,
         max_samples=max_samples,
     )
+    if own:
+        recipe["task_args"] = own
     pairs = zip(data.items, responses, strict=True)
     return AnsweredTask(
         task=task,
@@ -49,3 +56,20 @@ def run_baseline(
         recipe=recipe,
         scoring_args=task.scoring_args(task_args or {}),
     )
+
+
+def _responses(name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]) -> list[str]:
+    own = _own_baselines(task)
+    if name in own:
+        return own[name](task, data.items, arguments)
+    if name not in BASELINES:
+        known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
+        raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {known}.")
+    return baseline_responses(name, task, data.items, benchmark_module(task, "prompts").gold_response)
+
+
+def _own_baselines(task: TaskSpec) -> Mapping[str, Callable[..., list[str]]]:
+    if importlib.util.find_spec(f"{task.benchmark}.baselines") is None:
+        return {}
+    found: Mapping[str, Callable[..., list[str]]] = benchmark_module(task, "baselines").BASELINES
+    return found

@@ -51,7 +51,7 @@ def _task(task: TaskSpec) -> dict[str, Any]:
     return {
         "name": task.name,
         # lighteval asks one question an item.
-        "lighteval": None if task.protocol else f"{task.harness_name}|0",
+        "lighteval": None if task.protocol or task.baseline else f"{task.harness_name}|0",
         "inspect": f"medical_tasks/{task.name}",
         "title": task.title,
         "version": task.version,
@@ -68,6 +68,7 @@ def _task(task: TaskSpec) -> dict[str, Any]:
         "options": dict(task.options),
         "arguments": {**task.arguments, **task.scoring_arguments},
         "protocol": task.protocol or None,
+        "baseline": task.baseline or None,
     }
 
 

@@ -5,7 +5,7 @@ or what the final answer is. The runner asks a round's questions together, throu
 resumed run repeats none of them and comes to the same place. What a protocol works out between two questions (a program's
 run) it keeps in the store as well, so that what follows from it is the same again.
 
-    <package>.protocol.open_protocol(task)      -> Protocol
+    <package>.protocol.open_protocol(task)      -> Protocol; with `arguments=` for a task that has some
 """
 
 from __future__ import annotations

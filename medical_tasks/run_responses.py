@@ -131,7 +131,11 @@ def run_responses(
             f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. Leave it out."
         )
     if name.startswith(_BASELINE):
-        return dict(run_baseline(name.removeprefix(_BASELINE), task, data, max_samples=None).responses)
+        return dict(
+            run_baseline(
+                name.removeprefix(_BASELINE), task, data, max_samples=None, task_args=recipe.get("task_args", {})
+            ).responses
+        )
     run = existing_run_folder(folder)
     if not run.answers.is_file():
         raise MissingError(f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole.")

@@ -26,7 +26,7 @@ from medical_tasks.recipe import make_recipe
 from medical_tasks.run_folder import RunFolder
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 from medical_tasks.store import Store, content_key
-from medical_tasks.task_data import TaskData, benchmark_module, prompt_set
+from medical_tasks.task_data import TaskData, open_protocol, prompt_set
 
 __all__ = [
     "AnsweredTask",
@@ -110,11 +110,15 @@ def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> Pr
         UsageError: A setting's value is not allowed.
         MissingError: Something the prompts need (a checkout, documents) is not there.
     """
-    own = {name: value for name, value in options.task_args.items() if name in task.arguments}
-    return prompt_set(task, options.prompts, options.upstream, arguments=own, exemplars=data.exemplars)
+    return prompt_set(task, options.prompts, options.upstream, arguments=_own(task, options), exemplars=data.exemplars)
 
 
-def open_protocols(tasks: Sequence[TaskSpec]) -> dict[str, MultiStep]:
+def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
+    """The settings given that are about the task's questions."""
+    return {name: value for name, value in options.task_args.items() if name in task.arguments}
+
+
+def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, MultiStep]:
     """Opens the protocols of those tasks that have one; before a model is loaded, since what they need may be missing.
 
     Returns:
@@ -123,7 +127,7 @@ def open_protocols(tasks: Sequence[TaskSpec]) -> dict[str, MultiStep]:
     Raises:
         MissingError: Something a protocol needs is not on this machine.
     """
-    return {task.name: benchmark_module(task, "protocol").open_protocol(task) for task in tasks if task.protocol}
+    return {task.name: open_protocol(task, _own(task, options)) for task in tasks if task.protocol}
 
 
 def run_model(
@@ -151,7 +155,7 @@ def run_model(
         task.name: [_opened(task, prompts[task.name], item, model, options) for item in fitted[task.name].items]
         for task in tasks
     }
-    protocols = open_protocols(tasks)
+    protocols = open_protocols(tasks, options)
     if not model.is_main:
         while asked := [_received(text) for text in model.share([])]:
             _generate(model, asked, None, Progress("", 0, quiet=True))
@@ -333,7 +337,7 @@ def _answered(
     }
     if protocol is not None:
         recipe["protocol"] = dict(protocol.identity)
-    own = {name: value for name, value in options.task_args.items() if name in task.arguments}
+    own = _own(task, options)
     if own:
         recipe["task_args"] = own
     if prompts.shorten is not None:

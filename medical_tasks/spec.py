@@ -14,7 +14,10 @@ A benchmark is one folder with the same file names in each. What the runner call
     <package>.scoring.scoring_identity(task, arguments)       -> {name: JSON value}, of what `scoring_arguments` name; recipe
     <package>.scoring.unanswered_limits(task, item)           -> {metric: (low, high)}, where a metric has no largest value
     <package>.judge_prompts.load_judge_prompts(task, name, upstream) -> judges.base.JudgePrompts, for a task with `judge`
-    <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`
+    <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`; with
+        `arguments=` for one that has some
+    <package>.baselines.BASELINES                             -> {name: function of (task, items, arguments) -> responses}, for a
+        benchmark with baselines of its own
 """
 
 from __future__ import annotations
@@ -137,6 +140,7 @@ class TaskSpec:
         arguments: what the user may set for this task's questions (`--task-args`), name to one line of description.
         scoring_arguments: what the user may set for its scoring, likewise.
         exemplars: the split that worked examples are drawn from; "" when the questions show none of the dataset's.
+        baseline: the benchmark's own baseline that answers the task, for one that asks no model; "" for all others.
         protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when its one question is all that is asked.
     """
 
@@ -159,6 +163,7 @@ class TaskSpec:
     arguments: Mapping[str, str] = field(default_factory=dict)
     scoring_arguments: Mapping[str, str] = field(default_factory=dict)
     exemplars: str = ""
+    baseline: str = ""
     protocol: str = ""
 
     @property

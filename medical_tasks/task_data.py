@@ -13,6 +13,7 @@ from typing import Any
 
 from medical_tasks.dataset_store import built_configs, built_name, datasets_home, read_rows
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.protocol import MultiStep
 from medical_tasks.spec import DatasetSpec, Item, PromptSet, TaskSpec
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "choose_config",
     "load_task_data",
     "locate",
+    "open_protocol",
     "prompt_set",
     "rows_sha256",
     "subset",
@@ -231,6 +233,22 @@ def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         digest.update(json.dumps(row, sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
+
+
+def open_protocol(task: TaskSpec, arguments: Mapping[str, str]) -> MultiStep:
+    """Opens the protocol of a task that has one.
+
+    Args:
+        task: the task.
+        arguments: of `TaskSpec.arguments`.
+
+    Raises:
+        UsageError: A setting's value is not allowed.
+        MissingError: Something it needs is not on this machine.
+    """
+    more = {"arguments": dict(arguments)} if task.arguments else {}
+    opened: MultiStep = benchmark_module(task, "protocol").open_protocol(task, **more)
+    return opened
 
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:

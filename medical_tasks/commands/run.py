@@ -249,6 +249,23 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
     from medical_tasks.runner import load_task_prompts, open_protocols, run_model
 
     kind, _, rest = name.partition("/")
+    itself = [task for task in tasks if task.baseline and kind != "baseline"]
+    if itself:
+        # They ask no model: answered beside the others, in the main process alone.
+        asked = [task for task in tasks if task not in itself]
+        made = _answers(
+            f"baseline/{itself[0].baseline}",
+            {},
+            itself,
+            data,
+            folder,
+            replace(options, prompts="own", truncate="refuse"),
+        )
+        others = _answers(name, model_args, asked, data, folder, options) if asked else []
+        if made is None or others is None:
+            return None
+        found = {each.task.name: each for each in (*made, *others)}
+        return [found[task.name] for task in tasks]
     if kind == "baseline":
         if model_args:
             raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
@@ -262,7 +279,7 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
             return None
         known = {"max_samples": options.max_samples, "task_args": options.task_args}
         return [run_baseline(rest, task, data[task.name], **known) for task in tasks]
-    open_protocols(tasks)  # says what is missing before a model is loaded
+    open_protocols(tasks, options)  # says what is missing before a model is loaded
     for task in tasks:
         if task.arguments:
             load_task_prompts(task, options, data[task.name])  # likewise

@@ -25,7 +25,7 @@ from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.pooling import Weighted, pooled_mean
 from medical_tasks.protocol import Ask, Dialogue, MultiStep
 from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
-from medical_tasks.task_data import benchmark_module, load_task_data, prompt_set
+from medical_tasks.task_data import benchmark_module, load_task_data, open_protocol, prompt_set
 
 __all__ = ["inspect_task", "load"]
 
@@ -60,7 +60,7 @@ def inspect_task(
     by_id = {item.id: item for item in items}
     steps = generate()
     if task.protocol:
-        steps = _protocol_solver(benchmark_module(task, "protocol").open_protocol(task), by_id, prompts)
+        steps = _protocol_solver(open_protocol(task, {}), by_id, prompts)
     samples = [
         Sample(
             id=item.id,
