@@ -132,6 +132,7 @@ def build_source(
         IncompleteError: As `build_dataset`.
     """
     spec = source.spec
+    source = source.placed(config, place)
     made_from = _file_hashes(source, config, place)
     chosen = chosen_options(f"{spec.name}, config {config}", source.generated.get(config), options or {})
     made_from |= {name: str(value) for name, value in chosen.items()}

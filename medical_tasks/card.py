@@ -6,7 +6,7 @@ lists every configuration the dataset has, with file patterns and no sizes, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from medical_tasks.columns import yaml_features
@@ -163,10 +163,18 @@ def _rows(source: DatasetSource, config: str, split: str, built: Mapping[str, Bu
     return source.published_rows.get(config, {}).get(split)
 
 
+def _splits(source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None) -> Iterable[str]:
+    """Those that were built, or those there can be."""
+    return source.splits[config] if built is None else built[config].splits
+
+
 def _size_category(source: DatasetSource, built: Mapping[str, BuiltConfig] | None) -> str:
     configs = source.spec.configs if built is None else tuple(built)
     largest = max(
-        (sum(_rows(source, config, split, built) or 0 for split in source.splits[config]) for config in configs),
+        (
+            sum(_rows(source, config, split, built) or 0 for split in _splits(source, config, built))
+            for config in configs
+        ),
         default=0,
     )
     return next((name for limit, name in _SIZES if largest < limit), "n>1M")
@@ -180,7 +188,7 @@ def _config_table(source: DatasetSource, built: Mapping[str, BuiltConfig] | None
         files = ", ".join(file.description for file in source.files[config].values()) or _made_here(
             source, config, built
         )
-        for split in source.splits[config]:
+        for split in _splits(source, config, built):
             rows = _rows(source, config, split, built)
             lines.append(f"| `{config}` | `{split}` | {'' if rows is None else f'{rows:,}'} | {files} |")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medical_tasks.archehr_qa.spec import BENCHMARK as ARCHEHR_QA
 from medical_tasks.doclens.spec import BENCHMARK as DOCLENS
 from medical_tasks.ehrnoteqa.spec import BENCHMARK as EHRNOTEQA
 from medical_tasks.errors import UsageError
@@ -11,7 +12,7 @@ from medical_tasks.spec import BenchmarkSpec, DatasetSpec, TaskSpec
 
 __all__ = ["BENCHMARKS", "benchmark_of", "dataset_spec", "datasets", "task_spec", "tasks"]
 
-BENCHMARKS: tuple[BenchmarkSpec, ...] = (MEDCALC_BENCH, KQA, EHRNOTEQA, DOCLENS)
+BENCHMARKS: tuple[BenchmarkSpec, ...] = (MEDCALC_BENCH, KQA, EHRNOTEQA, DOCLENS, ARCHEHR_QA)
 
 
 def tasks() -> dict[str, TaskSpec]:

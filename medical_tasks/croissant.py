@@ -78,7 +78,7 @@ def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] |
     for config in spec.configs:
         if built is not None and config not in built:
             continue
-        for split in source.splits[config]:
+        for split in source.splits[config] if built is None else built[config].splits:
             name = f"{config}/{split}"
             file_id = f"{config}-{split}-parquet"
             if built is None:

@@ -55,6 +55,8 @@ class DatasetSource:
             for files that are not of the official form.
         generated: configuration to how this package generates it; such a one has no files and is not given to `read`.
         known_files: SHA-256 of an official file to the configuration it belongs to, to refuse a mix-up.
+        at: for releases of which not each has every split: called with configuration and the place of the official files, or
+            None, it gives the source with the splits and files that are there.
         published: date the dataset came out, ISO 8601.
         creators: who made it, for the Croissant file.
         languages: of the text, BCP 47.
@@ -77,6 +79,7 @@ class DatasetSource:
     living: frozenset[str] = frozenset()
     generated: Mapping[str, Generated] = field(default_factory=dict)
     known_files: Mapping[str, str] = field(default_factory=dict)
+    at: Callable[[str, Path | None], DatasetSource] | None = None
     languages: tuple[str, ...] = ("en",)
     task_categories: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -92,6 +95,21 @@ class DatasetSource:
                 raise ValueError(f"{self.spec.name}: {config} is generated, so it must be a config without files")
         if self.key not in {column.name for column in self.columns}:
             raise ValueError(f"{self.spec.name}: key {self.key!r} is not a column")
+
+    def placed(self, config: str, place: Path | None) -> DatasetSource:
+        """Says how a configuration is built from what lies at a place.
+
+        Args:
+            config: one of the dataset's.
+            place: where the official files lie; None when not given.
+
+        Returns:
+            The source with the splits and files that are there; itself for a dataset whose releases all have the same.
+
+        Raises:
+            UsageError: It is not clear which files are meant.
+        """
+        return self if self.at is None else self.at(config, place)
 
 
 def steps_to_get(spec: DatasetSpec) -> str:

@@ -71,12 +71,13 @@ def builder_class(source: DatasetSource) -> Any:
             )
 
         def _split_generators(self, dl_manager: Any) -> list[Any]:
-            place = dl_manager.manual_dir
-            files = find_files(source, self.config.name, Path(place) if place else None)
+            place = Path(dl_manager.manual_dir) if dl_manager.manual_dir else None
+            here = source.placed(self.config.name, place)
+            files = find_files(here, self.config.name, place)
             self._options()  # a wrong one is refused before anything is written
             return [
                 datasets.SplitGenerator(name=split, gen_kwargs={"split": split, "files": files})
-                for split in source.splits[self.config.name]
+                for split in here.splits[self.config.name]
             ]
 
         def _options(self) -> dict[str, int]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.plain_xml import PlainXmlError, xml_root
 
 __all__ = ["PART_LIMIT_BYTES", "XlsxRow", "read_xlsx"]
 
@@ -149,16 +150,9 @@ class _Workbook:
         with archive.open(info) as stream:  # gives no more than the size above, and compares the checksum
             data = stream.read()
         try:
-            # Decoded here, so that no declared encoding hides a DOCTYPE from the next line.
-            document = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise self._wrong(f"part {name} is not UTF-8") from error
-        if "<!DOCTYPE" in document:
-            raise self._wrong(f"part {name} declares entities")
-        try:
-            return ET.fromstring(document)  # noqa: S314 - without a DOCTYPE there are no entities to expand
-        except (ET.ParseError, ValueError) as error:
-            raise self._wrong(f"part {name} is not whole: {error}") from error
+            return xml_root(data, limit_bytes=PART_LIMIT_BYTES)
+        except PlainXmlError as error:
+            raise self._wrong(f"part {name} {error}") from error
 
     def _cells(self, row: ET.Element, number: int, texts: Sequence[str]) -> dict[int, str]:
         cells: dict[int, str] = {}

@@ -1,0 +1,1 @@
+"""ArchEHR-QA: grounded answers to patients' questions about their hospital stay."""

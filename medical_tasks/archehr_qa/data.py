@@ -1,0 +1,189 @@
+"""ArchEHR-QA from the user's own PhysioNet copy: cases with their note excerpts, keys where released, and as items of a task.
+
+A release has a folder for each split, and not each release has both, so what is built depends on what lies there
+(`source_at`). The checks are those of the files' own modules: `xml_cases`, `key_file`, `mapping_file`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.archehr_qa.demo import DEMO_CASES
+from medical_tasks.archehr_qa.key_file import KEY_FILE
+from medical_tasks.archehr_qa.mapping_file import MAPPING_FILE
+from medical_tasks.archehr_qa.release import SPLITS, find_splits
+from medical_tasks.archehr_qa.rows import COLUMNS, case_row, read_case_rows
+from medical_tasks.archehr_qa.spec import DATASET
+from medical_tasks.archehr_qa.xml_cases import CASES_FILE
+from medical_tasks.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.errors import UsageError
+from medical_tasks.spec import Item, TaskSpec
+
+__all__ = ["COLUMNS", "SOURCES", "load_items", "read_rows", "source_at"]
+
+_OFFICIAL: Final = "official"
+_ROWS: Final = {"dev": 20, "test": 100}
+_BESIDE: Final = {
+    KEY_FILE: "what their sentences are worth, a JSON file",
+    MAPPING_FILE: "which notes they are from, a JSON file",
+}
+_LATER_TEST: Final = "test-2026"
+
+
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Reads the rows of a split.
+
+    Args:
+        config: `official` or `demo`.
+        split: `dev` or `test`.
+        files: the file of cases under the split's name; key and mapping are looked for beside it. Empty for `demo`.
+
+    Yields:
+        One mapping a case, with the names and types of `COLUMNS`, in the file's order.
+
+    Raises:
+        UsageError: A file is not of the official form, or they are not of the same cases; messages hold no text of theirs.
+    """
+    if config == _OFFICIAL:
+        yield from read_case_rows(files[split])
+    else:
+        yield from (case_row(each.case, each.key, each.document) for each in DEMO_CASES[split])
+
+
+def source_at(config: str, place: Path | None) -> DatasetSource:
+    """Says how a configuration is built from what lies at a place: which splits there are, with which files.
+
+    Args:
+        config: one of the dataset's.
+        place: the folder that the user gives; None when not given.
+
+    Returns:
+        The dataset with the splits and files that are there; with all it can have, where none is.
+
+    Raises:
+        UsageError: There are several releases at the place, or it is not clear which file is meant.
+    """
+    (source,) = SOURCES
+    found = {} if config != _OFFICIAL or place is None else find_splits(place)
+    if place is None or not found:
+        return source
+    for folder in {cases.parent.parent / _LATER_TEST for cases in found.values() if cases.parent != place}:
+        if folder.is_dir():
+            print(
+                f"note: {folder}: not built with the rest; give it as --source, with an --out of its own",
+                file=sys.stderr,
+            )
+    files = {}
+    for split, cases in found.items():
+        beside = {name: cases.with_name(name) for name in _BESIDE}
+        files[split] = _file(cases, place, _about(split))
+        files |= {
+            f"{split}/{name}": _file(path, place, _BESIDE[name]) for name, path in beside.items() if path.is_file()
+        }
+    # The published numbers are those of a release's folders; a folder alone may be any part of one.
+    published = {split: rows for split, rows in _ROWS.items() if split in found and found[split].parent != place}
+    return dataclasses.replace(
+        source,
+        at=None,
+        splits={**source.splits, _OFFICIAL: tuple(found)},
+        files={**source.files, _OFFICIAL: files},
+        published_rows={**source.published_rows, _OFFICIAL: published},
+    )
+
+
+def _about(split: str) -> str:
+    return f"the cases of {split}, an XML file, with key and mapping beside it where released"
+
+
+def _file(path: Path, root: Path, description: str) -> OfficialFile:
+    return OfficialFile(places=(path.relative_to(root).as_posix(),), description=description)
+
+
+def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    """Makes the items of a task.
+
+    Args:
+        task: a task of this benchmark.
+        rows: rows of the dataset, of any split.
+
+    Returns:
+        One item for each row that has the task's gold, in order, with the row's columns as fields. The tasks that answer with
+        citations take every row: without a key nothing but the form of their answers is scored.
+
+    Raises:
+        UsageError: No row has the task's gold.
+    """
+    gold, has_gold = _GOLD.get(_form(task), ("a case", bool))
+    kept = [row for row in rows if has_gold(row)]
+    if not kept:
+        raise UsageError(
+            f"{task.name}: none of the {len(rows):,} cases has {gold}, which its score needs. Choose another --split, or build the "
+            f"dataset from a release that has it: the latest of PhysioNet, with {KEY_FILE} in the split's folder."
+        )
+    return [
+        Item(id=row["id"], fields=row, groups={"source": row["source"] or "unknown"}, cluster=row["id"]) for row in kept
+    ]
+
+
+def _form(task: TaskSpec) -> str:
+    """The subtask; "" for the tasks that answer with citations, in one step or in several."""
+    return "" if "steps" in task.options else task.options["form"]
+
+
+_GOLD: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]]] = {
+    "evidence": ("labels of its sentences", lambda row: bool(row["relevance"])),
+    "answer": (
+        "a clinician's answer or labels of its sentences",
+        lambda row: bool(row["clinician_answer"] or row["relevance"]),
+    ),
+    "alignment": (
+        "a clinician's answer in sentences with their citations",
+        lambda row: bool(row["answer_sentences"] and row["answer_citations"]),
+    ),
+}
+
+SOURCES = (
+    DatasetSource(
+        spec=DATASET,
+        summary=(
+            "ArchEHR-QA has questions that patients and relatives ask about a hospital stay, each with the question as a clinician "
+            "would put it, an excerpt of a discharge summary of MIMIC-III or MIMIC-IV in numbered sentences, what each sentence is "
+            "worth for an answer, and a clinician's answer with citations. A generated answer is scored by the sentences it cites "
+            "and by its text."
+        ),
+        changes=(
+            "A case, its key and its note are one row. Columns have names of their own: `case_id` is `id`, `answers` is "
+            "`relevance`.",
+            "White space at the ends of texts is removed. The phrases that ask are joined, a line each. The excerpt as a whole and "
+            "the places of phrases and sentences in their texts are compared and then left out.",
+            "`clinician_answer` is the answer without citations, which are taken out here where the release has no such field.",
+            "`demo` is not from the release: it was written for this package, describes nobody, and is under the package's "
+            "licence, Apache-2.0.",
+        ),
+        licence_note=(
+            "PhysioNet asks that credentialed data go to no service that keeps them. The excerpts are of MIMIC-III and MIMIC-IV, "
+            "under the same licence."
+        ),
+        columns=COLUMNS,
+        key="id",
+        splits=dict.fromkeys(DATASET.configs, SPLITS),
+        published_rows={_OFFICIAL: _ROWS, "demo": {split: len(DEMO_CASES[split]) for split in SPLITS}},
+        living=frozenset({_OFFICIAL}),
+        files={
+            _OFFICIAL: {
+                split: OfficialFile(places=(f"{split}/{CASES_FILE}",), description=_about(split)) for split in SPLITS
+            },
+            "demo": {},
+        },
+        read=read_rows,
+        at=source_at,
+        published="2025-02-28",
+        creators=("Sarvesh Soni", "Dina Demner-Fushman"),
+        task_categories=("question-answering", "text-generation"),
+        tags=("medical", "clinical notes", "discharge summaries", "citations", "benchmark"),
+    ),
+)

@@ -1,0 +1,152 @@
+"""ArchEHR-QA from `build` to `load_dataset`, Croissant and the builder class of the Hub folder, on twins and the demo."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.archehr_qa.data import COLUMNS, SOURCES, read_rows, source_at
+from medical_tasks.archehr_qa.twin import write_twin
+from medical_tasks.building import BuiltDataset, build_source
+from medical_tasks.card import card_text
+from medical_tasks.croissant import croissant_text
+from medical_tasks.dataset_source import file_sha256
+from medical_tasks.dataset_store import built_configs
+from medical_tasks.dataset_store import read_rows as built_rows
+from medical_tasks.errors import MissingError, UsageError
+from tests.archehr_qa.release_files import SECRET, case, key, write_cases, write_json
+from tests.support import ROOT, SHARED, needs_shared
+
+HUB_FOLDER = ROOT / "dataset_builders" / "archehr_qa"
+SPLITS = ("dev", "test")
+
+
+def build(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
+    return build_source(source_at(config, place), place=place, config=config, folder=folder)
+
+
+def builder(**arguments: Any) -> Any:
+    """The builder class, from `build.py` loaded by its path as a user without the package's help would."""
+    location = importlib.util.spec_from_file_location("build", HUB_FOLDER / "build.py")
+    assert location is not None
+    assert location.loader is not None
+    module = importlib.util.module_from_spec(location)
+    location.loader.exec_module(module)
+    return module.ArchEHRQA(**arguments)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("demo") / "archehr_qa", "demo").folder
+
+
+def test_demo_through_load_dataset(demo: Path, tmp_path: Path) -> None:
+    import datasets
+
+    loaded = datasets.load_dataset(str(demo), "demo", cache_dir=str(tmp_path / "cache"))
+    assert tuple(loaded) == SPLITS
+    for split in SPLITS:
+        assert list(loaded[split]) == list(read_rows("demo", split, {}))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_demo_as_croissant(demo: Path) -> None:
+    import mlcroissant
+
+    dataset = mlcroissant.Dataset(jsonld=str(demo / "croissant.json"))
+    assert dataset.metadata.issues.report() == ""
+    for split, count in zip(SPLITS, (4, 6), strict=True):
+        records = list(dataset.records(f"demo/{split}"))
+        assert len(records) == count
+        for record, row in zip(records, read_rows("demo", split, {}), strict=True):
+            for column in COLUMNS:
+                value = record[f"demo/{split}/{column.name}"]
+                if column.repeated:
+                    assert [each.decode() if isinstance(each, bytes) else each for each in value] == row[column.name]
+                else:
+                    assert value == row[column.name].encode()
+
+
+def test_the_class_streams(tmp_path: Path) -> None:
+    made = builder(config_name="demo", cache_dir=str(tmp_path / "cache"))
+    assert list(made.as_streaming_dataset(split="dev")) == list(read_rows("demo", "dev", {}))
+    twin = write_twin(tmp_path / "twin", seed=1, dev=2, test=3)
+    made = builder(config_name="official", data_dir=str(twin), cache_dir=str(tmp_path / "cache"))
+    assert [row["id"] for row in made.as_streaming_dataset(split="test")] == ["3", "4", "5"]
+
+
+def test_the_hub_folder() -> None:
+    assert {path.name for path in HUB_FOLDER.iterdir() if path.suffix == ".py"} == {"build.py"}
+    card = (HUB_FOLDER / "README.md").read_text(encoding="utf-8")
+    assert card == card_text(SOURCES[0])
+    assert "extra_gated_prompt" in card
+    croissant = (HUB_FOLDER / "croissant.json").read_text(encoding="utf-8")
+    assert croissant == croissant_text(SOURCES[0])
+    assert "conditionsOfAccess" in json.loads(croissant)
+
+
+def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:
+    twin = write_twin(tmp_path / "files" / "1.3", seed=2)
+    sums = [f"{file_sha256(path)} {path.relative_to(twin).as_posix()}\n" for path in twin.rglob("*.*")]
+    (twin / "SHA256SUMS.txt").write_text("".join(sums), encoding="utf-8")
+    out = tmp_path / "archehr_qa"
+    built = build(out, "official", tmp_path / "files")
+    assert (built.splits, built.notes) == ({"dev": 20, "test": 100}, ())
+    assert set(built_configs(out)["official"].source) == {
+        f"1.3/{split}/archehr-qa{end}" for split in SPLITS for end in (".xml", "_key.json", "_mapping.json")
+    }
+    assert {stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()} == {0o600}
+    assert len(built_rows(out, "official", "test")) == 100
+    # A changed key is told by the publisher's sum before anything is read.
+    (twin / "test" / "archehr-qa_key.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"SHA256SUMS.txt, line \d, says .* cut off, changed or of another release"):
+        build(out, "official", tmp_path / "files")
+    assert len(built_rows(out, "official", "test")) == 100
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_release_with_one_split(tmp_path: Path, split: str) -> None:
+    other = {"dev": "test", "test": "dev"}[split]
+    twin = write_twin(
+        tmp_path / "twin", seed=3, dev=2 if split == "dev" else 0, test=2 if split == "test" else 0, keys=()
+    )
+    built = build(tmp_path / "out", "official", twin)
+    assert built.splits == {split: 2}
+    assert any(f"split {split} has 2 rows" in note for note in built.notes)
+    assert [row["relevance"] for row in built_rows(tmp_path / "out", "official", split)] == [[], []]
+    with pytest.raises(UsageError, match=f"has no split '{other}'. Splits: {split}"):
+        built_rows(tmp_path / "out", "official", other)
+
+
+def test_a_wrong_file_is_not_built_and_not_quoted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write_cases(tmp_path / "in" / "test", case("1"))
+    write_json(tmp_path / "in" / "test", "key", [key("1", answers=[{"sentence_id": "1", "relevance": SECRET}])])
+    with pytest.raises(
+        UsageError, match=r"case '1', answers, number 1, sentence '1': relevance must be one of"
+    ) as caught:
+        build(tmp_path / "out", "official", tmp_path / "in")
+    assert "marble" not in str(caught.value) + "".join(capfd.readouterr())
+    assert not (tmp_path / "out" / "medical_tasks.json").exists()
+
+
+def test_what_is_needed_is_told(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"needs the official files, none given(.|\n)*dev/archehr-qa.xml"):
+        build(tmp_path / "out", "official")
+    assert not (tmp_path / "out").exists()
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_fixture_is_built_and_the_open_copy_is_not(tmp_path: Path) -> None:
+    built = build(tmp_path / "out", "official", SHARED / "fixtures" / "archehr")
+    assert built.splits == {"dev": 12}
+    rows = built_rows(tmp_path / "out", "official", "dev")
+    assert sum(len(row["sentences"]) for row in rows) == sum(len(row["relevance"]) for row in rows)
+    with pytest.raises(UsageError, match="none of its 20 cases has a note excerpt"):
+        build(tmp_path / "out", "official", SHARED / "data" / "archehr")
+    assert len(built_rows(tmp_path / "out", "official", "dev")) == 12
