@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from medical_tasks.archehr_qa.inspect_task import (
+    archehr_alignment,
+    archehr_answer,
+    archehr_answer_first,
+    archehr_evidence,
+    archehr_evidence_first,
+    archehr_heuristic,
+    archehr_question,
+    archehr_together,
+)
 from medical_tasks.doclens.inspect_task import (
     aci_bench,
     aci_bench_one_shot,
@@ -43,6 +53,14 @@ __all__ = [
     "aci_bench_section_one_shot",
     "aci_bench_section_two_shot",
     "aci_bench_two_shot",
+    "archehr_alignment",
+    "archehr_answer",
+    "archehr_answer_first",
+    "archehr_evidence",
+    "archehr_evidence_first",
+    "archehr_heuristic",
+    "archehr_question",
+    "archehr_together",
     "doclens_own",
     "ehrnoteqa_mc_level1",
     "ehrnoteqa_mc_level2",

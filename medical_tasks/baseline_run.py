@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.baselines import BASELINES, baseline_responses
@@ -47,6 +48,8 @@ def run_baseline(
     )
     if own:
         recipe["task_args"] = own
+    if identity := _identity(name, task, own):
+        recipe["baseline"] = identity
     pairs = zip(data.items, responses, strict=True)
     return AnsweredTask(
         task=task,
@@ -59,17 +62,24 @@ def run_baseline(
 
 
 def _responses(name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]) -> list[str]:
-    own = _own_baselines(task)
-    if name in own:
-        return own[name](task, data.items, arguments)
+    own = _own(task)
+    if own is not None and name in own.BASELINES:
+        responses: list[str] = own.BASELINES[name](task, data.items, arguments)
+        return responses
     if name not in BASELINES:
-        known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
+        known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *(own.BASELINES if own is not None else ())))
         raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {known}.")
     return baseline_responses(name, task, data.items, benchmark_module(task, "prompts").gold_response)
 
 
-def _own_baselines(task: TaskSpec) -> Mapping[str, Callable[..., list[str]]]:
+def _identity(name: str, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """What decides the answers of a benchmark's own baseline."""
+    own = _own(task)
+    return dict(own.IDENTITIES[name](task, arguments)) if own is not None and name in own.BASELINES else {}
+
+
+def _own(task: TaskSpec) -> Any | None:
+    """The benchmark's module of baselines, where it has one."""
     if importlib.util.find_spec(f"{task.benchmark}.baselines") is None:
-        return {}
-    found: Mapping[str, Callable[..., list[str]]] = benchmark_module(task, "baselines").BASELINES
-    return found
+        return None
+    return benchmark_module(task, "baselines")

@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
     "run": "evaluate a model on tasks; resumes when repeated",
     "score": "score answers you already have",
     "compare": "compare two runs, item by item",
+    "submit": "write a finished run's answers as a submission to a shared task, checked; nothing is sent",
     "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
     "meta": "evaluate metrics: agreement with people's preferences and scores, and with each other, over single outputs",
     "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",

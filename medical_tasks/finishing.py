@@ -71,7 +71,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
             task_judge.report(entry, private=folder.private)
             verdicts.extend(task_judge.rows(private=folder.private))
         entries[part.task.name] = entry
-        made = item_rows(part.task, part.items, scores, part.unanswered, sources=part.sources)
+        made = item_rows(part.task, part.items, scores, part.unanswered, sources=part.sources, asked=part.asked)
         rows.extend(redact_row(row, part.responses.get(row["id"])) if folder.private else row for row in made)
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, rows, verdicts=verdicts)

@@ -160,8 +160,9 @@ def _read(
             raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
         uid, premise, hypothesis, label = (_text(value, name, where, form) for name in fields)
         if label not in labels:
-            # A long one may be a sentence of a note in the wrong field: not shown.
-            got = repr(label) if len(label) <= _SHOWN else f"a text of {len(label)} characters"
+            # A long one, or one of several words, may be a sentence of a note in the wrong field: not shown.
+            short = len(label) <= _SHOWN and len(label.split()) <= 1
+            got = repr(label) if short else f"a text of {len(label)} characters"
             raise UsageError(f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}.")
         pairs.append(LabelledPair(id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=group))
     if not pairs:

@@ -1,7 +1,8 @@
-"""A dataset made of one file of the user's own, for the length of one command: nothing of it is left behind.
+"""A dataset made of one file of the user's own, or of a small release, for the length of one command: nothing of it is left behind.
 
-Datasets with a configuration `own` that is read from one file can be given so. The rows are built as `medical-tasks build` builds
-them, in a folder of the private store that is removed as soon as they are read; what a killed command leaves, `purge` removes.
+Datasets with a configuration `own` that is read from one file can be given so, and those whose official files are few and small
+(`RELEASES`). The rows are built as `medical-tasks build` builds them, in a folder of the private store that is removed as soon as
+they are read; what a killed command leaves, `purge` removes.
 """
 
 from __future__ import annotations
@@ -18,9 +19,26 @@ from medical_tasks.errors import UsageError
 from medical_tasks.private_store import in_use, new_private_id, private_folder
 from medical_tasks.spec import DatasetSpec
 
-__all__ = ["OWN_CONFIG", "built_from", "own_source"]
+__all__ = ["OWN_CONFIG", "RELEASES", "built_from", "own_source", "source_config"]
 
 OWN_CONFIG: Final = "own"
+RELEASES: Final = {"archehr_qa": "official"}
+"""Datasets that are built from the folder of their release in a second, and the configuration that is."""
+
+
+def source_config(spec: DatasetSpec) -> str:
+    """Names the configuration that `--source` builds.
+
+    Args:
+        spec: the dataset.
+
+    Raises:
+        UsageError: It has none that can be built for one command.
+    """
+    if spec.name in RELEASES:
+        return RELEASES[spec.name]
+    own_source(spec)
+    return OWN_CONFIG
 
 
 def own_source(spec: DatasetSpec) -> DatasetSource:
@@ -46,30 +64,32 @@ def own_source(spec: DatasetSpec) -> DatasetSource:
 
 
 @contextlib.contextmanager
-def built_from(spec: DatasetSpec, file: Path) -> Iterator[Path]:
-    """Builds configuration `own` of a dataset for the length of a `with` block.
+def built_from(spec: DatasetSpec, place: Path) -> Iterator[Path]:
+    """Builds a dataset's `source_config` for the length of a `with` block.
 
     Args:
         spec: the dataset.
-        file: what it is made of.
+        place: the file it is made of, or the folder of its release.
 
     Yields:
         The folder of the built dataset, closed to everybody else.
 
     Raises:
-        UsageError: It is no such dataset, or the file is not as it must be.
-        MissingError: There is no such file.
+        UsageError: It is no such dataset, or its files are not as they must be.
+        MissingError: They are not there.
         RefusedError: The private store cannot be closed to others.
         IncompleteError: The disk is full.
     """
-    source = own_source(spec)
-    if file.is_dir():
-        raise UsageError(f"{file}: is a folder. Give --source the file itself.")
-    place = private_folder(new_private_id())
+    config = source_config(spec)
+    given = place.expanduser()
+    if config == OWN_CONFIG and given.is_dir():
+        raise UsageError(f"{place}: is a folder. Give --source the file itself.")
+    source = dataset_source(spec.name)
+    home = private_folder(new_private_id())
     try:
-        with in_use(place):
-            folder = place / spec.name
-            build_source(source, place=file.expanduser(), config=OWN_CONFIG, folder=folder)
+        with in_use(home):
+            folder = home / spec.name
+            build_source(source, place=given, config=config, folder=folder)
             yield folder
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(home, ignore_errors=True)

@@ -1,8 +1,9 @@
 """Reading answers people already have.
 
 Two forms are read. JSON Lines, an item a line: `{"id": "17", "response": "the raw text"}`. Or a JSON list, as in the authors'
-files of DocLens: `[{"example_id": "17", "output": "the raw text"}, ...]`. A file that begins with `[` is a list. What else an
-object holds is passed over.
+files of DocLens: `[{"example_id": "17", "output": "the raw text"}, ...]`, or a submission to ArchEHR-QA's shared task:
+`[{"case_id": "17", "answer": "the raw text"}, ...]`. A file that begins with `[` is a list. What else an object holds is passed
+over.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _SHOWN: Final = 5
 _BOM: Final = b"\xef\xbb\xbf"
 _NAMES: Final = (("id", "example_id"), ("response", "output"))
 """Ours and the authors' name of each field."""
+_SUBMITTED: Final = ("case_id", "answer")
+"""Their names in a submission. Never mixed with others: "answer" may be the gold beside a response."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,10 +155,12 @@ def _line_answers(path: Path, content: bytes) -> Iterator[Answer]:
 
 def _answer(path: Path, place: str, value: Any, form: str, *, own: int) -> Answer:
     """Reads one answer; `own` says which of `_NAMES` are this form's own."""
-    names = [next((name for name in each if isinstance(value, dict) and name in value), None) for each in _NAMES]
+    submitted = isinstance(value, dict) and _SUBMITTED[0] in value and not any(name in value for name in _NAMES[0])
+    spellings = [(name,) for name in _SUBMITTED] if submitted else _NAMES
+    names = [next((name for name in each if isinstance(value, dict) and name in value), None) for each in spellings]
     if names[0] is None or names[1] is None:
         got = f"keys [{', '.join(map(named, sorted(value)))}]" if isinstance(value, dict) else type(value).__name__
-        wanted = " and ".join(repr(each[own]) for each in _NAMES)
+        wanted = " and ".join(map(repr, _SUBMITTED if submitted else [each[own] for each in _NAMES]))
         raise UsageError(f"{path}, {place}: needs the keys {wanted}, got {got}. {form}")
     identifier, response = value[names[0]], value[names[1]]
     if isinstance(identifier, bool) or not isinstance(identifier, str | int):

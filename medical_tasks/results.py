@@ -185,6 +185,7 @@ def item_rows(
     unanswered: Mapping[str, str],
     *,
     sources: Mapping[str, Sequence[str]] | None = None,
+    asked: Mapping[str, int] | None = None,
 ) -> list[dict[str, Any]]:
     """Makes the rows of `items.parquet`: task, id, groups, cluster, metrics, the answer as read and why.
 
@@ -194,6 +195,7 @@ def item_rows(
         scores: item id to its score.
         unanswered: item id to the reason.
         sources: item id to what its question was given beside it.
+        asked: item id to how many questions the model answered about it, for a task of several.
 
     Returns:
         A row an item, in the dataset's order. A metric without a decision is null.
@@ -216,6 +218,8 @@ def item_rows(
         row["unscored"] = f"no answer: {unanswered[item.id]}" if score is None else score.unscored
         if sources:
             row["sources"] = _storable("\n".join(sources.get(item.id, ())))
+        if asked:
+            row["asked"] = asked.get(item.id)
         rows.append(row)
     return rows
 

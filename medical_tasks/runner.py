@@ -77,6 +77,7 @@ class AnsweredTask:
         cut: ids of items whose last answer was cut at the length limit.
         sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
         scoring_args: settings of the scoring (`TaskSpec.scoring_arguments`) that were given.
+        asked: item id to how many questions were answered about it, for a task with a protocol.
     """
 
     task: TaskSpec
@@ -87,6 +88,7 @@ class AnsweredTask:
     cut: frozenset[str] = frozenset()
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scoring_args: Mapping[str, str] = field(default_factory=dict)
+    asked: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -355,4 +357,5 @@ def _answered(
         cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
         sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
         scoring_args=task.scoring_args(options.task_args),
+        asked={one.item.id: len(one.answers) for one in conversations} if protocol is not None else {},
     )

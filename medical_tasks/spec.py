@@ -17,7 +17,7 @@ A benchmark is one folder with the same file names in each. What the runner call
     <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`; with
         `arguments=` for one that has some
     <package>.baselines.BASELINES                             -> {name: function of (task, items, arguments) -> responses}, for a
-        benchmark with baselines of its own
+        benchmark with baselines of its own; IDENTITIES likewise, function of (task, arguments) -> {name: JSON value}; recipe
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def test_doctor_answers(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "--tasks", "medcalk", "--model", "baseline/empty"], 2, "unknown task 'medcalk'"),
         ([*RUN, "--model", "gpt-4"], 2, "unknown model 'gpt-4'. A model is named by its kind"),
         ([*RUN, "--model", "what/ever"], 2, "unknown model 'what/ever'"),
-        ([*RUN, "--model", "baseline/best"], 2, "unknown baseline 'best'"),
+        ([*RUN, "--model", "baseline/best"], 2, "there is no baseline/best"),
         ([*RUN, "--model", "baseline/empty", "--model-args", "a=1"], 2, "baseline/empty takes no --model-args, got a"),
         ([*RUN, "--model", "baseline/empty", "--prompts", "official"], 2, "--prompts official has no meaning"),
         ([*RUN, "--model", "baseline/empty", "--max-samples", "0"], 2, "--max-samples must be 1 or more, got 0"),

@@ -86,6 +86,7 @@ def test_mednli(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"label": "x"}, r"R1.jsonl, line 2, field 'label': must be e, n, c, got 'x'"),
+        ({"label": "He has no fever."}, r"line 2, field 'label': must be e, n, c, got a text of 16 characters"),
         ({"label": 0}, r"line 2, field 'label': must be text, got int"),
         ({"hypothesis": " "}, r"line 2, field 'hypothesis': must be text, got empty text"),
         ({"context": None}, r"line 2, field 'context': must be text, got NoneType"),

@@ -37,6 +37,26 @@ def test_a_json_list_with_the_authors_names_or_ours(tmp_path: Path) -> None:
     assert [answer.place for answer in parse_answers(file, file.read_bytes())] == ["record 1", "record 2", "record 3"]
 
 
+def test_a_submission_to_a_shared_task(tmp_path: Path) -> None:
+    records = [
+        {"case_id": "1", "answer": "a |1|", "model": "m"},
+        {"case_id": 2, "answer": ""},
+        {"case_id": "3", "answer": None},
+    ]
+    file = write(tmp_path / "submission.json", json.dumps(records))
+    assert read_responses(file, IDS) == {"1": "a |1|", "2": ""}
+    assert read_responses(write(tmp_path / "r.jsonl", *records), IDS) == {"1": "a |1|", "2": ""}
+
+
+def test_an_answer_beside_a_response_is_the_gold_and_passed_over(tmp_path: Path) -> None:
+    records = [
+        {"id": "1", "response": "a", "answer": "gold", "case_id": "9"},
+        {"example_id": "2", "output": "b", "answer": "gold"},
+    ]
+    for texts in ([json.dumps(records)], [json.dumps(record) for record in records]):
+        assert read_responses(write(tmp_path / "r.json", *texts), IDS) == {"1": "a", "2": "b"}
+
+
 def test_lines_may_have_the_authors_names_too_and_ours_come_first(tmp_path: Path) -> None:
     file = write(tmp_path / "r.jsonl", {"example_id": 1, "output": "a"}, {"id": 2, "response": "b", "output": {"n": 1}})
     assert read_responses(file, IDS) == {"1": "a", "2": "b"}
@@ -57,6 +77,14 @@ def test_lines_may_have_the_authors_names_too_and_ours_come_first(tmp_path: Path
         ('[{"example_id": 1, "output": ["SECRET"]}]', "record 1: 'output' must be the model's raw text .* got list"),
         ('[{"example_id": 1, "id": 2, "output": "SECRET"}]', "record 1: has both 'id' and 'example_id'"),
         ('[{"id": 1, "output": "SECRET", "response": "a"}]', "record 1: has both 'response' and 'output'"),
+        (
+            '[{"case_id": "1", "output": "SECRET"}]',
+            r"record 1: needs the keys 'case_id' and 'answer', got keys \['case_id', 'out",
+        ),
+        ('[{"example_id": "1", "answer": "SECRET"}]', "record 1: needs the keys 'example_id' and 'output'"),
+        ('[{"case_id": "1", "answer": ["SECRET"]}]', "record 1: 'answer' must be the model's raw text .* got list"),
+        ('[{"case_id": "1", "answer": "SECRET"}, {"case_id": 1, "answer": "b"}]', "records 1 and 2 both answer id '1'"),
+        ('{"case_id": "1", "response": "SECRET"}', "line 1: needs the keys 'case_id' and 'answer'"),
         ('[{"id": 1, "output": "SECRET", "output": "a"}]', "a name stands twice in one object"),
         ('[{"id": 1, "output": "a"}, {"example_id": "1", "output": "b"}]', "records 1 and 2 both answer id '1'"),
         ('[{"id": 9, "output": "SECRET"}]', r"1 ids are not items of the task: '9' \(record 1\)"),

@@ -138,7 +138,7 @@ _FORM: Final = (
 _CHECKPOINTS: Final = {
     "bertscore": "folder of distilbert-base-uncased",
     "umls": "folder of a UMLS index, made by: medical-tasks umls build",
-    "alignscore": "AlignScore checkpoint (AlignScore-base.ckpt) with its backbone's folder, as CKPT:FOLDER",
+    "alignscore": "AlignScore checkpoint with its backbone's folder, as CKPT:FOLDER or CKPT:FOLDER:SENTENCES",
 }
 
 
@@ -237,5 +237,5 @@ BENCHMARK = BenchmarkSpec(
     title="ArchEHR-QA",
     paper="https://arxiv.org/abs/2506.04156",
     datasets=(DATASET,),
-    tasks=(),
+    tasks=TASKS,
 )

@@ -1,4 +1,4 @@
-"""Make a benchmark like EHRNoteQA on your own notes, in the steps of its paper; everything stays on this machine.
+"""Make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes, in the steps of their papers; everything stays on this machine.
 
     medical-tasks construct ehrnoteqa sample --source discharge.csv.gz --folder FOLDER
     medical-tasks construct ehrnoteqa generate --folder FOLDER --model MODEL
@@ -11,8 +11,19 @@ and, for clinicians' own scores of models' answers to its open questions:
     medical-tasks construct ehrnoteqa answer-sheet RUN... --out DIR --reviewers a,b,c
     medical-tasks construct ehrnoteqa scores DIR --out scores.csv
 
-Each step writes whole files, and the same command goes on where it stopped. FOLDER and DIR hold text of notes, questions and
-answers: they are as credentialed as the notes, and only you can read them. See docs/ehrnoteqa_construction.md.
+Like ArchEHR-QA, from messages of patients and discharge notes:
+
+    medical-tasks construct archehr filter --folder FOLDER --source posts.csv
+    medical-tasks construct archehr expand --folder FOLDER --codes FILE --dictionary FILE --model MODEL
+    medical-tasks construct archehr align --folder FOLDER --source discharge.csv.gz
+    medical-tasks construct archehr sheet --folder FOLDER --reviewers a,b
+    medical-tasks construct archehr import --folder FOLDER SHEET...
+    medical-tasks construct archehr agreement --folder FOLDER
+    medical-tasks build archehr_qa --source FOLDER/release
+
+`sheet` and `import` are one round of annotation, and are repeated for the next. Each step writes whole files, and the same command
+goes on where it stopped. FOLDER and DIR hold text of notes, messages, questions and answers: they are as credentialed as the notes,
+and only you can read them. See docs/ehrnoteqa_construction.md and docs/archehr_construction.md.
 """
 
 from __future__ import annotations
@@ -22,6 +33,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from medical_tasks import guard
+from medical_tasks.archehr_qa.construction import steps as archehr
+from medical_tasks.archehr_qa.spec import DATASET as ARCHEHR
+from medical_tasks.construction.shares import checked_seed
+from medical_tasks.ehrnoteqa.spec import DATASET as EHRNOTEQA
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import add_guard_arguments
 
@@ -32,17 +47,26 @@ _LISTED = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("benchmark", choices=("ehrnoteqa",), metavar="ehrnoteqa", help="in whose manner")
-    parser.add_argument("step", choices=tuple(_STEPS), metavar="STEP", help=", ".join(_STEPS))
+    steps = {**_STEPS, **archehr.STEPS}
+    parser.add_argument("benchmark", choices=tuple(_BENCHMARKS), metavar="ehrnoteqa|archehr", help="in whose manner")
+    parser.add_argument("step", choices=tuple(steps), metavar="STEP", help=", ".join(steps))
     parser.add_argument(
-        "paths", nargs="*", type=Path, metavar="PATH", help="import: sheets; answer-sheet: runs; scores: its DIR"
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="PATH",
+        help="import: sheets; answer-sheet: runs; scores: its DIR; archehr sheet: "
+        "edited sheets of candidates (default: the one in FOLDER)",
     )
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="where all of it lies")
     parser.add_argument(
-        "--folder", type=Path, metavar="FOLDER", help="sample, generate, sheet, import: where all of it lies"
+        "--source",
+        type=Path,
+        metavar="FILE",
+        help="sample, align: discharge.csv.gz or a file of its columns; filter: messages",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="decides who and in which order (default 0)")
     sample = parser.add_argument_group("sample")
-    sample.add_argument("--source", type=Path, metavar="FILE", help="discharge.csv.gz, or a file of the same columns")
     sample.add_argument(
         "--tokenizer", metavar="FOLDER", help="whose tokens are counted: a folder, or estimate (default) without one"
     )
@@ -53,33 +77,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     sample.add_argument("--bounds", metavar="N,N", help="most tokens of level 1 and 2 (default 3000,7000)")
     sample.add_argument("--allow-fewer", action="store_true", help="take what there is where patients are too few")
-    generate = parser.add_argument_group("generate")
+    generate = parser.add_argument_group("generate, expand")
     generate.add_argument("--model", metavar="M", help="hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME")
     generate.add_argument(
-        "--model-args", metavar="K=V,...", help="settings of its backend (temperature is 1 if not said)"
+        "--model-args", metavar="K=V,...", help="settings of its backend (for generate, temperature is 1 if not said)"
     )
-    generate.add_argument("--tries", type=int, metavar="N", help="most replies of a step (default 3)")
-    generate.add_argument("--max-new-tokens", type=int, metavar="N", help="longest reply (default 1500)")
+    generate.add_argument("--tries", type=int, metavar="N", help="most replies of a step, or for a message (default 3)")
+    generate.add_argument("--max-new-tokens", type=int, metavar="N", help="longest reply (default 1500 and 1000)")
     add_guard_arguments(generate)  # type: ignore[arg-type]  # a group takes arguments as a parser does
     sheets = parser.add_argument_group("sheet, import, answer-sheet, scores")
     sheets.add_argument("--reviewers", metavar="NAME,...", help="sheet, answer-sheet: who gets a share")
-    sheets.add_argument("--overlap", type=int, metavar="N", help="sheet, answer-sheet: N questions for everybody")
+    sheets.add_argument(
+        "--overlap", type=int, metavar="N", help="sheet, answer-sheet: N questions or cases for everybody"
+    )
     sheets.add_argument("--blank-keeps", action="store_true", help="import: a row without a mark is kept")
     sheets.add_argument("--partial", action="store_true", help="import, scores: go on without some people's sheets")
     sheets.add_argument("--out", type=Path, metavar="PATH", help="answer-sheet: folder; scores: the table, CSV")
     sheets.add_argument("--data", type=Path, metavar="DIR", help="answer-sheet: the built dataset the runs were on")
     sheets.add_argument("--upstream", type=Path, metavar="DIR", help="answer-sheet: for runs with --prompts official")
     sheets.add_argument("--max-samples", type=int, metavar="N", help="answer-sheet: at most N questions, by their ids")
+    archehr.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Does one step; exit code 5 when something is not finished."""
-    from medical_tasks.ehrnoteqa.spec import DATASET
-
-    step, needed, allowed = _STEPS[arguments.step]
+    dataset, steps = _BENCHMARKS[arguments.benchmark]
+    if arguments.step not in steps:
+        raise UsageError(f"construct {arguments.benchmark} has the steps {', '.join(steps)}, got {arguments.step}.")
+    step, needed, allowed = steps[arguments.step]
     _check_options(arguments, needed, allowed)
     # Whatever step: an error about text that is held may not be told in its own words.
-    subject = guard.Subject.of(DATASET, task=f"construct {DATASET.name}")
+    subject = guard.Subject.of(dataset, task=f"construct {dataset.name}")
     with guard.protect([subject], guard.attestation_from(arguments)):
         return step(arguments)
 
@@ -93,18 +121,12 @@ def _check_options(arguments: argparse.Namespace, needed: tuple[str, ...], allow
     }
     shown = {name: "PATH" if name == "paths" else f"--{name.replace('_', '-')}" for name in (*given, *needed)}
     missing = [shown[name] for name in needed if name not in given]
+    step = f"construct {arguments.benchmark} {arguments.step}"
     if missing:
-        raise UsageError(f"construct ehrnoteqa {arguments.step} needs {', '.join(missing)}. See: --help")
+        raise UsageError(f"{step} needs {', '.join(missing)}. See: --help")
     stray = [shown[name] for name in given if name not in (*needed, *allowed)]
     if stray:
-        raise UsageError(f"construct ehrnoteqa {arguments.step} takes no {', '.join(stray)}. Leave it out.")
-
-
-def _seed(arguments: argparse.Namespace) -> int:
-    seed: int = arguments.seed or 0
-    if seed < 0:
-        raise UsageError(f"--seed must be 0 or more, got {seed}.")
-    return seed
+        raise UsageError(f"{step} takes no {', '.join(stray)}. Leave it out.")
 
 
 def _sample(arguments: argparse.Namespace) -> int:
@@ -115,7 +137,7 @@ def _sample(arguments: argparse.Namespace) -> int:
     spec = sample.SampleSpec(
         cells=sample.CELLS if arguments.cells is None else sample.parse_cells(arguments.cells),
         bounds=sample.BOUNDS if arguments.bounds is None else sample.parse_bounds(arguments.bounds),
-        seed=_seed(arguments),
+        seed=checked_seed(arguments.seed),
         allow_fewer=arguments.allow_fewer,
     )
     counter = open_counter(arguments.tokenizer or ESTIMATE)
@@ -143,7 +165,7 @@ def _generate(arguments: argparse.Namespace) -> int:
         model=arguments.model,
         model_args=parse_model_args(arguments.model_args or ""),
         tries=draft.TRIES if arguments.tries is None else arguments.tries,
-        seed=_seed(arguments),
+        seed=checked_seed(arguments.seed),
         max_new_tokens=draft.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
     )
     made = draft.generate_drafts(arguments.folder, options)
@@ -169,12 +191,15 @@ def _generate(arguments: argparse.Namespace) -> int:
 
 
 def _sheet(arguments: argparse.Namespace) -> int:
+    from medical_tasks.construction.shares import parse_names
     from medical_tasks.ehrnoteqa.construction.files import SHEETS
-    from medical_tasks.ehrnoteqa.construction.shares import parse_names
     from medical_tasks.ehrnoteqa.construction.sheet import export_sheets
 
     made = export_sheets(
-        arguments.folder, parse_names(arguments.reviewers), overlap=arguments.overlap or 0, seed=_seed(arguments)
+        arguments.folder,
+        parse_names(arguments.reviewers),
+        overlap=arguments.overlap or 0,
+        seed=checked_seed(arguments.seed),
     )
     for name, ids in made["sheets"].items():
         print(f"{arguments.folder / SHEETS / name}.csv: {len(ids):,} questions")
@@ -206,13 +231,13 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _answer_sheet(arguments: argparse.Namespace) -> int:
+    from medical_tasks.construction.shares import parse_names
     from medical_tasks.ehrnoteqa.construction.answer_sheet import AnswerSheetOptions, export_answers
-    from medical_tasks.ehrnoteqa.construction.shares import parse_names
 
     options = AnswerSheetOptions(
         reviewers=parse_names(arguments.reviewers),
         overlap=arguments.overlap or 0,
-        seed=_seed(arguments),
+        seed=checked_seed(arguments.seed),
         most=arguments.max_samples,
         data=arguments.data,
         upstream=arguments.upstream,
@@ -261,3 +286,4 @@ _STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tu
     "scores": (_scores, ("paths", "out"), ("partial",)),
 }
 """Name to function, options it needs, options it takes."""
+_BENCHMARKS = {"ehrnoteqa": (EHRNOTEQA, _STEPS), "archehr": (ARCHEHR, archehr.STEPS)}

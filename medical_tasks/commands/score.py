@@ -4,13 +4,15 @@
     medical-tasks score kqa --responses answers.jsonl --judge openai-api/my-host/judge-model
     medical-tasks score kqa --responses runs/my-run --judge nli/path/to/model
     medical-tasks score doclens_own --source notes.json --responses outputs.json --judge openai-api/my-host/judge-model
+    medical-tasks score archehr_together --source RELEASE --split dev --responses submission.json
 
 The file has one line an item, {"id": "17", "response": "the model's raw text"}, or is a JSON list of such records, in which the
-names may be example_id and output. Ids are the dataset's own (for MedCalc-Bench the `Row Number`). Items without a line are
-reported as unanswered, never counted as wrong. Instead of a file, the folder of a run can be given: its answers are scored anew,
-by another judge for example.
+names may be example_id and output, or case_id and answer (a submission to ArchEHR-QA's shared task). Ids are the dataset's own
+(for MedCalc-Bench the `Row Number`). Items without a line are reported as unanswered, never counted as wrong. Instead of a file,
+the folder of a run can be given: its answers are scored anew, by another judge for example.
 
-A dataset made of one file of your own needs no build: --source takes the file that configuration `own` is built from.
+A dataset made of one file of your own needs no build: --source takes the file that configuration `own` is built from. For
+ArchEHR-QA it takes the folder of the release.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from medical_tasks.runner import AnsweredTask
     from medical_tasks.spec import DatasetSpec, TaskSpec
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "run", "with_source"]
 
 _FINISH = "Give that run's command again to answer the missing ones, then this one."
 
@@ -45,10 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help="JSON Lines or a JSON list (id and response, or example_id and output), or a run's folder",
+        help="JSON Lines or a JSON list (id and response, example_id and output, or case_id and answer), or a run's folder",
     )
     parser.add_argument(
-        "--source", type=Path, metavar="FILE", help="the one file a dataset of your own is made of, in place of --data"
+        "--source",
+        type=Path,
+        metavar="FILE",
+        help="the one file a dataset of your own is made of, or ArchEHR-QA's folder, in place of --data",
     )
     parser.add_argument("--split", metavar="NAME", help="split that was answered, instead of the task's own")
     parser.add_argument(
@@ -95,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     with guard.protect([guard.Subject.of(spec, task=task.name)], guard.attestation_from(arguments)):
         if request is not None:
             check_request(request, tasks)
-        with _with_source(arguments, spec) as given:
+        with with_source(arguments, spec) as given:
             answered, settings = _answered(task, spec, given)
         answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe))
         settings |= {"judge": request.identity} if request is not None else {}
@@ -126,20 +131,33 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[argparse.Namespace]:
-    """The options, with the dataset built of `--source` as their data; it is gone when the items are read."""
+def with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[argparse.Namespace]:
+    """Builds the dataset from `--source`, where that is given, for the length of a `with` block.
+
+    Args:
+        arguments: options with `source`, `data` and `config`.
+        spec: the dataset.
+
+    Yields:
+        The options, with what was built as their data.
+
+    Raises:
+        UsageError: The data are given twice, or the dataset is not built from a source alone.
+        MissingError: What it is built from is not there.
+    """
     if arguments.source is None:
         yield arguments
         return
-    from medical_tasks.own_dataset import OWN_CONFIG, built_from
+    from medical_tasks.own_dataset import built_from, source_config
 
-    for name, allowed in (("data", (None,)), ("config", (None, OWN_CONFIG))):
+    config = source_config(spec)
+    for name, allowed in (("data", (None,)), ("config", (None, config))):
         if getattr(arguments, name) not in allowed:
             raise UsageError(
                 f"--source and --{name} {getattr(arguments, name)}: the data are one or the other. Leave one out."
             )
     with built_from(spec, arguments.source) as folder:
-        yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": OWN_CONFIG})
+        yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
 
 
 def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:

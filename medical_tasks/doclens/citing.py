@@ -116,10 +116,12 @@ def _parts(piece: str) -> Iterator[str]:
 
 def _cited(piece: str, source: Source) -> str:
     body = piece.rstrip()
-    # A marker behind a heading would make it a line like any other.
-    if not body or find_markers(body) or heading_section(body.splitlines()[-1]):
+    if not body or find_markers(body):
         return piece
     head = _LAST_MARKS.sub("", body).rstrip() or body
+    line = head.splitlines()[-1] + "".join(body[len(head) :].splitlines()[:1])
+    if heading_section(line):  # a marker behind it would make it a line like any other; the marks may stand on the next
+        return piece
     markers = "".join(f"[{number}]" for number in source.cited_by(body))
     return f"{head} {markers}{piece[len(head) :]}" if markers else piece
 

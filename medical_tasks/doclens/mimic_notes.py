@@ -37,7 +37,7 @@ _RELEASE = "MIMIC-III file of notes"
 _RADIOLOGY = tuple(name + end for name in ("Radiology", "radiology", "RADIOLOGY") for end in ("", " "))
 _ERRORS = frozenset(("1", "1.0"))
 _NUMBER = re.compile(r"[0-9]{1,18}")
-_SHOWN_CHARS = 30
+_SHOWN = re.compile(r"[0-9.,+\- ]{0,30}")
 _MEGABYTE = 1_000_000
 
 
@@ -116,9 +116,9 @@ def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
 
 
 def _wrong(path: Path, row: StreamedRow, field: str) -> UsageError:
-    # Columns that are swapped may hold a note in any field: nothing longer than an id is shown.
+    # Columns that are swapped may hold a note or a name in any field: nothing but digits is shown.
     value = row.cells[field]
-    shown = repr(value) if len(value) <= _SHOWN_CHARS else f"a text of {len(value)} characters"
+    shown = repr(value) if _SHOWN.fullmatch(value) else f"a text of {len(value)} characters"
     return UsageError(
         f"{path}: line {row.line()}, field {field!r}: must be a whole number, got {shown}. Download the {_RELEASE} again."
     )

@@ -21,6 +21,7 @@ from medical_tasks.doclens.mimic_report import Report, check_report
 from medical_tasks.doclens.mimic_rows import SPLITS, Rows, file_stamp, report_row, sampled_rows
 from medical_tasks.doclens.mimic_sample import SAMPLE, SEED, TRAIN_EACH, Candidate, Sampler
 from medical_tasks.errors import UsageError
+from medical_tasks.json_list import LONGEST_ID
 from medical_tasks.json_records import Field, is_text, is_text_or_null, optional, read_records
 
 __all__ = ["OPTIONAL", "REQUIRED", "read_table_rows"]
@@ -35,6 +36,11 @@ _JSON_TEXT = dataclasses.replace(is_text_or_null(), private=True)
 _JSON_ID = Field(
     holds=lambda value: type(value) is int or is_text().holds(value),
     rule="a text that is not empty, or a whole number",
+    private=True,
+)
+_JSON_PATIENT = Field(
+    holds=lambda value: type(value) is int or is_text_or_null().holds(value),
+    rule="a text, a whole number or null",
     private=True,
 )
 
@@ -108,9 +114,13 @@ def _lines(path: Path) -> Iterator[_Line]:
         for name in REQUIRED:
             if not values.get(name, "").strip():
                 raise _wrong(path, number, name, "must not be empty", values)
-        if values["id"] in seen:
+        row_id = values["id"]
+        if len(row_id) > LONGEST_ID or row_id != row_id.strip() or not row_id.isprintable():
+            rule = f"must be 1 to {LONGEST_ID} characters on one line without spaces at its ends, since it stands in results"
+            raise _wrong(path, number, "id", rule, values)
+        if row_id in seen:
             raise _wrong(path, number, "id", "must be unique, it stands in the table already", values)
-        seen.add(values["id"])
+        seen.add(row_id)
         spelt = {name: _spelt(path, number, name, values) for name in _ALLOWED}
         if splits is None:
             splits = bool(spelt["split"])
@@ -121,8 +131,8 @@ def _lines(path: Path) -> Iterator[_Line]:
         patient = values.get("patient_id", "").strip()
         yield _Line(
             candidate=Candidate(
-                id=values["id"],
-                patient_id=patient or values["id"],
+                id=row_id,
+                patient_id=patient or f"report {row_id}",  # not the id alone: a patient may have the same number
                 kind=Kind(spelt["modality"], spelt["anatomy"]) if spelt["modality"] else _UNKNOWN,
                 report=Report(findings=joined_lines(values["findings"]), impression=joined_lines(values["impression"])),
             ),
@@ -146,7 +156,7 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    fields = {name: _JSON_ID if name.endswith("id") else _JSON_TEXT for name in (*REQUIRED, *OPTIONAL)}
+    fields = dict.fromkeys((*REQUIRED, *OPTIONAL), _JSON_TEXT) | {"id": _JSON_ID, "patient_id": _JSON_PATIENT}
     fields |= {name: optional(fields[name]) for name in OPTIONAL}
     for record in read_records(path, fields, release=_RELEASE, again="Write the table again."):
         yield record.line, {name: str(value) for name, value in record.values.items() if value is not None}

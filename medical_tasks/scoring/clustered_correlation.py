@@ -101,7 +101,7 @@ def among_annotators(
     check_same_length(**{f"scores[{place}]": column for place, column in enumerate(columns)}, clusters=clusters)
     pairs: list[tuple[npt.ArrayLike, npt.ArrayLike]] = []
     for place, own in enumerate(columns):
-        others = np.array([*columns[:place], *columns[place + 1 :]]).reshape(-1, len(clusters))
+        others = np.array([*columns[:place], *columns[place + 1 :]]).reshape(len(columns) - 1, len(clusters))
         there = (~np.isnan(others)).sum(axis=0)
         # Added up in the order of size, so that equal means are equal to the last digit whoever gave which score.
         sums = np.sort(np.nan_to_num(others), axis=0).sum(axis=0)

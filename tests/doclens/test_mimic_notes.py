@@ -116,7 +116,8 @@ def test_a_file_is_read_once_and_again_when_it_changes(tmp_path: Path, capsys: p
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ROW_ID": "x1"}, "line 2, field 'ROW_ID': must be a whole number, got 'x1'"),
+        ({"ROW_ID": "5.0"}, "line 2, field 'ROW_ID': must be a whole number, got '5.0'"),
+        ({"SUBJECT_ID": SECRET}, "line 2, field 'SUBJECT_ID': must be a whole number, got a text of 18 characters"),
         ({"SUBJECT_ID": TEXT}, r"line 2, field 'SUBJECT_ID': must be a whole number, got a text of \d+ characters"),
     ],
 )

@@ -77,7 +77,7 @@ def test_a_table_without_splits_is_sampled(tmp_path: Path, form: str, capsys: py
     drawn = {split: list(read_table_rows(path, split, sample=10, train_each=5)) for split in ("train", "test")}
     assert {split: len(each) for split, each in drawn.items()} == {"train": 5, "test": 10}
     assert {each["modality"] + each["anatomy"] for each in drawn["test"]} == {"unknownunknown"}
-    assert all(each["patient_id"] == each["id"] for each in drawn["test"])
+    assert all(each["patient_id"] == f"report {each['id']}" for each in drawn["test"])
     assert {each["id"] for each in drawn["test"]}.isdisjoint(each["id"] for each in drawn["train"])
     told = capsys.readouterr().err
     assert told.count("30 reports can be used (unknown 30), 1 are left out (impression that only points") == 1
@@ -93,6 +93,14 @@ def test_numbers_as_ids_in_json(tmp_path: Path) -> None:
     assert (row["id"], row["patient_id"], row["modality"]) == ("9", "p2", "unknown")
 
 
+@pytest.mark.parametrize("unknown", [None, ""])
+def test_a_row_without_a_patient_is_nobody_elses(tmp_path: Path, unknown: str | None) -> None:
+    rows = [whole(1, id="7", patient_id=unknown), whole(3, id="8", patient_id="7"), whole(2)]
+    for form in ("csv", "jsonl"):
+        told = {row["id"]: row["patient_id"] for row in read_table_rows(write(tmp_path, rows, form), "test")}
+        assert told == {"7": "report 7", "8": "7"}
+
+
 def test_patients_in_both_splits_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, [whole(1, patient_id="p"), whole(2, patient_id="p"), whole(4)])
     assert len([row for split in ("train", "test") for row in read_table_rows(path, split)]) == 3
@@ -105,6 +113,9 @@ def test_patients_in_both_splits_are_noted(tmp_path: Path, capsys: pytest.Captur
     [
         ([whole(1), whole(1)], "column 'id': must be unique, it stands in the table already, got a text of 2 characters"),
         ([whole(1, id=" ")], "'id': must not be empty|'id': must be a text that is not empty, or a whole number"),
+        ([whole(1, id=SEEN)], "column 'id': must be 1 to 64 characters on one line .*, got a text of 73 characters"),
+        ([whole(1, id="7\n8")], "column 'id': must be 1 to 64 characters on one line"),
+        ([whole(1, id=" 7")], "column 'id': .* without spaces at its ends"),
         ([whole(1, findings=" ")], "column 'findings': must not be empty"),
         ([whole(1, impression="")], "column 'impression': must not be empty"),
         ([whole(1, modality=SEEN)], r"column 'modality': must be one of CT, MR, or empty, got a text of \d+ characters"),

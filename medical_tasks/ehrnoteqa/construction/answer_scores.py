@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.construction.cells import SheetRow, read_sheet
 from medical_tasks.ehrnoteqa.construction import files
 from medical_tasks.ehrnoteqa.construction.answer_sheet import ANSWERS, COLUMNS, KEY
-from medical_tasks.ehrnoteqa.construction.cells import SheetRow, read_sheet
 from medical_tasks.ehrnoteqa.human_scores import LONGEST_MODEL, RATER
 from medical_tasks.errors import UsageError
 from medical_tasks.json_records import Field, is_text

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.construction.cells import file_name, write_sheet
+from medical_tasks.construction.shares import share_out, sheet_order
 from medical_tasks.ehrnoteqa.construction import files
-from medical_tasks.ehrnoteqa.construction.cells import file_name, write_sheet
 from medical_tasks.ehrnoteqa.construction.patients import Patient
-from medical_tasks.ehrnoteqa.construction.shares import share_out, sheet_order
 from medical_tasks.ehrnoteqa.construction.sheet import NOTES_FOLDER, write_notes
 from medical_tasks.ehrnoteqa.prompts import gold_response
 from medical_tasks.ehrnoteqa.spec import DATASET, TASKS

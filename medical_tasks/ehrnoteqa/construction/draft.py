@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks import guard
+from medical_tasks.construction.asking import AskingOptions, ask_model, check_counts
 from medical_tasks.ehrnoteqa.construction import files
 from medical_tasks.ehrnoteqa.construction.patients import Patient, load_patients
 from medical_tasks.ehrnoteqa.construction.prompts import load_prompts
@@ -84,74 +84,38 @@ def generate_drafts(folder: Path, options: DraftOptions) -> dict[str, Any] | Non
         RefusedError: The model is not on this machine.
         UsageError: Bad option, other settings than an earlier command's here, or sheets of other drafts were exported.
     """
-    from medical_tasks.models.opener import NEUTRAL_ARGS, open_model
-    from medical_tasks.run_folder import locked, open_run_folder
-    from medical_tasks.runner import RunOptions, run_model
-
-    for name, value in (("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)):
-        if value < 1:
-            raise UsageError(f"{name} must be 1 or more, got {value}.")
+    check_counts((("--tries", options.tries), ("--max-new-tokens", options.max_new_tokens)))
     patients = load_patients(folder)
     task = drafting_task(options.tries)
-    model_args = {"temperature": TEMPERATURE, **options.model_args}
-    settings = {
-        "construct": DATASET.name,
-        "sample": files.text_sha256(folder / files.NOTES),
-        "model": options.model,
-        "model_args": {name: value for name, value in model_args.items() if name not in NEUTRAL_ARGS},
-        "prompts": load_prompts(task).sha256,
-        "max_new_tokens": options.max_new_tokens,
-        "seed": options.seed,
-    }
-    _check_settings(folder, settings)
-    files.make_folder(folder / files.GENERATION)
-    run = open_run_folder(folder / files.GENERATION, settings, private=True)
+    sample = files.text_sha256(folder / files.NOTES)
     data = TaskData(
         items=[Item(id=each.id, fields={"notes": each.notes}, groups={}, cluster=each.id) for each in patients],
         config="own",
         folder=folder,
-        revision={"name": DATASET.name, "config": "own", "sample_sha256": settings["sample"]},
+        revision={"name": DATASET.name, "config": "own", "sample_sha256": sample},
     )
-    with locked(run):
-        guard.require_processes()
-        model = open_model(options.model, model_args, log_dir=run.logs)
-        try:
-            guard.require_endpoint(model.endpoint, "model")
-            asking = RunOptions(max_new_tokens=options.max_new_tokens, model_args=model_args)
-            answered = run_model([task], {task.name: data}, model, run, asking)
-        finally:
-            model.close()
-        if answered is None:
-            return None
-        return _written(folder, patients, answered[0], options)
-
-
-def _check_settings(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Refuses other settings than those the folder's drafts are made with; where nobody was asked yet there are none."""
-    from medical_tasks.run_folder import PRIVATE, SETTINGS_FILE, existing_run_folder, is_main_process, locked
-
-    place = folder / files.GENERATION
-    if not is_main_process() or not (place / SETTINGS_FILE).exists():
-        return
-    there = {
-        name: value
-        for name, value in files.read_json(place / SETTINGS_FILE, step="generate").items()
-        if name != PRIVATE
+    asking = AskingOptions(
+        model=options.model,
+        model_args={"temperature": TEMPERATURE, **options.model_args},
+        max_new_tokens=options.max_new_tokens,
+    )
+    settings = {
+        "construct": DATASET.name,
+        "sample": sample,
+        "prompts": load_prompts(task).sha256,
+        "seed": options.seed,
     }
-    differing = sorted(name for name in {*there, *settings} if there.get(name) != settings.get(name))
-    if not differing:
-        return
-    run = existing_run_folder(place)
-    # A mistyped or refused model must not be the folder's for good.
-    if not (folder / files.DRAFTS_RECIPE).exists() and not run.answers.exists():
-        with locked(run):
-            (place / SETTINGS_FILE).unlink()
-        return
-    shown = "; ".join(f"{name}: {there.get(name)!r} there, {settings.get(name)!r} now" for name in differing)
-    raise UsageError(
-        f"{place}: drafts were begun with other settings ({shown}). Repeat that command to go on, or move this folder away to "
-        "begin anew."
+    answered = ask_model(
+        folder / files.GENERATION,
+        task,
+        data,
+        asking,
+        settings=settings,
+        finished=folder / files.DRAFTS_RECIPE,
+        step="ehrnoteqa generate",
+        what="drafts",
     )
+    return None if answered is None else _written(folder, patients, answered, options)
 
 
 def _written(folder: Path, patients: Sequence[Patient], answered: Any, options: DraftOptions) -> dict[str, Any]:

@@ -5,15 +5,14 @@ Everything that is wrong is told at once, by file, row and column and never by w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.construction.cells import SheetRow, is_formula_error, read_sheet
 from medical_tasks.ehrnoteqa.categories import question_categories
 from medical_tasks.ehrnoteqa.construction import files
-from medical_tasks.ehrnoteqa.construction.cells import SheetRow, read_sheet
 from medical_tasks.ehrnoteqa.construction.patients import load_patients
 from medical_tasks.ehrnoteqa.construction.replies import one_line, same_text
 from medical_tasks.ehrnoteqa.construction.revision import (
@@ -31,8 +30,6 @@ from medical_tasks.errors import UsageError
 __all__ = ["ReviewOptions", "import_sheets"]
 
 _LISTED: Final = 20
-# What spreadsheet programs show, and save, in the place of a text that they took for a formula.
-_ERROR: Final = re.compile(r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}", re.IGNORECASE)
 _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
 
 
@@ -138,7 +135,7 @@ def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
     if content.answer not in tuple(LETTERS):
         yield f"{row.place('answer')}: must be a letter from A to E, got a text of {len(content.answer)} characters"
     for name, text in zip(("question", *CHOICE_COLUMNS), (content.question, *content.choices), strict=True):
-        if _ERROR.fullmatch(text):
+        if is_formula_error(text):
             yield f"{row.place(name)}: is the error of a formula; type the text again, with an apostrophe before it"
     texts: dict[str, str] = {}
     for name, text in zip(CHOICE_COLUMNS, content.choices, strict=True):

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.construction.cells import file_name, write_sheet
+from medical_tasks.construction.shares import share_out, sheet_order
 from medical_tasks.ehrnoteqa.construction import files
-from medical_tasks.ehrnoteqa.construction.cells import file_name, write_sheet
 from medical_tasks.ehrnoteqa.construction.patients import Patient, load_patients
-from medical_tasks.ehrnoteqa.construction.shares import share_out, sheet_order
 from medical_tasks.ehrnoteqa.own_questions import OWN_FIELDS
 from medical_tasks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError

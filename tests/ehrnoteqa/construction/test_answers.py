@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.cli import main
+from medical_tasks.construction.cells import plain, write_sheet
 from medical_tasks.ehrnoteqa.construction import files
 from medical_tasks.ehrnoteqa.construction.answer_scores import write_scores
 from medical_tasks.ehrnoteqa.construction.answer_sheet import COLUMNS
-from medical_tasks.ehrnoteqa.construction.cells import plain, write_sheet
 from medical_tasks.ehrnoteqa.human_scores import read_human_scores
 from medical_tasks.score_table import read_scores
 from tests.ehrnoteqa.construction.construction_files import edit_sheet, read_lines, read_rows, write_rows

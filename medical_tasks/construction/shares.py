@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from medical_tasks.errors import UsageError
 
-__all__ = ["parse_names", "share_out", "sheet_order"]
+__all__ = ["checked_seed", "parse_names", "share_out", "sheet_order"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")
 
@@ -28,6 +28,17 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
     if len({name.casefold() for name in names}) < len(names):
         raise UsageError(f"{option} {text!r}: a name stands twice.")
     return names
+
+
+def checked_seed(seed: int | None) -> int:
+    """Reads `--seed`, 0 where it is not given.
+
+    Raises:
+        UsageError: It is less than 0.
+    """
+    if seed is not None and seed < 0:
+        raise UsageError(f"--seed must be 0 or more, got {seed}.")
+    return seed or 0
 
 
 def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:

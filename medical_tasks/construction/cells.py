@@ -13,7 +13,7 @@ from typing import Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.whole_file import WholeFile
 
-__all__ = ["SheetRow", "escaped", "file_name", "plain", "read_sheet", "write_sheet"]
+__all__ = ["SheetRow", "escaped", "file_name", "is_formula_error", "plain", "read_sheet", "write_sheet"]
 
 _MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
 _QUOTE: Final = "'"
@@ -31,6 +31,8 @@ _VALUE: Final = re.compile(
     re.IGNORECASE,
 )
 _STAYS: Final = re.compile(r"0|[1-9]\d{0,10}")  # longer ones are shown, and saved, as 1.23E+11
+# What they show, and save, in the place of a text that they took for a formula.
+_ERROR: Final = re.compile(r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}", re.IGNORECASE)
 _SEPARATORS: Final = (",", ";", "\t")
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
 _AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
@@ -71,6 +73,11 @@ def _is_taken(text: str) -> bool:
     if text.startswith(_LEADING) or stripped.startswith(_ESCAPED):
         return True
     return _VALUE.fullmatch(stripped) is not None and _STAYS.fullmatch(stripped) is None
+
+
+def is_formula_error(text: str) -> bool:
+    """Whether a cell shows the error of a formula in the place of what somebody typed."""
+    return _ERROR.fullmatch(text) is not None
 
 
 def file_name(identifier: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.ehrnoteqa.construction.cells import escaped, file_name, plain, read_sheet, write_sheet
+from medical_tasks.construction.cells import escaped, file_name, plain, read_sheet, write_sheet
 from medical_tasks.errors import MedicalTasksError
 
 COLUMNS = ("id", "text")

@@ -1,0 +1,83 @@
+"""The files of a construction, one folder each: what they are called; `medical_tasks.construction.files` writes and reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.construction import files
+from medical_tasks.construction.files import (
+    make_folder,
+    private_field,
+    text_sha256,
+    write_json,
+    write_lines,
+)
+from medical_tasks.errors import UsageError
+from medical_tasks.json_records import Field, Record
+
+__all__ = [
+    "AGREEMENT",
+    "ALIGNMENT",
+    "CANDIDATES",
+    "CANDIDATES_SHEET",
+    "EXPANSION",
+    "FILTER",
+    "GENERATION",
+    "NOTES",
+    "NOTE_CODES",
+    "POSTS",
+    "POST_CODES",
+    "RELEASE",
+    "checked_step",
+    "make_folder",
+    "private_field",
+    "read_json",
+    "read_lines",
+    "text_sha256",
+    "write_json",
+    "write_lines",
+]
+
+FILTER: Final = "filter.json"
+POSTS: Final = "posts.jsonl"
+EXPANSION: Final = "expand.json"
+NOTE_CODES: Final = "note_codes.jsonl"
+POST_CODES: Final = "post_codes.jsonl"
+GENERATION: Final = "generation"
+ALIGNMENT: Final = "align.json"
+CANDIDATES: Final = "candidates.jsonl"
+CANDIDATES_SHEET: Final = "candidates.csv"
+NOTES: Final = "notes"
+RELEASE: Final = "release"
+AGREEMENT: Final = "agreement.json"
+
+
+def read_json(path: Path, *, step: str) -> dict[str, Any]:
+    """Reads a JSON file that an earlier step wrote; see `files.read_json`."""
+    return files.read_json(path, step=f"archehr {step}")
+
+
+def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
+    """Reads a JSON Lines file that an earlier step wrote; see `files.read_lines`."""
+    return files.read_lines(path, fields, step=f"archehr {step}")
+
+
+def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
+    """Refuses to go on with a file that is not the one its step wrote.
+
+    Args:
+        path: the file.
+        made: what the step wrote about it; `sha256` has file name to hash.
+        step: which step.
+
+    Raises:
+        UsageError: It was changed, or is gone.
+    """
+    digests = made.get("sha256")
+    known = digests.get(path.name) if isinstance(digests, dict) else None
+    if known is None or not path.exists() or text_sha256(path) != known:
+        raise UsageError(
+            f"{path}: was changed or moved away since it was written. Do this step again: construct archehr {step}."
+        )

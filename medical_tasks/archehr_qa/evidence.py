@@ -1,0 +1,254 @@
+"""How like the questions each sentence of a note is, and which sentences are most like them (paper, Validation; figure 2).
+
+A sentence's similarity is the mean of its similarities to the patient's question and to the clinician's. Two measures:
+
+- Words, which need nothing: BM25 with the sentences of the note as the documents, so that a word says more the fewer of them
+  have it. Words are Porter's stems of letters and numbers, without function words.
+- Embeddings: cosine by a checkpoint on this machine; the paper's is a MiniLM (docs/embeddings.md says how to get one).
+
+Similarities are rounded to six digits and equal ones go by the order of the note, so that the last digits of a device, or what
+else was in a batch, choose nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from medical_tasks.scoring.porter import stem
+from medical_tasks.spec import Item
+
+if TYPE_CHECKING:
+    from medical_tasks.models.embedder import Embedder
+
+__all__ = [
+    "Chooser",
+    "Embeddings",
+    "Similarity",
+    "Words",
+    "lexical_similarities",
+    "note_sentences",
+    "one_line",
+    "open_chooser",
+    "open_similarity",
+    "questions",
+    "ranked",
+]
+
+# Robertson and Zaragoza 2009: saturation of counts, weight of the length.
+_K1: Final = 1.5
+_B: Final = 0.75
+_DIGITS: Final = 6
+_KEPT: Final = 2
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
+# In the few sentences of a note no count is large enough to show that these mean nothing.
+_SKIPPED: Final = frozenset(
+    (
+        "a about after again all also am an and any are as at be because been before being both but by can could did do does "
+        "doing done for from further had has have having he her hers him his how i if in into is it its itself just may me "
+        "might more most must my no nor not of off on once only or other our out over own please she should so some such than "
+        "thank thanks that the their theirs them then there these they this those through to too under until up very was we "
+        "were what when where whether which while who whom whose why will with within would you your"
+    ).split()
+)
+
+
+class Similarity(Protocol):
+    """A measure of how like the questions the sentences are.
+
+    Attributes:
+        identity: what decides its numbers; part of the recipe. JSON values.
+    """
+
+    identity: Mapping[str, Any]
+
+    def of(self, items: Sequence[Item]) -> list[list[float]]:
+        """Returns for each item the similarity of each of its sentences, in the order of the note."""
+        ...
+
+
+class Words:
+    """Similarity by shared words."""
+
+    identity: Mapping[str, Any] = {"kind": "words 1", "method": "bm25", "k1": _K1, "b": _B, "stems": "porter"}
+
+    def of(self, items: Sequence[Item]) -> list[list[float]]:
+        """As `Similarity.of`."""
+        return [lexical_similarities(note_sentences(item), questions(item)) for item in items]
+
+
+class Embeddings:
+    """Similarity by a checkpoint, which is loaded when it is first needed.
+
+    Args:
+        folder: as in `models.embedder.open_embedder`.
+
+    Raises:
+        MissingError: The checkpoint or a package is not on this machine.
+        UsageError: It is none whose texts can be embedded here.
+    """
+
+    def __init__(self, folder: str) -> None:
+        from medical_tasks.models.embedder import embedder_identity
+
+        self.identity: Mapping[str, Any] = embedder_identity(folder)
+        self._folder = folder
+        self._embedder: Embedder | None = None
+
+    def of(self, items: Sequence[Item]) -> list[list[float]]:
+        """As `Similarity.of`; all texts of all items are embedded together, equal ones once."""
+        import numpy as np
+
+        from medical_tasks.models.embedder import open_embedder
+
+        if self._embedder is None:
+            self._embedder = open_embedder(self._folder)
+        parts = [(note_sentences(item), questions(item)) for item in items]
+        vectors = self._embedder.embed([text for sentences, asked in parts for text in (*sentences, *asked)])
+        made, start = [], 0
+        for sentences, asked in parts:
+            middle, end = start + len(sentences), start + len(sentences) + len(asked)
+            # As float64: what is rounded should not depend on the order in which a machine adds.
+            cosines = vectors[start:middle].astype(np.float64) @ vectors[middle:end].astype(np.float64).T
+            made.append(_means(cosines.tolist()))
+            start = end
+        return made
+
+
+class Chooser:
+    """Chooses an item's sentences once, and remembers which.
+
+    Args:
+        similarity: the measure.
+        count: how many sentences at most.
+    """
+
+    def __init__(self, similarity: Similarity, count: int) -> None:
+        self.settings: Mapping[str, Any] = {"evidence": count, "similarity": dict(similarity.identity)}
+        self._similarity = similarity
+        self._count = count
+        self._chosen: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def choose(self, item: Item) -> tuple[str, ...]:
+        """Returns the ids of the sentences most like the questions, in the order of the note; all where there are few."""
+        key = (item.id, *questions(item), "", *note_sentences(item))
+        if key not in self._chosen:
+            (similarities,) = self._similarity.of([item])
+            places = sorted(ranked(similarities)[: self._count])
+            self._chosen[key] = tuple(item.fields["sentence_ids"][place] for place in places)
+        return self._chosen[key]
+
+
+_opened: dict[str, Embeddings] = {}
+_choosers: dict[tuple[str, int], Chooser] = {}
+
+
+def open_similarity(embedder: str | None) -> Similarity:
+    """Opens a measure.
+
+    Args:
+        embedder: folder of a checkpoint; None for shared words.
+
+    Returns:
+        The measure; equal checkpoints are loaded once.
+
+    Raises:
+        MissingError: The checkpoint or a package is not on this machine.
+        UsageError: It is none whose texts can be embedded here.
+    """
+    if embedder is None:
+        return Words()
+    made = Embeddings(embedder)
+    # By content: a folder that has changed is never answered for by its old weights.
+    key = _said(made)
+    if key not in _opened:
+        while len(_opened) >= _KEPT:
+            del _opened[next(iter(_opened))]
+        _opened[key] = made
+    return _opened[key]
+
+
+def open_chooser(embedder: str | None, count: int) -> Chooser:
+    """Opens a chooser; a task's prompts and its protocol share one, so that each item is compared once.
+
+    Args:
+        embedder: as in `open_similarity`.
+        count: how many sentences at most.
+
+    Raises:
+        MissingError: As `open_similarity`.
+        UsageError: Likewise.
+    """
+    similarity = open_similarity(embedder)
+    key = (_said(similarity), count)
+    if key not in _choosers:
+        while len(_choosers) >= _KEPT:
+            del _choosers[next(iter(_choosers))]
+        _choosers[key] = Chooser(similarity, count)
+    return _choosers[key]
+
+
+def questions(item: Item) -> tuple[str, ...]:
+    """Takes the questions that are there: the patient's (the part that asks, or else all that was written), the clinician's."""
+    fields = item.fields
+    asked = one_line(fields["patient_question"]) or one_line(fields["patient_narrative"])
+    return tuple(text for text in (asked, one_line(fields["clinician_question"])) if text)
+
+
+def note_sentences(item: Item) -> tuple[str, ...]:
+    """Takes the sentences of the note, each on one line."""
+    return tuple(one_line(text) for text in item.fields["sentences"])
+
+
+def one_line(text: str) -> str:
+    """Puts one space where there was white space, and none at both ends."""
+    return " ".join(text.split())
+
+
+def ranked(similarities: Sequence[float]) -> list[int]:
+    """Orders places by similarity, the largest first, equal ones as they stand."""
+    return sorted(range(len(similarities)), key=lambda place: (-similarities[place], place))
+
+
+def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list[float]:
+    """Compares sentences with questions by their words (BM25).
+
+    Args:
+        sentences: of one note; they are also what the rarity of words is counted on.
+        asked: the questions.
+
+    Returns:
+        For each sentence the mean over the questions, from 0 on; 0 where no word is shared or nothing is asked.
+    """
+    counts = [Counter(_words(sentence)) for sentence in sentences]
+    lengths = [sum(count.values()) for count in counts]
+    usual = sum(lengths) / len(lengths) if any(lengths) else 1.0
+    found = Counter(word for count in counts for word in count)
+
+    def weight(count: Counter[str], length: int, wanted: Counter[str]) -> float:
+        total = 0.0
+        for word, times in wanted.items():
+            if here := count[word]:
+                rarity = math.log(1 + (len(counts) - found[word] + 0.5) / (found[word] + 0.5))
+                total += times * rarity * here / (here + _K1 * (1 - _B + _B * length / usual))
+        return total
+
+    wanted = [Counter(_words(text)) for text in asked]
+    pairs = zip(counts, lengths, strict=True)
+    return _means([[weight(count, length, words) for words in wanted] for count, length in pairs])
+
+
+def _said(similarity: Similarity) -> str:
+    return repr(sorted(similarity.identity.items()))
+
+
+def _means(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [round(math.fsum(row) / len(row), _DIGITS) if row else 0.0 for row in rows]
+
+
+def _words(text: str) -> list[str]:
+    return [stem(word) for word in _WORD.findall(text.casefold()) if word not in _SKIPPED]

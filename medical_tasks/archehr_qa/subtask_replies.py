@@ -1,0 +1,166 @@
+"""Reads replies that are ids alone: of a note's sentences (subtask 2), of what each sentence of an answer rests on (subtask 4)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from medical_tasks.archehr_qa.citation_groups import bracket_groups, pipe_groups, read_ids
+from medical_tasks.archehr_qa.reply_text import spoken, unfenced
+
+__all__ = ["NO_IDS", "IdReply", "PairReply", "read_alignment", "read_evidence"]
+
+NO_IDS: Final = "no ids found"
+"""Problem of a reply that says something, and nothing that can be read."""
+
+_MARKS: Final = r"[\s|\[\](){}.,;:\"'`*-]*+"
+_NOTHING: Final = re.compile(rf"{_MARKS}(?:none|nothing|no sentences?)?{_MARKS}", re.IGNORECASE)
+_LABEL: Final = re.compile(
+    r"^\W*(?:(?:the|relevant|essential|needed|necessary|evidence|cited|note|answer|citations?|sentences?|ids?|numbers?|are|is)\b\W*)+",
+    re.IGNORECASE,
+)
+_LIST_WORDS: Final = re.compile(r"(?:[\s,;&.]|and\b|[sS#]?[0-9]++|[-\u2010-\u2015\u2212])*+")
+_NUMBERED: Final = re.compile(r"^\W*(?:sentence[ \t]+)?([0-9]{1,4})[ \t]*(?::|\)|\.|->|=)[ \t]*(.*)$", re.IGNORECASE)
+_LEADING: Final = re.compile(r"^[\s*\u2022-]*\(?[sS#]?([0-9]{1,4})[.):]?(?=\s|$)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IdReply:
+    """Ids of a reply.
+
+    Attributes:
+        ids: in their order, each once; also such as the note does not have.
+        problems: short classes; none for a reply that says nothing at all.
+    """
+
+    ids: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairReply:
+    """What sentences of an answer rest on.
+
+    Attributes:
+        pairs: number of the answer's sentence, from 1, and id of a sentence of the note; each pair once.
+        problems: short classes; none for a reply that says nothing at all.
+    """
+
+    pairs: tuple[tuple[int, str], ...]
+    problems: tuple[str, ...] = ()
+
+
+def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
+    """Reads which sentences a reply names.
+
+    It is read as the first of these that fits: JSON (a list of ids, or an object with one list in it, or a list of objects with
+    a sentence's id); groups `|1,2|` or `[1, 2]`; a list of ids, behind a label or not (`Essential sentences: 1, 3-5`); lines that
+    begin with an id.
+
+    Args:
+        text: a model's reply.
+        known_ids: ids of the note's sentences.
+    """
+    said = unfenced(spoken(text)).strip()
+    if _NOTHING.fullmatch(said):
+        return IdReply(ids=())
+    value = _json(said)
+    if value is not None:
+        listed = _json_ids(value, known_ids) or ()
+    else:
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        groups = [group for line in lines for group in pipe_groups(line, known_ids) or bracket_groups(line)]
+        rests = [_LABEL.sub("", line) for line in lines]
+        if any(group.ids for group in groups):
+            listed = tuple(cited for group in groups for cited in group.ids)
+        elif all(map(_LIST_WORDS.fullmatch, rests)):
+            listed = tuple(cited for rest in rests for cited in read_ids(rest.replace(".", " "), known_ids))
+        else:
+            listed = tuple(
+                cited for line in lines if (found := _LEADING.match(line)) for cited in read_ids(found[1], known_ids)
+            )
+    return IdReply(ids=tuple(dict.fromkeys(listed)), problems=() if listed else (NO_IDS,))
+
+
+def read_alignment(text: str, known_ids: Collection[str]) -> PairReply:
+    """Reads what each sentence of an answer rests on.
+
+    It is read strictly: lines `1: 2,3` (the answer's sentence, then an id list, with bars or brackets or without); where no line
+    is numbered, lines that end with a group, in the answer's order (`||` for a sentence that rests on nothing); or JSON, an object
+    from number to list, or a list of lists. Other lines are passed over.
+
+    Args:
+        text: a model's reply.
+        known_ids: ids of the note's sentences.
+    """
+    said = unfenced(spoken(text)).strip()
+    if _NOTHING.fullmatch(said):
+        return PairReply(pairs=())
+    rows = _json_rows(_json(said), known_ids)
+    if rows is None:
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        numbered = [(int(found[1]), found[2]) for line in lines if (found := _NUMBERED.match(line))]
+        if numbered:
+            rows = [(number, _listed_ids(rest, known_ids)) for number, rest in numbered]
+        else:
+            grouped = [groups for line in lines if (groups := pipe_groups(line, known_ids) or bracket_groups(line))]
+            rows = [
+                (place, [cited for group in groups for cited in group.ids]) for place, groups in enumerate(grouped, 1)
+            ]
+    pairs = tuple(dict.fromkeys((number, cited) for number, ids in rows for cited in ids))
+    return PairReply(pairs=pairs, problems=() if rows else (NO_IDS,))
+
+
+def _listed_ids(rest: str, known_ids: Collection[str]) -> Iterable[str]:
+    """Ids behind a number: of groups, or of nothing but a list."""
+    groups = pipe_groups(rest, known_ids) or bracket_groups(rest)
+    if groups:
+        return [cited for group in groups for cited in group.ids]
+    return read_ids(rest.replace(".", " "), known_ids) if _LIST_WORDS.fullmatch(rest) else ()
+
+
+def _json(text: str) -> Any:
+    """The value of a reply that is JSON as a whole; None of any other."""
+    if not text.startswith(("[", "{")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_ids(value: Any, known_ids: Collection[str]) -> tuple[str, ...] | None:
+    if isinstance(value, dict):
+        lists = [each for each in value.values() if isinstance(each, list)]
+        value = lists[0] if len(lists) == 1 else None
+    if not isinstance(value, list):
+        return None
+    ids: list[str] = []
+    for each in value:
+        if isinstance(each, dict):
+            each = next((each[name] for name in ("sentence_id", "id") if name in each), None)
+        if isinstance(each, bool) or not isinstance(each, str | int):
+            return None
+        ids += read_ids(str(each), known_ids)
+    return tuple(ids)
+
+
+def _json_rows(value: Any, known_ids: Collection[str]) -> list[tuple[int, Iterable[str]]] | None:
+    if isinstance(value, dict):
+        pairs = [(str(name).strip(), ids) for name, ids in value.items()]
+        if not all(re.fullmatch("[0-9]{1,4}", name) for name, _ in pairs):
+            return None
+    elif isinstance(value, list) and value and all(isinstance(each, list) for each in value):
+        pairs = [(str(place), ids) for place, ids in enumerate(value, 1)]
+    else:
+        return None
+    rows: list[tuple[int, Iterable[str]]] = []
+    for name, ids in pairs:
+        found = _json_ids(ids, known_ids)
+        if found is None:
+            found = read_ids(str(ids), known_ids) if isinstance(ids, str | int) and not isinstance(ids, bool) else ()
+        rows.append((int(name), found))
+    return rows

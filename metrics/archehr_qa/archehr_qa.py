@@ -1,0 +1,75 @@
+"""The metrics of ArchEHR-QA as an `evaluate` metric: a thin layer over `medical_tasks.archehr_qa.metric`.
+
+archehr_qa = evaluate.load("metrics/archehr_qa")    # or evaluate.load(medical_tasks.metric_path("archehr_qa"))
+archehr_qa.compute(predictions=["He had a stroke. |1|"], references=[{"sentence_ids": ["1"], "relevance": ["essential"], ...}])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
+import evaluate  # noqa: TID253
+
+from medical_tasks.archehr_qa.metric import score_answers
+from medical_tasks.archehr_qa.spec import DATASET
+
+_DESCRIPTION = """\
+Whether an answer to a patient's question cites the sentences of the note that the answer needs (factuality), and how like a
+clinician's answer, and the questions with the essential sentences, it is (relevance: BLEU, ROUGE-Lsum and SARI; BERTScore, MEDCON
+and AlignScore with a checkpoint or an index that you name). Nothing is downloaded or sent.
+"""
+
+_INPUTS = """\
+Args:
+    predictions: list of str, the answers: sentences one a line, each with the ids it cites at its end, |1,2|.
+    references: list of dicts, one for each prediction:
+        patient_narrative, clinician_question: str.
+        sentence_ids, sentences: lists of str, the note's.
+        relevance: list of str, of each sentence essential, supplementary or not-relevant; empty where it is not known.
+        clinician_answer: str, without citations; "" where there is none.
+    official: bool, whether the figures by the shared task's script are computed too. Default False.
+    bertscore: str, folder of distilbert-base-uncased. Default: no BERTScore.
+    umls: str, folder of a UMLS index (medical-tasks umls build). Default: no MEDCON.
+    alignscore: str, CKPT:FOLDER, checkpoint and backbone. Default: no AlignScore.
+Returns:
+    factuality: float, F1 over all cases together, with _precision, _recall; factuality_macro, mean over cases; factuality_lenient.
+    bleu, rougeLsum, sari, bertscore, medcon, alignscore, overall_relevance, overall_score: float, against clinicians' answers; with
+        _notes at the end against the questions and the essential sentences.
+    valid, words: float, share of answers in the official form, and mean number of words.
+    For each of them _ci_low and _ci_high (95 %, bootstrap), _bound_low and _bound_high; nan where nothing counts.
+    missing_components: list of str, metrics that the overall figures lack; with any, they compare with nobody's.
+    coverage: dict of answers, cited and valid.
+"""
+
+
+class ArchehrQa(evaluate.Metric):
+    """Factuality, relevance and form, with intervals."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        text = datasets.Value("string")
+        row = dict.fromkeys(("patient_narrative", "clinician_question", "clinician_answer"), text)
+        row |= {name: datasets.Sequence(text) for name in ("sentence_ids", "sentences", "relevance")}
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=DATASET.citation,
+            inputs_description=_INPUTS,
+            features=datasets.Features({"predictions": text, "references": row}),
+            homepage=DATASET.homepage,
+            reference_urls=[DATASET.paper],
+        )
+
+    def _compute(
+        self,
+        *,
+        predictions: list[str],
+        references: list[Mapping[str, Any]],
+        official: bool = False,
+        bertscore: str | None = None,
+        umls: str | None = None,
+        alignscore: str | None = None,
+    ) -> dict[str, Any]:
+        return score_answers(
+            predictions, references, official=official, bertscore=bertscore, umls=umls, alignscore=alignscore
+        )

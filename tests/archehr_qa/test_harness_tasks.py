@@ -1,0 +1,41 @@
+"""The tasks under the harnesses: inspect refuses all, lighteval has those of one question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.archehr_qa.spec import SUBTASKS, TASKS
+
+NAMES = sorted(task.name for task in TASKS)
+
+
+def test_inspect_has_every_task() -> None:
+    pytest.importorskip("inspect_ai")
+    from medical_tasks.archehr_qa import inspect_task
+
+    assert len(NAMES) == 8
+    assert sorted(inspect_task.__all__) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inspect_refuses_before_anything_is_read(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("inspect_ai")
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks.archehr_qa import inspect_task
+
+    refused = rf"(?s)ArchEHR-QA.*inspect's logs.*medical-tasks run --tasks {name} --model"
+    with pytest.raises(PrerequisiteError, match=refused):
+        getattr(inspect_task, name)(config="demo", data=str(tmp_path / "nothing"))
+
+
+def test_lighteval_has_the_subtasks() -> None:
+    pytest.importorskip("lighteval")
+    from medical_tasks.archehr_qa.lighteval_task import TASKS as CONFIGS
+
+    assert len(SUBTASKS) == 4
+    names = {name for task in SUBTASKS for name in (task.name, task.harness_name)}
+    assert {config.name for config in CONFIGS} == names
+    assert len(CONFIGS) == 8

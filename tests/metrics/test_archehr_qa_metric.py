@@ -1,0 +1,92 @@
+"""The metric as users load it: by path, offline."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import medical_tasks
+from medical_tasks.archehr_qa.metric import score_answers
+from medical_tasks.archehr_qa.spec import DATASET
+from medical_tasks.errors import UsageError
+from tests.support import ROOT
+
+FOLDER = ROOT / "metrics" / "archehr_qa"
+CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
+MISSING = [f"{name}{suffix}" for suffix in ("", "_notes") for name in ("bertscore", "medcon", "alignscore")]
+
+
+def _example() -> dict[str, Any]:
+    """What the card's first call is given."""
+    code = ast.parse(CARD.split("```python")[1].split("```")[0])
+    (call,) = [
+        node for node in ast.walk(code) if isinstance(node, ast.Call) and ast.unparse(node.func) == "archehr_qa.compute"
+    ]
+    return {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+
+
+GIVEN = _example()
+
+
+@pytest.fixture
+def metric(load_metric: Callable[[Path], Any]) -> Any:
+    return load_metric(FOLDER)
+
+
+def test_the_example_of_the_card(metric: Any) -> None:
+    assert Path(medical_tasks.metric_path("archehr_qa")) == FOLDER
+    result = metric.compute(**GIVEN)
+    told = ast.literal_eval(CARD.split("gives, among others,")[1].split("```")[1].removeprefix("python\n"))
+    assert len(told) == 7
+    assert told == {name: result[name] for name in told}
+    assert result["missing_components"] == MISSING
+    assert result["overall_relevance"] == pytest.approx((result["bleu"] + result["rougeLsum"] + result["sari"]) / 3)
+    assert result["overall_score"] == pytest.approx((result["factuality"] + result["overall_relevance"]) / 2)
+    assert not any(name.endswith("_official") for name in result)
+    assert metric.compute(**GIVEN, official=True)["factuality_official"] == result["factuality"]
+    assert DATASET.citation.strip() in CARD
+
+
+def test_an_answer_that_cites_nothing_has_no_official_figure() -> None:
+    row = GIVEN["references"][0]
+    result = score_answers(["It is so."], [row], official=True)
+    assert math.isnan(result["factuality_official"])
+    assert (result["factuality"], result["factuality_recall"]) == (0.0, 0.0)
+    assert math.isnan(result["factuality_precision"])
+    assert result["coverage"] == {"answers": 1, "cited": 0, "valid": 0}
+
+
+def test_without_key_or_answer() -> None:
+    row = {**GIVEN["references"][0], "relevance": [], "clinician_answer": ""}
+    result = score_answers(GIVEN["predictions"], [row], official=True)
+    for name in ("factuality", "factuality_official", "bleu", "bleu_notes", "overall_score"):
+        assert math.isnan(result[name]), name
+    assert (result["valid"], result["words"]) == (1.0, 13.0)
+
+
+def test_nothing() -> None:
+    result = score_answers([], [])
+    assert result["coverage"] == {"answers": 0, "cited": 0, "valid": 0}
+    assert math.isnan(result["factuality"])
+    assert math.isnan(result["overall_score"])
+
+
+def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+    texts, (row,) = GIVEN["predictions"], GIVEN["references"]
+    with pytest.raises(ValueError, match="references must be as many as predictions, 1; got 0"):
+        score_answers(texts, [])
+    with pytest.raises(ValueError, match=r"references\[0\] must have .*; relevance is missing"):
+        score_answers(texts, [{name: value for name, value in row.items() if name != "relevance"}])
+    with pytest.raises(ValueError, match=r"as many as sentence_ids, 4 .*; got 4 and 1"):
+        score_answers(texts, [{**row, "relevance": ["essential"]}])
+    with pytest.raises(ValueError, match=r"sentence_ids must be different ones"):
+        score_answers(texts, [{**row, "sentence_ids": ["1", "1", "2", "3"]}])
+    with pytest.raises(ValueError, match="relevance must be out of essential, supplementary, not-relevant; got 'yes'"):
+        score_answers(texts, [{**row, "relevance": ["yes"] * 4}])
+    with pytest.raises(UsageError, match="alignscore must be CKPT:FOLDER"):
+        score_answers(texts, [row], alignscore="x.ckpt")
