@@ -32,7 +32,7 @@ VERBS: dict[str, str] = {
     "meta": "evaluate metrics: agreement with people's preferences and scores, and with each other, over single outputs",
     "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
     "decompose": "take texts apart into statements or claims, by a judge model",
-    "construct": "make a benchmark like EHRNoteQA on your own notes: sample patients, draft questions, review them",
+    "construct": "make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, draft, review",
     "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
     "umls": "build the index of your UMLS that MEDCON needs, and see which concepts a text has",
     "calc": "calculate a clinical score or value by its published rule, with every step",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -72,13 +73,15 @@ class _NoteWords:
             self._known.clear()
         counts: dict[int, int] = {}
         length = 0
-        for word in raw_words(text):
-            number = self._known.get(word)
+        known = self._known
+        for word, times in Counter(raw_words(text)).items():
+            number = known.get(word)
             if number is None:
-                number = self._known[word] = self._number(word)
+                number = known[word] = self._number(word)
             if number >= 0:
-                counts[number] = counts.get(number, 0) + 1
-            length += number != _FUNCTION
+                counts[number] = counts.get(number, 0) + times
+            if number != _FUNCTION:
+                length += times
         return counts, length
 
     def _number(self, word: str) -> int:
