@@ -20,7 +20,7 @@ __all__ = ["compare_runs"]
 
 # Recipe entries that must agree, and those whose difference is only said.
 _MUST_AGREE = ("task_version", "data", "metrics")
-_TOLD = ("prompts", "generation", "judge", "scoring", "suite", "max_samples")
+_TOLD = ("prompts", "protocol", "baseline", "generation", "judge", "scoring", "suite", "max_samples")
 
 
 def compare_runs(first: Path, second: Path, tasks: Mapping[str, TaskSpec]) -> dict[str, Any]:

@@ -123,9 +123,10 @@ def _pooled(
         entry["unit"] = metric.unit
     if due and not below:
         # Nothing to share anywhere, where there should have been something: what each item says of that.
-        entry |= {"value": math.fsum(due) / len(due), "ci_low": metric.limits[0], "ci_high": metric.limits[1]}
+        value = math.fsum(due) / len(due)
+        entry |= {"value": value, "ci_low": metric.limits[0], "ci_high": metric.limits[1], "n": len(due)}
         if not missing:
-            return {**entry, "n": len(due), "bound_low": entry["value"], "bound_high": entry["value"]}
+            return {**entry, "bound_low": value, "bound_high": value}
     entry["bound_low"] = _pooled_bound(above, below, [(low, weight) for low, _, weight in missing], min)
     entry["bound_high"] = _pooled_bound(above, below, [(high, weight) for _, high, weight in missing], max)
     return entry

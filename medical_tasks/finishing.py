@@ -72,7 +72,10 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
             verdicts.extend(task_judge.rows(private=folder.private))
         entries[part.task.name] = entry
         made = item_rows(part.task, part.items, scores, part.unanswered, sources=part.sources, asked=part.asked)
-        rows.extend(redact_row(row, part.responses.get(row["id"])) if folder.private else row for row in made)
+        if folder.private:
+            words: frozenset[str] = getattr(benchmark_module(part.task, "scoring"), "NOTE_WORDS", frozenset())
+            made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
+        rows.extend(made)
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
     write_run(folder.path, results, rows, verdicts=verdicts)
     return results

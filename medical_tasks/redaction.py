@@ -24,8 +24,12 @@ _PLAIN_REASONS = frozenset(
         "refused by filter", "timeout", "tool call", "unreadable reply",
     }
 )  # fmt: skip
+_REASON_WORDS = frozenset("judge http".split()).union(*(reason.split() for reason in _PLAIN_REASONS))
 _PLAIN_PREFIXES = ("no answer: ", "judge: ")
 _LABEL = re.compile(r"[A-Za-z_]{1,24}")
+_NOTES = frozenset({"parsed", "why"})
+_NOTE_PART = re.compile(r"[^\s,;:]+")
+_NUMBER = re.compile(r"[0-9]{1,6}(?:/[0-9]{1,6})?")
 _MOST_LABELS = 8  # different ones in a value: with their fields' names, verdicts have fewer
 _HTTP = re.compile(r"http [1-5]\d\d")
 
@@ -77,12 +81,20 @@ def _kept(value: Any, labels: Collection[str]) -> Any:
     return "" if isinstance(value, str) and value not in labels else value
 
 
-def redact_row(row: Mapping[str, Any], response: str | None) -> dict[str, Any]:
+def _is_plain(note: str, words: Collection[str]) -> bool:
+    return all(part in words or part in _REASON_WORDS or _NUMBER.fullmatch(part) for part in _NOTE_PART.findall(note))
+
+
+def redact_row(
+    row: Mapping[str, Any], response: str | None, *, note_words: Collection[str] = frozenset()
+) -> dict[str, Any]:
     """Takes everything out of a row of `items.parquet` that may quote the source.
 
     Args:
         row: from `results.item_rows`.
         response: the answer that was scored, None when there was none.
+        note_words: words that the benchmark's own scoring writes into `parsed` and `why`. A note of these and of numbers alone is
+            kept: it says how the answer was read and holds no word of it.
 
     Returns:
         The row with numbers, task, id, cluster and groups as they were, every other text emptied, the reason reduced to its
@@ -95,6 +107,6 @@ def redact_row(row: Mapping[str, Any], response: str | None) -> dict[str, Any]:
         elif value is None or isinstance(value, bool | int | float) or name in _KEPT_TEXT or name.startswith("group_"):
             made[name] = value
         else:
-            made[name] = ""
+            made[name] = value if name in _NOTES and _is_plain(str(value), note_words) else ""
     digest = "" if response is None else hashlib.sha256(response.encode("utf-8", "surrogatepass")).hexdigest()
     return {**made, _DIGEST: digest}

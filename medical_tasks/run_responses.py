@@ -8,6 +8,7 @@ store, through the same runner and protocol, and none is made anew.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -131,11 +132,11 @@ def run_responses(
             f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. Leave it out."
         )
     if name.startswith(_BASELINE):
-        return dict(
-            run_baseline(
-                name.removeprefix(_BASELINE), task, data, max_samples=None, task_args=recipe.get("task_args", {})
-            ).responses
+        made = run_baseline(
+            name.removeprefix(_BASELINE), task, data, max_samples=None, task_args=recipe.get("task_args", {})
         )
+        _check_same(folder, "baseline", recipe.get("baseline"), made.recipe.get("baseline"))
+        return dict(made.responses)
     run = existing_run_folder(folder)
     if not run.answers.is_file():
         raise MissingError(f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole.")
@@ -149,6 +150,7 @@ def run_responses(
             "so its answers cannot be found. Use the version that made it "
             f"({recipe['suite']}), or run again."
         )
+    _check_same(folder, "prompts", ran.get("settings"), dict(prompts.settings))
     options = RunOptions(
         prompts=ran["set"],
         upstream=upstream,
@@ -159,6 +161,15 @@ def run_responses(
     )
     answered = run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options)
     return {} if answered is None else dict(answered[0].responses)
+
+
+def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:
+    """Refuses settings that decide the answers, or the questions, where they are no longer what the recipe says."""
+    if (ran or {}) != (json.loads(json.dumps(here)) or {}):
+        raise UsageError(
+            f"{folder}: the run's answers cannot be found again: its {part} had the settings {ran!r}, here they are {here!r}. "
+            "Bring back what has changed (a checkpoint, documents), or run again."
+        )
 
 
 def _from_file(name: str, data: TaskData, recipe: Mapping[str, Any], responses: Path | None) -> dict[str, str]:

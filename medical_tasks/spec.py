@@ -12,6 +12,8 @@ A benchmark is one folder with the same file names in each. What the runner call
     <package>.scoring.score_items(task, items, responses)     -> list[ItemScore]
         with `judging=` (`judges.base.Judging`) for a task with `judge`, `arguments=` for one with `scoring_arguments`
     <package>.scoring.scoring_identity(task, arguments)       -> {name: JSON value}, of what `scoring_arguments` name; recipe
+    <package>.scoring.NOTE_WORDS                              -> words of its `parsed` and `why`, where these never hold a
+        text's own: such notes are kept for credentialed data too
     <package>.scoring.unanswered_limits(task, item)           -> {metric: (low, high)}, where a metric has no largest value
     <package>.judge_prompts.load_judge_prompts(task, name, upstream) -> judges.base.JudgePrompts, for a task with `judge`
     <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`; with

@@ -81,6 +81,13 @@ def test_another_prompt_is_compared_and_said(tmp_path: Path) -> None:
     assert compare_runs(a, b, TASKS)["toy"]["warnings"] == ["prompts differs: None and {'set': 'official'}"]
 
 
+@pytest.mark.parametrize("part", ["protocol", "baseline"])
+def test_other_ways_of_answering_are_said(tmp_path: Path, part: str) -> None:
+    recipes: list[dict[str, Any]] = [{part: {"tries": tries}} for tries in (1, 5)]
+    a, b = (run(tmp_path / str(place), many("1100"), **recipe) for place, recipe in enumerate(recipes))
+    assert compare_runs(a, b, TASKS)["toy"]["warnings"] == [f"{part} differs: {{'tries': 1}} and {{'tries': 5}}"]
+
+
 def test_the_same_rows_from_a_renamed_file_are_the_same_data(tmp_path: Path) -> None:
     a = run(tmp_path / "a", many("10"), data={"rows_sha256": "a", "source": {"test_data.csv": "1"}})
     b = run(tmp_path / "b", many("11"), data={"rows_sha256": "a", "source": {"test_data_v1.csv": "1"}})

@@ -257,6 +257,24 @@ def test_a_row_keeps_numbers_and_ids_alone() -> None:
     assert ROW["parsed"] == "brought in by his daughter"  # the row given is as it was
 
 
+@pytest.mark.parametrize(
+    ("note", "kept"),
+    [
+        ("ids 2 3, unknown 1, words 40", True),
+        ("recall 3/4; judge: http 500", True),
+        ("ids 2 3, daughter", False),
+        ("ids 1234567", False),  # a record's number is longer than a count
+        ("brought in by his daughter", False),
+    ],
+)
+def test_a_note_of_the_scorings_own_words_is_kept(note: str, kept: bool) -> None:
+    words = frozenset({"ids", "unknown", "words", "recall"})
+    row = redact_row({"parsed": note, "why": note, "sources": note}, "a", note_words=words)
+    assert (row["parsed"], row["why"], row["sources"]) == (note if kept else "", note if kept else "", "")
+    bare = redact_row({"parsed": "ids 2 3"}, "a")
+    assert bare["parsed"] == ""
+
+
 def test_an_item_without_an_answer_has_no_hash() -> None:
     assert redact_row({"id": "1", "unscored": "no answer: http 500"}, None) == {
         "id": "1",

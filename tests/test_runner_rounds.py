@@ -17,6 +17,7 @@ from medical_tasks.medcalc_bench import protocol as code_protocol
 from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.protocol import Ask, Dialogue, Done, MultiStep, Records, Turn
+from medical_tasks.results import read_items
 from medical_tasks.run_folder import RunFolder, open_run_folder
 from medical_tasks.runner import AnsweredTask, RunOptions, run_model
 from medical_tasks.spec import TaskSpec
@@ -139,6 +140,7 @@ def test_each_item_goes_on_until_it_is_done(data: TaskData, folder: RunFolder, c
     ids = [item.id for item in data.items]
     assert counting.looked_at == [ids, ids[1:], ids[2:], ids[3:]]
     assert task.recipe["protocol"] == {"name": "counting", "tries": 4}
+    assert [task.asked[item] for item in ids] == [1, 2, 3, 4, 4, 4]
 
 
 @pytest.mark.parametrize("dies_after", [0, 3, 6, 7, 11, 14, 17])
@@ -158,6 +160,8 @@ def test_a_run_stopped_in_any_round_goes_on_and_repeats_nothing(
     third = Scripted(data)
     assert run(third, data, folder).responses == task.responses
     assert third.asked == []
+    # Answers of an earlier run count like those of this one.
+    assert list(task.asked.values()) == [1, 2, 3, 4, 4, 4]
 
 
 def test_a_failure_in_a_later_round_leaves_the_item_unanswered(data: TaskData, folder: RunFolder) -> None:
@@ -166,7 +170,9 @@ def test_a_failure_in_a_later_round_leaves_the_item_unanswered(data: TaskData, f
     assert task.unanswered == {failed: "http 500"}
     assert failed not in task.responses
     assert len(task.responses) == 5
+    assert task.asked[failed] == 1  # the question that failed is not answered
     entry = finish([task], folder)["tasks"]["medcalc_code"]
+    assert [row["asked"] for row in read_items(folder.path)] == [1, 2, 3, 1, 4, 4]
     assert entry["coverage"]["unscored"] == {"no answer: http 500": 1}
     again = Scripted(data)
     assert run(again, data, folder).unanswered == {}
@@ -181,6 +187,7 @@ def test_a_task_of_one_question_beside_one_of_several(data: TaskData, folder: Ru
     assert [len(asked) for asked in model.rounds] == [12, 5, 4, 3]
     assert [plain.responses[item.id] for item in data.items] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
     assert "protocol" not in plain.recipe
+    assert plain.asked == {}
     assert [code.responses[item.id] for item in data.items] == EXPECTED
 
 

@@ -84,6 +84,11 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
         files |= {
             f"{split}/{name}": _file(path, place, _BESIDE[name]) for name, path in beside.items() if path.is_file()
         }
+        if not beside[KEY_FILE].is_file():
+            print(
+                f"note: {cases.parent}: has no {KEY_FILE}, so that of answers to {split} only the form is scored",
+                file=sys.stderr,
+            )
     # The published numbers are those of a release's folders; a folder alone may be any part of one.
     published = {split: rows for split, rows in _ROWS.items() if split in found and found[split].parent != place}
     return dataclasses.replace(

@@ -87,7 +87,7 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
     said = spoken(text)
     inside = unfenced(said)
     lines = [line.strip() for line in inside.split("\n") if line.strip()]
-    groups = [pipe_groups(line, known_ids) or bracket_groups(line) for line in lines]
+    groups = [pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines]
     whole = _attached([each for line, some in zip(lines, groups, strict=True) for each in _sentences(line, some)])
     words = sum(len(sentence.text.split()) for sentence in whole)
     kept = whole if words <= WORD_LIMIT else _cut(whole)
@@ -178,5 +178,6 @@ def _off_form(line: str, groups: list[Group]) -> bool:
         return bool(groups) or "|" in line
     text, ids, rest = parts
     read = dict.fromkeys(cited for cited in ids.split(",") if cited.strip())
-    same = list(read) == list(dict.fromkeys(cited for group in groups for cited in group.ids))
-    return not same or not text.strip() or bool(rest.strip()) or bool(bracket_groups(text))
+    # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a group in the text.
+    same = [(group.start, *group.ids) for group in groups] == [(len(text), *read)]
+    return not same or not any(map(str.isalnum, text)) or bool(rest.strip()) or bool(bracket_groups(text))

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from medical_tasks.archehr_qa.factuality import Counts, count, factuality_values, positives
 from medical_tasks.archehr_qa.official import NO_FIGURE, official_answer
-from medical_tasks.archehr_qa.parsing import Answer, read_answer
+from medical_tasks.archehr_qa.parsing import PROBLEMS, Answer, read_answer
 from medical_tasks.archehr_qa.relevance import (
     Comparison,
     answer_comparison,
@@ -26,16 +26,21 @@ from medical_tasks.archehr_qa.relevance import (
 )
 from medical_tasks.archehr_qa.relevance_models import model_identity
 from medical_tasks.archehr_qa.reply_text import spoken, unfenced
-from medical_tasks.archehr_qa.subtask_replies import read_alignment, read_evidence
+from medical_tasks.archehr_qa.subtask_replies import NO_IDS, read_alignment, read_evidence
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["score_items", "scoring_identity", "unanswered_limits"]
+__all__ = ["NOTE_WORDS", "score_items", "scoring_identity", "unanswered_limits"]
 
 _NOTES: Final = "_notes"
 _OFFICIAL: Final = "_official"
 _MOST_MEDCON: Final = 2.0
 _SHOWN: Final = 60
+
+NOTE_WORDS: Final = frozenset(
+    " ".join(("ids no unknown words and more pairs", *PROBLEMS, NO_IDS, NO_FIGURE)).replace(":", " ").split()
+)
+"""What `parsed` and `why` are made of, beside numbers."""
 
 
 def score_items(

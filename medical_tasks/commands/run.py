@@ -327,8 +327,8 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
     from medical_tasks.report.markdown import write_markdown
     from medical_tasks.report.table import on_terminal, render_table
 
+    path = write_markdown(results, folder)  # first: who reads the table may leave in its middle, as `head` does
     print(render_table(results, bold=on_terminal()))
-    path = write_markdown(results, folder)
     print(f"\nresults: {folder / 'results.json'}\nreport:  {path}")
     missing = {
         name: entry["coverage"]["unscored"]

@@ -157,7 +157,10 @@ def with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[ar
                 f"--source and --{name} {getattr(arguments, name)}: the data are one or the other. Leave one out."
             )
     with built_from(spec, arguments.source) as folder:
-        yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
+        try:
+            yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
+        except UsageError as error:  # nobody knows that folder, and it is gone when the message is read
+            raise UsageError(str(error).replace(str(folder), str(arguments.source))) from error
 
 
 def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:

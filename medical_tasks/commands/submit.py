@@ -123,10 +123,14 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
                 f"{folder}: no case is answered, so there is nothing to submit. Give its command again."
             )
         if made.problems and not arguments.allow_problems:
+            again = (
+                "Give the run's command again for what is missing. Or write "
+                if made.answered < len(data.items)
+                else "Write "
+            )
             raise IncompleteError(
                 f"{folder}: the submission is not written: {_told(made.problems)}\n"
-                "Give the run's command again for what is missing. Or write it all the same (--allow-problems), mend it by hand "
-                f"and check it: medical-tasks submit --check {out} --to {arguments.to}"
+                f"{again}it all the same (--allow-problems), mend it by hand and check it: {_check_command(out, arguments, recipe)}"
             )
         write_private(out, made.text)
     if made.problems:
@@ -182,6 +186,17 @@ def _answers(
         task, asked, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
     )
     return data, responses
+
+
+def _check_command(out: Path, arguments: argparse.Namespace, recipe: Mapping[str, Any]) -> str:
+    """The command that checks a submission against the data that the run was on."""
+    words = [f"medical-tasks submit --check {out} --to {arguments.to} --split {recipe['data']['split']}"]
+    if arguments.source is not None:
+        words.append(f"--source {arguments.source}")
+    else:
+        words += [f"--data {arguments.data}"] if arguments.data is not None else []
+        words.append(f"--config {recipe['data']['config']}")
+    return " ".join(words)
 
 
 def _told(problems: Sequence[Any]) -> str:

@@ -125,7 +125,8 @@ def _body(text: str) -> str:
     text = _PAGE_MARK.sub("", _PAGE_BREAK.sub("", text))
     final = _FINAL.search(text)
     if final:
-        return _RULE.split(text[final.end() :], maxsplit=1)[0]
+        # A second such line begins another report.
+        return _RULE.split(_FINAL.split(text[final.end() :], maxsplit=1)[0], maxsplit=1)[0]
     blocks = _RULE.split(text)[::-1]
     return next((block for block in blocks if any(name == "findings" for name, _, _ in _headings(block))), blocks[0])
 

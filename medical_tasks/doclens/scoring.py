@@ -20,13 +20,18 @@ from medical_tasks.doclens.judging_claims import judged_text
 from medical_tasks.doclens.measures import METRICS, Tally, section_tallies, total
 from medical_tasks.doclens.official_scoring import OfficialVerdict, judge_official
 from medical_tasks.doclens.scoring_arguments import Settings, read_settings, scoring_identity
-from medical_tasks.doclens.sections import divide_note
+from medical_tasks.doclens.sections import SECTIONS, divide_note
 from medical_tasks.doclens.text_metrics import text_metrics
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["item_score", "score_items", "scoring_identity", "spoken", "text_units", "unanswered_limits"]
+__all__ = ["NOTE_WORDS", "item_score", "score_items", "scoring_identity", "spoken", "text_units", "unanswered_limits"]
+
+NOTE_WORDS = frozenset(
+    "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
+) | {*SECTIONS, FULL}
+"""What `parsed` and `why` are made of, beside numbers and what went wrong with a judge."""
 
 _CITATIONS = METRICS[2:]
 _MOST_MEDCON = 2.0

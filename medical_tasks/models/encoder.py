@@ -77,7 +77,7 @@ def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
         fast: whether it must be one that says which text a token is of.
 
     Raises:
-        UsageError: It does not load, or is none of that kind.
+        UsageError: It does not load, knows no words, or is none of that kind.
     """
     import transformers
 
@@ -89,6 +89,11 @@ def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
         raise UsageError(
             f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {first_line(error)}"
         ) from error
+    if tokenizer.get_vocab().keys() <= {*tokenizer.all_special_tokens}:
+        # transformers makes an empty one where the files are not there, to which all words are the same.
+        raise UsageError(
+            f"{name}: its tokenizer knows no words: tokenizer.json, or the vocabulary, is not in the folder. Download it again."
+        )
     if fast and not tokenizer.is_fast:
         raise UsageError(
             f"{name}: its tokenizer has no fast form ({type(tokenizer).__name__}). Choose another checkpoint."
@@ -109,6 +114,7 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
     """
     import torch
     import transformers
+    from safetensors import SafetensorError
 
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
@@ -120,7 +126,7 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
         model, report = transformers.AutoModel.from_pretrained(
             str(folder), config=config, dtype=torch.float32, output_loading_info=True, **options
         )
-    except LOAD_ERRORS as error:
+    except (*LOAD_ERRORS, SafetensorError) as error:
         raise UsageError(
             f"{name} does not load with transformers {transformers.__version__}: {first_line(error)}"
         ) from error

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.archehr_qa.data import COLUMNS, SOURCES, load_items, read_rows, source_at
+from medical_tasks.archehr_qa.key_file import KEY_FILE
 from medical_tasks.archehr_qa.spec import ANSWER_TASKS, SUBTASKS, TASKS
 from medical_tasks.archehr_qa.twin import write_twin
 from medical_tasks.dataset_source import find_files
@@ -96,6 +97,14 @@ def test_the_later_test_split_is_told_of(tmp_path: Path, capsys: pytest.CaptureF
     assert f"note: {tmp_path / 'test-2026'}: not built with the rest; give it as --source" in capsys.readouterr().err
     assert source_at("official", tmp_path / "test-2026").splits["official"] == ("test",)
     assert capsys.readouterr().err == ""
+
+
+def test_a_split_without_a_key_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_twin(tmp_path, seed=1, dev=1, test=1)
+    (tmp_path / "test" / KEY_FILE).rename(tmp_path / "test" / "archehr-qa_key (1).json")
+    assert source_at("official", tmp_path).splits["official"] == ("dev", "test")
+    said = f"note: {tmp_path / 'test'}: has no {KEY_FILE}, so that of answers to test only the form is scored\n"
+    assert capsys.readouterr().err == said
 
 
 def test_nothing_there_says_what_is_needed(tmp_path: Path) -> None:

@@ -54,6 +54,15 @@ def test_every_checked_form() -> None:
         ("A. |1|.", "1"),
         ("A. |1|,", "1"),
         ("A |1|. ", "1"),
+        ("A. |1, 2, 3, 4, and 5|", "1 2 3 4 5"),
+        ("A. |1 to 3|", "1 2 3"),
+        ("A. |1\uff0c2|", "1 2"),
+        ("A. |[1], [2]|", "1 2"),
+        ("A. (|1|)", "1"),
+        ("A. **|1|**.", "1"),
+        ("A. |1|**", "1"),
+        ('A. |1|"', "1"),
+        ("A. [[1, and 2]].", "1 2"),
         ("A. ||", ""),
         ("A. | |", ""),
         ("A [1]", "1"),
@@ -85,6 +94,8 @@ def test_ways_to_cite(line: str, cited: str) -> None:
         "A dose of [2 mg].",
         "He walks, a|b|c, alone.",
         "5 mg (2, 3).",
+        "Glucose was 250 [70-100], pain 5 [0-10].",
+        "Doses | 5mg 3x 2x 10mg 2x 1x |",
         "| was given | a drug that helped him | and then he slept |",
     ],
 )
@@ -140,6 +151,8 @@ def test_sentences(text: str, sentences: list[tuple[str, str]]) -> None:
         ("A. |1-2|", (WRONG_FORM,)),
         ("A. |01|", (WRONG_FORM,)),
         ("A. |1|.", (WRONG_FORM,)),
+        ("A. |1| B. |1|", (WRONG_FORM,)),
+        ('A. |1|\n"- |1|', (WRONG_FORM,)),
         ("A. |1| b", (NO_CITATIONS, WRONG_FORM)),
         ("A [1]. |2|", (WRONG_FORM,)),
         ("A |1", (NO_CITATIONS, WRONG_FORM)),
@@ -196,5 +209,8 @@ def test_any_text_has_a_reading(pieces: list[str]) -> None:
     assert set(read.citations) == {cited for each in read.sentences for cited in each.citations}
     assert [problem for problem in PROBLEMS if problem in read.problems] == list(read.problems)
     assert (NO_CITATIONS in read.problems) == (not read.citations)
+    if not read.problems:  # of the official form: the script reads the same
+        official = official_answer("".join(pieces).rpartition("</think>")[2])
+        assert (read.text, set(read.citations)) == (official.text, set(official.citations))
     again = read_answer(read.text, KNOWN)
     assert again.words <= WORD_LIMIT

@@ -34,6 +34,16 @@ KNOWN = ("1", "2", "3", "4", "5")
         ("I would take these: [1], [3].", "1 3"),
         ("1: a stone blocked the duct\n3. it was 5 mm wide", "1 3"),
         ("S1, S9", "1 9"),
+        ("(1), (3)", "1 3"),
+        ("**1, 3**", "1 3"),
+        ("Sentence 1, Sentence 3", "1 3"),
+        ("1, 3 (essential)", "1 3"),
+        ("1,3\n\nThese tell of the cause.", "1 3"),
+        ("Essential: 1, 3\nSupplementary: 2", "1 3"),
+        ("1: essential\n2: not-relevant\n3: supplementary", "1"),
+        ('{"essential": ["1"], "supplementary": ["2"]}', "1"),
+        ('[{"sentence_id": "1", "relevance": "essential"}, {"sentence_id": "2", "relevance": "not-relevant"}]', "1"),
+        ('{"ids": []}', ""),
         ("[]", ""),
         ("", ""),
         ("none", ""),
@@ -46,7 +56,10 @@ def test_evidence(reply: str, ids: str) -> None:
     assert (read.ids, read.problems) == (tuple(ids.split()), ())
 
 
-@pytest.mark.parametrize("reply", ["He had 3 stones, of 5 mm.", "I cannot tell.", '{"a": [1], "b": [2]}', "[true]"])
+@pytest.mark.parametrize(
+    "reply",
+    ["He had 3 stones, of 5 mm.", "3 stones of\n5 mm.", "1 | 3", "I cannot tell.", '{"a": [1], "b": [2]}', "[true]"],
+)
 def test_no_evidence_is_made_up(reply: str) -> None:
     read = read_evidence(reply, KNOWN)
     assert (read.ids, read.problems) == ((), (NO_IDS,))
@@ -67,6 +80,11 @@ def test_no_evidence_is_made_up(reply: str) -> None:
         ("[[2, 3], [], [4]]", "1-2 1-3 3-4"),
         ("```\n1: 2,2\n```", "1-2"),
         ("1: 9", "1-9"),
+        ("[1]: 2,3\n**2**: 4", "1-2 1-3 2-4"),
+        ("Answer sentence 1: sentences 2 and 3", "1-2 1-3"),
+        ("1: (2, 3)\n2: 4 (the stone)", "1-2 1-3 2-4"),
+        ("A stone of\n2.5 mm was seen. |2|", "1-2"),
+        ('[{"answer_id": "1", "evidence_id": ["2", "3"]}, {"answer_id": "2", "evidence_id": []}]', "1-2 1-3"),
         ("", ""),
         ("none", ""),
     ],

@@ -19,7 +19,6 @@ from medical_tasks.building import build_source
 from medical_tasks.cli import main
 from medical_tasks.leakcheck import check_leaks
 from medical_tasks.private_store import private_home
-from tests.archehr_qa.in_catalog import put_in_catalog
 from tests.archehr_qa.release_files import case, key, write_cases, write_json
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
@@ -39,7 +38,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Path) -> Path:
-    put_in_catalog(monkeypatch)
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(data.parent))
     monkeypatch.chdir(tmp_path)
@@ -130,7 +128,7 @@ def test_a_models_answers_come_from_the_private_store(
 
 
 def test_problems_refuse_the_submission_and_are_told_by_case(capsys: pytest.CaptureFixture[str]) -> None:
-    answers = ["", "SECRET words.", "SECRET. |99|", f"{'word ' * 80}|1|", "SECRET |1| ]"]
+    answers = ["", "SECRET words.", "SECRET. |99|", f"{'word ' * 80}|1|", "SECRET |1|2"]
     scored([{"case_id": case, "answer": text} for case, text in zip(CASES[:5], answers, strict=True)])
     capsys.readouterr()
     assert submit("--responses", "answers.json") == 5
@@ -143,7 +141,7 @@ def test_problems_refuse_the_submission_and_are_told_by_case(capsys: pytest.Capt
     )
     assert lines[-1] == (
         "Give the run's command again for what is missing. Or write it all the same (--allow-problems), mend it by hand and check "
-        "it: medical-tasks submit --check submission.json --to archehr"
+        "it: medical-tasks submit --check submission.json --to archehr --split test --config demo"
     )
     assert [line.split(":")[0].strip() for line in lines[1:-1]] == [
         f"case {case}" for case in (*CASES[:5], CASES[4], CASES[5])
@@ -157,6 +155,21 @@ def test_problems_refuse_the_submission_and_are_told_by_case(capsys: pytest.Capt
     assert f"5 of the {len(CASES)} cases" in said.out
     assert [record["case_id"] for record in records()] == CASES[:5]
     assert records()[0]["answer"] == ""
+
+
+def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran("--split", "dev", model="baseline/empty")
+    capsys.readouterr()
+    assert submit("--data", str(data)) == 5
+    step = capsys.readouterr().err.splitlines()[-1]
+    # All cases are answered: to give the run's command again would mend nothing.
+    assert step.startswith("Write it all the same (--allow-problems)")
+    assert submit("--data", str(data), "--allow-problems") == 0
+    capsys.readouterr()
+    told = step.partition("medical-tasks ")[2].split()
+    assert told[:3] == ["submit", "--check", "submission.json"]
+    assert main(told) == 5
+    assert capsys.readouterr().err.count("has no words") == len(DEMO_CASES["dev"])
 
 
 def test_nothing_answered_is_no_submission(capsys: pytest.CaptureFixture[str]) -> None:
@@ -293,6 +306,9 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     assert records() == answers
     assert main(["score", TASK, "--responses", "s.json", *source, "--config", "demo", "--out", "other"]) == 2
     assert "--source and --config demo" in capsys.readouterr().err
+    # A message names the folder that was given, not the one that was built of it.
+    assert main(["submit", "--check", "s.json", "--to", "archehr", "--source", "release"]) == 2
+    assert "error: release: config official has no split 'test'. Splits: dev." in capsys.readouterr().err
 
 
 @pytest.mark.upstream

@@ -29,6 +29,14 @@ def test_the_suite_becomes_all_tasks() -> None:
     ]
 
 
+def test_the_suite_has_no_task_that_lighteval_does_not_know() -> None:
+    from medical_tasks.lighteval_tasks import TASKS_TABLE
+
+    named = [name.removesuffix("|0") for name in translate(["accelerate", "m", "medical"])[2].split(",")]
+    assert len(named) > 20
+    assert set(named) <= {config.name for config in TASKS_TABLE}
+
+
 @pytest.mark.parametrize("words", [["--tasks", "medical|medcalc"], ["--tasks=medcalc"]])
 def test_the_tasks_option_becomes_the_positional_argument(words: list[str]) -> None:
     assert translate(["accelerate", "model_name=m", *words]) == [
@@ -91,7 +99,14 @@ def test_no_arguments_and_help_pass_through() -> None:
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(["accelerate", "m", "--tasks"], "--tasks needs a value"), (["accelerate", "m", "medical|x"], "unknown task 'x'")],
+    [
+        (["accelerate", "m", "--tasks"], "--tasks needs a value"),
+        (["accelerate", "m", "medical|x"], "unknown task 'x'"),
+        (["accelerate", "m", "archehr_heuristic"], "no model is asked.*medical-tasks run --tasks archehr_heuristic`"),
+        # inspect refuses credentialed data, so it is not what the message tells to use.
+        (["accelerate", "m", "archehr_together"], r"one question an item.*run --tasks archehr_together`\.$"),
+        (["accelerate", "m", "medcalc_code"], "or `inspect eval medical_tasks/medcalc_code`"),
+    ],
 )
 def test_mistakes_by_message(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):

@@ -14,7 +14,7 @@ import medical_tasks
 from medical_tasks.archehr_qa.metric import score_answers
 from medical_tasks.archehr_qa.spec import DATASET
 from medical_tasks.errors import UsageError
-from tests.support import ROOT
+from tests.support import ROOT, SHARED, needs_shared
 
 FOLDER = ROOT / "metrics" / "archehr_qa"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -50,6 +50,20 @@ def test_the_example_of_the_card(metric: Any) -> None:
     assert not any(name.endswith("_official") for name in result)
     assert metric.compute(**GIVEN, official=True)["factuality_official"] == result["factuality"]
     assert DATASET.citation.strip() in CARD
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_with_a_metric_that_has_no_least_value() -> None:
+    folder = SHARED / "fixtures" / "bertscore" / "tiny-distilbert"
+    rows = [
+        {**GIVEN["references"][0], "clinician_answer": answer} for answer in ("A clot.", "He had a clot in a lung.")
+    ]
+    result = score_answers(GIVEN["predictions"] * 2, rows, bertscore=str(folder))
+    assert result["bertscore_ci_low"] < result["bertscore"] < result["bertscore_ci_high"] <= 1
+    assert not {"bertscore", "bertscore_notes"} & {*result["missing_components"]}
+    parts = [result[name] for name in ("bleu", "rougeLsum", "sari", "bertscore")]
+    assert result["overall_relevance"] == pytest.approx(sum(parts) / 4)
 
 
 def test_an_answer_that_cites_nothing_has_no_official_figure() -> None:

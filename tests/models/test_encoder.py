@@ -7,7 +7,7 @@ import pytest
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.checkpoint import find_checkpoint
-from medical_tasks.models.encoder import Batches, Row, load_model, longest_text, pad
+from medical_tasks.models.encoder import Batches, Row, load_model, load_tokenizer, longest_text, pad
 from tests.models.tiny_alignscore import make_roberta
 from tests.models.tiny_embedder import write_json
 
@@ -92,3 +92,17 @@ def test_only_the_layers_that_are_needed(tmp_path: Path) -> None:
         load_model("m", tmp_path / "m", layers=3)
     with pytest.raises(UsageError, match="nothing does not load with transformers"):
         load_model("nothing", tmp_path / "nothing")
+
+
+def test_a_folder_that_is_cut_off(tmp_path: Path) -> None:
+    make_roberta(tmp_path)
+    for file in tmp_path.glob("*.safetensors"):
+        file.write_bytes(b"\xff" * 100)
+    with pytest.raises(UsageError, match=r"tiny does not load with transformers .*header"):
+        load_model("tiny", tmp_path)
+    load_tokenizer("tiny", tmp_path)
+    for name in ("tokenizer.json", "vocab.json", "merges.txt"):
+        (tmp_path / name).unlink(missing_ok=True)
+    # transformers makes one all the same, to which every word is unknown.
+    with pytest.raises(UsageError, match=r"tiny: its tokenizer (knows no words|does not load)"):
+        load_tokenizer("tiny", tmp_path)
