@@ -154,7 +154,7 @@ def _compare_metric(
     if metric.kind == "ratio":
         return _compare_pooled(metric, first, second, clusters)
     a, b = [row[metric.name] for row in first], [row[metric.name] for row in second]
-    limits = metric.limits if math.isfinite(metric.limits[1]) else None
+    limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
     entry: dict[str, Any] = dict(as_json(paired_bootstrap(a, b, clusters=clusters, limits=limits)))
     detectable = minimum_detectable_difference(a, b, clusters=clusters, limits=limits)
     entry["minimum_detectable_difference"] = None if math.isnan(detectable) else detectable

@@ -190,7 +190,7 @@ def _limits(metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits
     low, high = metric.limits
     if math.isinf(high) and unanswered_limits is not None and items:
         high = max(unanswered_limits(item).get(metric.name, metric.limits)[1] for item in items)
-    return (low, high) if low < high < math.inf else None
+    return (low, high) if -math.inf < low < high < math.inf else None
 
 
 def _bound(values: Sequence[float], missing: Sequence[float]) -> float | None:

@@ -80,7 +80,8 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
     """Finds the groups of a line in the official form, and in forms near to it.
 
     The group at the line's end may hold any words (`|x|`: an id that no note has), and marks without letters or digits may stand
-    behind it. One within the line holds numbers alone, and counts where another sentence follows it, or another group ends the line.
+    behind it. One within the line holds numbers alone, and counts where another sentence follows it, or another group ends the
+    line.
 
     Args:
         line: without its line end.

@@ -54,7 +54,7 @@ def _lines(reply: str) -> list[str]:
 
 
 def _groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    return pipe_groups(line, known_ids) or bracket_groups(line)
+    return pipe_groups(line, known_ids) or bracket_groups(line, known_ids)
 
 
 def _uncited(line: str, known_ids: Collection[str]) -> str:

@@ -144,7 +144,7 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
         return "fence"
     parts = line.rsplit("|", _PIPES)
     if len(parts) <= _PIPES:
-        return "alone" if "|" in line else "brackets" if bracket_groups(line) else ""
+        return "alone" if "|" in line else "brackets" if bracket_groups(line, known_ids) else ""
     text, ids, rest = parts
     cited = [each for each in ids.split(",") if each.strip()]
     found = {
@@ -153,6 +153,6 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
         "spaces": any(each != each.strip() and each.strip() in known_ids for each in cited),
         "ids": any(each.strip() not in known_ids and not is_number(each.strip()) for each in cited),
         "words": not text.strip(),
-        "brackets": bool(bracket_groups(text)),
+        "brackets": bool(bracket_groups(text, known_ids)),
     }
     return next((why for why, holds in found.items() if holds), "")
