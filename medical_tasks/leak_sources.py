@@ -26,6 +26,10 @@ _BLOCK_LINES = 2000  # of a text file; one row each
 _SHARED_LINES = 50  # lines a block begins with again
 
 
+_NUMBERS = re.compile(r"[\s,;]*(?:[0-9]{1,4}(?:[\s,;]+|$))*")
+"""A cell of ids or counts."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SourceRow:
     """A row of the source.
@@ -136,8 +140,10 @@ def _row(file: Path, number: int, value: Mapping[str, Any]) -> SourceRow:
     for place, strings in found.items():
         if place[-1] == "":
             continue
-        texts.extend(strings)
-        if len(strings) > 1:
+        said = [string for string in strings if not _NUMBERS.fullmatch(string)]
+        texts.extend(said)
+        # A list of nothing but numbers, such as the ids of sentences, is no text: results name sentences by them.
+        if said and len(strings) > 1:
             texts.append(" ".join(strings))
     return SourceRow(label=f"{file.name}, {_id(value) or f'row {number}'}", texts=_readings(texts))
 

@@ -393,6 +393,26 @@ def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
     assert check_leaks(run, str(source)).found == {}
 
 
+def test_lists_of_ids_are_no_text_and_words_among_numbers_are(run: Path, tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": "1",
+            "cited": ["3,10", " 4,5,7", "", "11"],
+            "joined": "3, 10, 4, 5, 7, 11",
+            "lab": "12 34 56 78 mg of 9 x",
+        },
+        {"id": "2", "numbers": "17894321 17894322 17894323 17894324 17894325 17894326"},
+    ]
+    source = tmp_path / "ids.jsonl"
+    source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    (run / "notes.txt").write_text("ids 3 10 4 5 7 11", encoding="utf-8")
+    assert check_leaks(run, str(source)).found == {}
+    (run / "notes.txt").write_text("12 34 56 78 mg of 9 x", encoding="utf-8")
+    assert check_leaks(run, str(source)).found == {"notes.txt": 1}
+    (run / "notes.txt").write_text("17894321 17894322 17894323 17894324 17894325 17894326", encoding="utf-8")
+    assert check_leaks(run, str(source)).found == {"notes.txt": 1}
+
+
 def test_lists_are_read_alone_and_joined(run: Path, tmp_path: Path) -> None:
     words = plain(NOTE)
     source = tmp_path / "s.jsonl"
