@@ -132,10 +132,12 @@ def read_blocks(path: Path, *, again: str, on_read: Callable[[int], None]) -> It
     Raises:
         UsageError: The file cannot be read, is cut off or damaged, holds a NUL byte, or a quote is not closed.
     """
+    import numpy as np
+
     rest, base = b"", 0  # the row that is not whole, and what is before it
     inside = False  # whether it ends inside quotes
     for chunk in read_chunks(path, again=again, on_read=on_read):
-        if b"\0" in chunk:
+        if not np.frombuffer(chunk, np.uint8).min():
             line = line_at(path, base + len(rest) + chunk.index(b"\0"))
             raise UsageError(f"{path}: line {line} holds a NUL byte; the file is damaged there. {again}")
         quotes = _quotes(chunk)

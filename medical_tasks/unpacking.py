@@ -11,17 +11,18 @@ import importlib
 import threading
 import zlib
 from collections.abc import Callable, Generator
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from types import ModuleType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from medical_tasks.errors import UsageError, system_reason
 
 __all__ = ["read_chunks"]
 
-_CHUNK_BYTES = 1024 * 1024  # unpacked
-_PACKED_BYTES = 256 * 1024
+_CHUNK_BYTES = 4 * 1024 * 1024  # unpacked
+_PACKED_BYTES = 384 * 1024
 _AHEAD = 4
 _KEPT_BYTES = 16 * 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -102,31 +103,61 @@ def _chunks(path: Path, again: str) -> Generator[_Chunk, None, None]:
 def _unpacked(path: Path, stream: BinaryIO, again: str) -> Generator[_Chunk, None, None]:
     """Unpacks members, whose lengths and checksums zlib compares; what is unpacked at a time is bounded."""
     library = _zlib()
-    unpacker = library.decompressobj(_GZIP_WINDOW)
-    begun = False  # whether a member is open
+    new_unpacker = getattr(library, "_ZlibDecompressor", None) or partial(_Unpacker, library)
+    member: Any = None  # the one that is open
+    read = 0  # counted: asking the stream is a system call, each of which may wait for the interpreter's lock
     try:
         while packed := stream.read(_PACKED_BYTES):
+            read += len(packed)
             while packed:
-                if not begun:
+                if member is None:
                     packed = packed.lstrip(b"\0")  # padding between members is allowed
                     if not packed:
                         break
-                    unpacker, begun = library.decompressobj(_GZIP_WINDOW), True
-                yield unpacker.decompress(packed, _CHUNK_BYTES), stream.tell()
-                begun = not unpacker.eof
-                packed = unpacker.unconsumed_tail if begun else unpacker.unused_data
-        while begun:
-            chunk = unpacker.decompress(b"", _CHUNK_BYTES)
-            begun = not unpacker.eof
-            if not chunk:
+                    member = new_unpacker(_GZIP_WINDOW)
+                yield member.decompress(packed, _CHUNK_BYTES), read
+                while not (member.eof or member.needs_input):
+                    yield member.decompress(b"", _CHUNK_BYTES), read
+                packed = b""
+                if member.eof:
+                    member, packed = None, member.unused_data
+        while member is not None:
+            chunk = member.decompress(b"", _CHUNK_BYTES)
+            if member.eof:
+                member = None
+            elif not chunk:
                 break
-            yield chunk, stream.tell()
+            yield chunk, read
     except library.error as error:
-        raise UsageError(
-            f"{path}: damaged, cannot be unpacked near byte {stream.tell():,} ({error}). {again}"
-        ) from error
-    if begun:
-        raise UsageError(f"{path}: cut off, the gzip data end amid ({stream.tell():,} bytes are there). {again}")
+        raise UsageError(f"{path}: damaged, cannot be unpacked near byte {read:,} ({error}). {again}") from error
+    if member is not None:
+        raise UsageError(f"{path}: cut off, the gzip data end amid ({read:,} bytes are there). {again}")
+
+
+class _Unpacker:
+    """Unpacks a member with the interface that zlib-ng has and Python's zlib lacks: input left over is kept here.
+
+    Both check the same and say the same. But zlib-ng's own makes room for a whole chunk at once and unpacks it without the
+    interpreter's lock, where a `decompressobj` begins with 16 KiB and takes the lock again at each doubling.
+    """
+
+    def __init__(self, library: ModuleType, window: int) -> None:
+        self._object = library.decompressobj(window)
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._object.eof)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._object.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._object.unused_data)
+
+    def decompress(self, packed: bytes, most: int) -> bytes:
+        return bytes(self._object.decompress(self._object.unconsumed_tail + packed, most))
 
 
 def _zlib() -> ModuleType:

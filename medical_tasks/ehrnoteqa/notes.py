@@ -7,6 +7,7 @@ time are those of the authors' script (figure 2 of the paper shows a time as wel
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
 from collections.abc import Mapping
@@ -17,12 +18,12 @@ from medical_tasks.csv_stream import StreamedRow, stream_rows
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.progress import Progress
 
-__all__ = ["COLUMNS", "Note", "prepared_text", "read_notes", "reduced_space"]
+__all__ = ["COLUMNS", "Note", "NoteReading", "prepared_text", "read_notes", "reduced_space"]
 
 COLUMNS = ("note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text")
 
 _RELEASE = "MIMIC-IV-Note file of discharge summaries"
-_GAP = re.compile(r"\s{2,}")
+_GAP = re.compile(r"\s\s+")  # so the matcher looks for white space first; of {2,} it tries every character
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
 _LISTED = 10
@@ -61,7 +62,12 @@ def reduced_space(text: str) -> str:
     Returns:
         The text without white space at its ends.
     """
-    return _GAP.sub(lambda gap: "\n" if "\n" in (gap[0][0], gap[0][-1]) else " ", text).strip()
+    return _GAP.sub(_reduced_gap, text).strip()
+
+
+def _reduced_gap(gap: re.Match[str]) -> str:
+    space = gap[0]
+    return "\n" if space[0] == "\n" or space[-1] == "\n" else " "
 
 
 def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -> str:
@@ -93,35 +99,63 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
         UsageError: The file is not of the official form (the message names line, field, rule and value, never the text),
             or some patients have other numbers of notes than expected (the message lists the first ten).
     """
-    try:
-        megabytes = path.stat().st_size // _MEGABYTE + 1
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    notes: dict[str, list[Note]] = {patient: [] for patient in expected}
-    found = dict.fromkeys(expected, 0)
-    seen: set[str] = set()
-    with Progress(f"{path.name}, MB read", megabytes) as progress:
-        rows = stream_rows(
-            path,
-            COLUMNS,
-            wanted={"subject_id": expected.keys()},
-            release=_RELEASE,
-            on_read=lambda read: progress.advance_to(read // _MEGABYTE),
+    return NoteReading(path, expected).notes()
+
+
+class NoteReading:
+    """Notes of some patients that are being read, by a process beside this one where the file is large.
+
+    Args:
+        path: as `read_notes`.
+        expected: as `read_notes`.
+    """
+
+    def __init__(self, path: Path, expected: Mapping[str, int]) -> None:
+        self._path = path
+        self._expected = dict(expected)
+        self._progress: Progress | None = None
+        self._rows = stream_rows(
+            path, COLUMNS, wanted={"subject_id": expected.keys()}, release=_RELEASE, on_read=self._advance
         )
-        for row in rows:
-            patient = row.cells["subject_id"]
-            note = _note(path, row)
-            if note.note_id in seen:
-                raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
-            seen.add(note.note_id)
-            found[patient] += 1
-            if found[patient] <= expected[patient]:  # a file with too many is refused below, without holding them all
-                notes[patient].append(note)
-        progress.advance_to(megabytes)
-    _check_numbers(path, found, expected)
-    for each in notes.values():
-        each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
-    return notes
+
+    def _advance(self, read: int) -> None:
+        if self._progress is not None:
+            self._progress.advance_to(read // _MEGABYTE)
+
+    def notes(self) -> dict[str, list[Note]]:
+        """Waits for the notes; can be asked for once.
+
+        Returns:
+            As `read_notes`.
+
+        Raises:
+            UsageError: As `read_notes`.
+        """
+        path, expected = self._path, self._expected
+        try:
+            megabytes = path.stat().st_size // _MEGABYTE + 1
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+        notes: dict[str, list[Note]] = {patient: [] for patient in expected}
+        found = dict.fromkeys(expected, 0)
+        seen: set[str] = set()
+        with Progress(f"{path.name}, MB read", megabytes) as self._progress, contextlib.closing(self._rows) as rows:
+            for row in rows:
+                patient = row.cells["subject_id"]
+                note = _note(path, row)
+                if note.note_id in seen:
+                    raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
+                seen.add(note.note_id)
+                found[patient] += 1
+                if (
+                    found[patient] <= expected[patient]
+                ):  # a file with too many is refused below, without holding them all
+                    notes[patient].append(note)
+            self._progress.advance_to(megabytes)
+        _check_numbers(path, found, expected)
+        for each in notes.values():
+            each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
+        return notes
 
 
 def _note(path: Path, row: StreamedRow) -> Note:

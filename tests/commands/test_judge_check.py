@@ -306,7 +306,7 @@ def test_mednli_stays_on_this_machine(
         (["kqa", "--judge", "lexical"], 3, "git clone https://github.com/Itaymanes/K-QA"),
         (["anli", "--judge", "lexical"], 2, "judge-check anli needs its official files"),
         (["anli", "--judge", "lexical", "--source", "nowhere"], 3, "no such file"),
-        (["kqa", "--judge", "lexical", "--source", ".", "--ways", "2"], 2, "--ways: only for judge-check anli, mednli, nli, got kqa"),
+        (["kqa", "--judge", "lexical", "--source", ".", "--ways", "2"], 2, "--ways: only for judge-check anli, mednli, nli, got"),
         (["mednli", "--judge", "lexical", "--round", "R1"], 2, "--round: only for judge-check anli, got mednli"),
         (["anli", "--judge", "lexical", "--prompts", "official"], 2, "--prompts: only for judge-check kqa, ehrnoteqa, got anli"),
         (["anli", "--judge", "lexical", "--judging", "batched"], 2, "there is nothing to batch"),
