@@ -8,6 +8,7 @@ What is written, and in which order it comes to count, is `dataset_folder`'s; wh
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import importlib
 import os
@@ -23,7 +24,7 @@ from medical_tasks.card import card_text
 from medical_tasks.catalog import BENCHMARKS, dataset_spec
 from medical_tasks.croissant import croissant_text
 from medical_tasks.dataset_folder import flush_to_disk, put_in_place, stage_in
-from medical_tasks.dataset_source import DatasetSource, file_sha256, find_files, steps_to_get
+from medical_tasks.dataset_source import DatasetSource, Row, file_sha256, find_files, steps_to_get
 from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, datasets_home, marker_text
 from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, system_reason
 from medical_tasks.hub_builder import builder_class
@@ -131,10 +132,16 @@ def build_source(
         MissingError: As `build_dataset`.
         IncompleteError: As `build_dataset`.
     """
+    with _reading_begun(source.placed(config, place), config, place) as begun:
+        return _build(begun, place, config, folder, options or {})
+
+
+def _build(
+    source: DatasetSource, place: Path | None, config: str, folder: Path, options: Mapping[str, int | None]
+) -> BuiltDataset:
     spec = source.spec
-    source = source.placed(config, place)
     made_from = _file_hashes(source, config, place)
-    chosen = chosen_options(f"{spec.name}, config {config}", source.generated.get(config), options or {})
+    chosen = chosen_options(f"{spec.name}, config {config}", source.generated.get(config), options)
     made_from |= {name: str(value) for name, value in chosen.items()}
     try:
         with stage_in(folder, spec.name) as (stage, before):
@@ -160,6 +167,28 @@ def build_source(
     ]
     rows = {name: split.rows for name, split in splits.items()}
     return BuiltDataset(folder=folder, config=config, rows=sum(rows.values()), splits=rows, notes=tuple(notes))
+
+
+@contextlib.contextmanager
+def _reading_begun(source: DatasetSource, config: str, place: Path | None) -> Iterator[DatasetSource]:
+    """Lets a reader that works beside its caller begin before the files are hashed and `datasets` is imported.
+
+    Of any other reader nothing runs before its first row is asked for. What is wrong with a file is told when it is read again,
+    after what its checksum says.
+    """
+    begun: list[Iterator[Row]] = []
+    first = source.splits.get(config, ("",))[0]
+    if source.files.get(config):
+        with contextlib.suppress(MedicalTasksError):
+            begun.append(source.read(config, first, find_files(source, config, place)))
+
+    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
+        return begun.pop() if begun and split == first else source.read(config, split, files)
+
+    try:
+        yield dataclasses.replace(source, read=read)
+    finally:
+        begun.clear()
 
 
 def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict[str, str]:

@@ -8,7 +8,9 @@ standard error, never a traceback. Verbs are imported when they are used, so tha
 from __future__ import annotations
 
 import argparse
+import atexit
 import errno
+import gc
 import importlib
 import io
 import signal
@@ -80,6 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    if argv is None:
+        _spare_collections()
     words = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -109,6 +113,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"error: the output cannot be written ({system_reason(error)}).", file=sys.stderr)
         return IncompleteError.exit_code
+
+
+def _spare_collections() -> None:
+    """Lets the garbage collector run less often, and not at all at the end.
+
+    Importing large libraries makes many objects that all stay: looking at them again and again takes a sixth of that time, and
+    looking at them once more before the process ends as long as a fifth of a second.
+    """
+    gc.set_threshold(100_000, 20, 20)
+    atexit.register(gc.freeze)
 
 
 def module_name(verb: str) -> str:

@@ -17,7 +17,7 @@ from medical_tasks.columns import Column
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import DatasetSpec
 
-__all__ = ["DatasetSource", "OfficialFile", "file_sha256", "find_files", "steps_to_get"]
+__all__ = ["DatasetSource", "OfficialFile", "Row", "file_sha256", "find_files", "steps_to_get"]
 
 Row = Mapping[str, Any]
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
@@ -52,7 +52,8 @@ class DatasetSource:
         living: configurations their publishers still correct: another number of rows than published is noted, not refused.
         files: configuration to the official files it is read from, by a short key; empty for those made here.
         read: called with configuration, split and the found files by key; yields the rows in order. Raises `UsageError`
-            for files that are not of the official form.
+            for files that are not of the official form. It may begin its work when it is called; dropping what it returned
+            must end that.
         generated: configuration to how this package generates it; such a one has no files and is not given to `read`.
         known_files: SHA-256 of an official file to the configuration it belongs to, to refuse a mix-up.
         at: for releases of which not each has every split: called with configuration and the place of the official files, or

@@ -17,7 +17,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.unpacking import read_chunks
 
 TEXT = b"".join(b"line %d, some words that repeat\n" % number for number in range(20_000))
-PACKED = gzip.compress(TEXT)
+PACKED = gzip.compress(TEXT, mtime=0)
 needs_zlib_ng = pytest.mark.skipif(find_spec("zlib_ng") is None, reason="zlib-ng is not installed")
 
 
@@ -46,7 +46,9 @@ def outcome(path: Path) -> bytes | str:
         return str(error)
 
 
-@pytest.mark.parametrize("content", [TEXT, PACKED, gzip.compress(TEXT[:9]) + b"\0" + gzip.compress(TEXT[9:])])
+@pytest.mark.parametrize(
+    "content", [TEXT, PACKED, gzip.compress(TEXT[:9], mtime=0) + b"\0" + gzip.compress(TEXT[9:], mtime=0)]
+)
 @pytest.mark.parametrize("chunk", [1000, 1_000_000])
 def test_all_bytes_in_bounded_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, chunk: int

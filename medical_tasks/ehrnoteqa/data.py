@@ -10,19 +10,21 @@ discharge summaries, with passages for a gold (`evidence`) and without any (`dis
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.ehrnoteqa.categories import question_categories
 from medical_tasks.ehrnoteqa.demo import DEMO_QUESTIONS, demo_pairs
 from medical_tasks.ehrnoteqa.discq import QUESTIONS_FILE as DISCQ_FILE
 from medical_tasks.ehrnoteqa.discq import read_discq_rows
 from medical_tasks.ehrnoteqa.discq_sample import DISCQ_ROWS
 from medical_tasks.ehrnoteqa.evidence import read_evidence_rows
-from medical_tasks.ehrnoteqa.notes import read_notes
+from medical_tasks.ehrnoteqa.notes import NoteReading
 from medical_tasks.ehrnoteqa.own_questions import read_own_rows
-from medical_tasks.ehrnoteqa.questions import LEVELS, read_questions
+from medical_tasks.ehrnoteqa.questions import LEVELS, Question, read_questions
 from medical_tasks.ehrnoteqa.rows import COLUMNS, joined_row
 from medical_tasks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import UsageError
@@ -42,24 +44,33 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
         split: always `test`.
         files: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for `demo`.
 
-    Yields:
-        One mapping a question, with the names and types of `COLUMNS`, in the order of the question file.
+    Returns:
+        One mapping a question, with the names and types of `COLUMNS`, in the order of the question file. Notes are being read
+        from now on, beside whatever is done before the first row is asked for.
 
     Raises:
         UsageError: A file is not of the official form, or some questions have not exactly their notes.
         MissingError: Texts that the questions of `discq` are about are not there.
     """
     if config == "demo":
-        yield from (joined_row(question, notes) for question, notes in demo_pairs())
-        return
+        return (joined_row(question, notes) for question, notes in demo_pairs())
     if config in _READERS:
-        yield from _READERS[config](files["questions"])
-        return
+        return _READERS[config](files["questions"])
     questions = [each for each in read_questions(files["questions"]) if each.level in _LEVEL_OF[config]]
     if not questions:
         names = " or ".join(name for name, level in LEVELS.items() if level in _LEVEL_OF[config])
         raise UsageError(f"{files['questions']}: has no question of category {names}. Download it again.")
-    notes = read_notes(files["notes"], {each.patient_id: each.num_notes for each in questions})
+    reading = NoteReading(files["notes"], {each.patient_id: each.num_notes for each in questions})
+    return _joined_rows(questions, reading)
+
+
+def _joined_rows(questions: Sequence[Question], reading: NoteReading) -> Iterator[dict[str, Any]]:
+    # What needs no notes is done while they are read.
+    questions = [
+        dataclasses.replace(each, categories=question_categories(each.question)) if each.categories is None else each
+        for each in questions
+    ]
+    notes = reading.notes()
     for question in questions:
         yield joined_row(question, notes[question.patient_id])
 
