@@ -180,7 +180,7 @@ def test_lighteval_finds_every_task_and_leaks_no_example(script: Script) -> None
     names = [name for name, _, _ in json.loads(table)]
     assert sorted(names) == sorted(name for task in offered for name in (task.name, task.harness_name))
     sources = {(folder, config) for _, folder, config in json.loads(table)}
-    assert sources == {(str(script.home / name), "demo") for name in ("medcalc_bench", "kqa", "ehrnoteqa")}
+    assert sources == {(str(script.home / task.dataset), "demo") for task in offered}
     # lighteval would take its worked examples from the questions that are being asked.
     assert refusal.startswith("UsageError medical:medcalc: worked examples are part of a task here")
 
