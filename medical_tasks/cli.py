@@ -28,8 +28,11 @@ VERBS: dict[str, str] = {
     "build": "build a dataset from its official files, or its synthetic demo",
     "run": "evaluate a model on tasks; resumes when repeated",
     "score": "score answers you already have",
-    "compare": "compare two runs, item by item",
-    "submit": "write a finished run's answers as a submission to a shared task, checked; nothing is sent",
+    "report": "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
+    "compare": "compare runs, item by item",
+    "submit": "write a finished run's submission to a leaderboard, the Hub or a shared task; nothing is sent",
+    "verify": "check a submission package: score its answers again and say what matches",
+    "leaderboard": "keep a leaderboard: list, accept or reject submissions, show what happened, serve the Space",
     "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
     "meta": "evaluate metrics: agreement with people's preferences and scores, and with each other, over single outputs",
     "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
@@ -136,6 +139,8 @@ def _run_verb(verb: str, tail: list[str]) -> int:
         prog=f"medical-tasks {verb}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     module.add_arguments(own)
+    if hasattr(module, "add_chosen_arguments"):
+        module.add_chosen_arguments(own, tail)  # a verb of several forms
     if getattr(module, "PASSES_ARGUMENTS_ON", False):
         return int(module.run_with(tail))
     # Names, values and options in any order: `calc NAME --convention C key=value`.

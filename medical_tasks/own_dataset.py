@@ -7,6 +7,7 @@ they are read; what a killed command leaves, `purge` removes.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import shutil
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.private_store import in_use, new_private_id, private_folder
 from medical_tasks.spec import DatasetSpec
 
-__all__ = ["OWN_CONFIG", "RELEASES", "built_from", "own_source", "source_config"]
+__all__ = ["OWN_CONFIG", "RELEASES", "built_from", "own_source", "source_config", "with_source"]
 
 OWN_CONFIG: Final = "own"
 RELEASES: Final = {"archehr_qa": "official"}
@@ -93,3 +94,34 @@ def built_from(spec: DatasetSpec, place: Path) -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[argparse.Namespace]:
+    """Builds the dataset from `--source`, where that is given, for the length of a `with` block.
+
+    Args:
+        arguments: options with `source`, `data` and `config`.
+        spec: the dataset.
+
+    Yields:
+        The options, with what was built as their data.
+
+    Raises:
+        UsageError: The data are given twice, or the dataset is not built from a source alone.
+        MissingError: What it is built from is not there.
+    """
+    if arguments.source is None:
+        yield arguments
+        return
+    config = source_config(spec)
+    for name, allowed in (("data", (None,)), ("config", (None, config))):
+        if getattr(arguments, name) not in allowed:
+            raise UsageError(
+                f"--source and --{name} {getattr(arguments, name)}: the data are one or the other. Leave one out."
+            )
+    with built_from(spec, arguments.source) as folder:
+        try:
+            yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
+        except UsageError as error:  # nobody knows that folder, and it is gone when the message is read
+            raise UsageError(str(error).replace(str(folder), str(arguments.source))) from error

@@ -54,7 +54,8 @@ def read_chunks(
     ready: SimpleQueue[_Chunk | BaseException | None] = SimpleQueue()  # None is the end
     for _ in range(_AHEAD):
         allowed.put(True)
-    threading.Thread(target=_read_ahead, args=(_chunks(path, again), allowed, ready), daemon=True).start()
+    source = _chunks(path, again)
+    threading.Thread(target=_read_ahead, args=(source, allowed, ready), name=f"reading {path}", daemon=True).start()
     told = 0
     try:
         while isinstance(item := ready.get(), tuple):

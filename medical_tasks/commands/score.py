@@ -18,10 +18,9 @@ ArchEHR-QA it takes the folder of the release.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from medical_tasks.runner import AnsweredTask
     from medical_tasks.spec import DatasetSpec, TaskSpec
 
-__all__ = ["add_arguments", "run", "with_source"]
+__all__ = ["add_arguments", "run"]
 
 _FINISH = "Give that run's command again to answer the missing ones, then this one."
 
@@ -81,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.commands.run import AGAIN, report_results
     from medical_tasks.finishing import finish, score_responses
     from medical_tasks.judge_arguments import judge_request
+    from medical_tasks.own_dataset import with_source
     from medical_tasks.run_folder import default_folder, is_main_process, locked, open_run_folder
     from medical_tasks.run_judge import RunJudge, check_request
     from medical_tasks.task_names import parse_task_names
@@ -128,39 +128,6 @@ def run(arguments: argparse.Namespace) -> int:
                     else "Add the missing lines and give the same command again."
                 )
             return report_results(results, folder.path, next_step=step)
-
-
-@contextlib.contextmanager
-def with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[argparse.Namespace]:
-    """Builds the dataset from `--source`, where that is given, for the length of a `with` block.
-
-    Args:
-        arguments: options with `source`, `data` and `config`.
-        spec: the dataset.
-
-    Yields:
-        The options, with what was built as their data.
-
-    Raises:
-        UsageError: The data are given twice, or the dataset is not built from a source alone.
-        MissingError: What it is built from is not there.
-    """
-    if arguments.source is None:
-        yield arguments
-        return
-    from medical_tasks.own_dataset import built_from, source_config
-
-    config = source_config(spec)
-    for name, allowed in (("data", (None,)), ("config", (None, config))):
-        if getattr(arguments, name) not in allowed:
-            raise UsageError(
-                f"--source and --{name} {getattr(arguments, name)}: the data are one or the other. Leave one out."
-            )
-    with built_from(spec, arguments.source) as folder:
-        try:
-            yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
-        except UsageError as error:  # nobody knows that folder, and it is gone when the message is read
-            raise UsageError(str(error).replace(str(folder), str(arguments.source))) from error
 
 
 def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:

@@ -1,0 +1,208 @@
+"""A submission to the shared tasks of ArchEHR-QA, written from a run's answers or checked.
+
+    medical-tasks submit runs/my-run --to archehr --out submission.json
+    medical-tasks submit --check submission.json --to archehr --split dev --data DIR
+    medical-tasks submit --check submission.json --to archehr --split dev --source RELEASE
+
+The file is a JSON list of {"case_id": "1", "answer": "A sentence. |1,2|"}. Answers are written in the official form, so that the
+official scorer reads what was scored here. Checked are: every case of the split once and no other, 75 words, at least one
+citation, known ids, the form of each sentence. A submission with problems is not written, and they are told case by case (exit
+code 5); --allow-problems writes it all the same. --check tells those of a file that is there.
+
+The file may quote credentialed notes: only its owner can read it, and it may not lie in a run's folder or a git work tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from medical_tasks.errors import IncompleteError, UsageError
+
+if TYPE_CHECKING:
+    from medical_tasks.spec import DatasetSpec, TaskSpec
+    from medical_tasks.task_data import TaskData
+
+__all__ = ["add_arguments", "run"]
+
+DEFAULT_OUT: Final = Path("submission.json")
+_OF_RUN: Final = ("task", "responses", "upstream", "out", "allow_problems")
+_OF_CHECK: Final = ("config", "split")
+_SHOWN: Final = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the target's options."""
+    parser.add_argument("--out", type=Path, metavar="FILE", help=f"the submission (default: {DEFAULT_OUT})")
+    parser.add_argument("--allow-problems", action="store_true", help="write it with the problems it has")
+    parser.add_argument("--task", metavar="NAME", help="the task, where the run has answers to several")
+    parser.add_argument(
+        "--responses", type=Path, metavar="FILE", help="the file that `score` scored, if RUN is of that"
+    )
+    parser.add_argument(
+        "--upstream", type=Path, metavar="DIR", help="the authors' checkout, if the run used --prompts official"
+    )
+    parser.add_argument("--check", type=Path, metavar="FILE", help="check this submission instead, write nothing")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
+    )
+    parser.add_argument(
+        "--source", type=Path, metavar="DIR", help="folder of the dataset's release, in place of --data"
+    )
+    parser.add_argument("--config", metavar="NAME", help="with --check: dataset configuration")
+    parser.add_argument("--split", metavar="NAME", help="with --check: split, instead of the task's own")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes or checks a submission; exit code 5 when it has problems."""
+    from medical_tasks.archehr_qa import submission
+
+    target: Any = submission
+    _check_options(arguments)
+    return _check(arguments, target) if arguments.run is None else _submit(arguments, target)
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    if (arguments.run is None) == (arguments.check is None):
+        raise UsageError(
+            "give the folder of a run whose answers to submit, or --check FILE with a submission, one of them. For example: "
+            f"medical-tasks submit runs/my-run --to {arguments.to}"
+        )
+    names, why = (_OF_CHECK, "the run says it") if arguments.check is None else (_OF_RUN, "--check writes nothing")
+    given = [name for name in names if getattr(arguments, name)]
+    if given:
+        raise UsageError(f"--{given[0].replace('_', '-')}: has no meaning here, {why}. Leave it out.")
+
+
+def _check(arguments: argparse.Namespace, target: Any) -> int:
+    from medical_tasks import guard
+    from medical_tasks.catalog import dataset_spec, task_spec
+    from medical_tasks.own_dataset import with_source
+    from medical_tasks.task_data import load_task_data
+
+    task = task_spec(target.TASKS[0])  # all have the same cases
+    spec = dataset_spec(task.dataset)
+    with guard.protect([guard.Subject.of(spec, task=task.name)]):
+        with with_source(arguments, spec) as given:
+            data = load_task_data(task, spec, data=given.data, config=given.config, split=given.split)
+        problems = target.check_file(arguments.check, data.items)
+    if problems:
+        raise IncompleteError(f"{arguments.check}: {_told(problems)}\nMend them and check again.")
+    print(f"{arguments.check}: no problems; it has an answer to each of the {len(data.items)} cases of {_where(data)}.")
+    return 0
+
+
+def _submit(arguments: argparse.Namespace, target: Any) -> int:
+    from medical_tasks import guard
+    from medical_tasks.catalog import dataset_spec
+    from medical_tasks.private_file import check_place, write_private
+    from medical_tasks.results import read_results
+
+    folder: Path = arguments.run
+    out: Path = arguments.out or DEFAULT_OUT
+    task, recipe = _task(folder, read_results(folder)["tasks"], arguments, target)
+    spec = dataset_spec(task.dataset)
+    if not guard.text_allowed(spec):
+        check_place(out)
+    if arguments.responses is not None and out.expanduser().resolve() == arguments.responses.expanduser().resolve():
+        raise UsageError(f"{out}: is the file that was scored, which the run needs. Choose another --out.")
+    with guard.protect([guard.Subject.of(spec, task=task.name)]):
+        data, responses = _answers(arguments, task, spec, recipe)
+        made = target.make_submission(data.items, responses)
+        if not made.answered:
+            raise IncompleteError(
+                f"{folder}: no case is answered, so there is nothing to submit. Give its command again."
+            )
+        if made.problems and not arguments.allow_problems:
+            again = (
+                "Give the run's command again for what is missing. Or write "
+                if made.answered < len(data.items)
+                else "Write "
+            )
+            raise IncompleteError(
+                f"{folder}: the submission is not written: {_told(made.problems)}\n"
+                f"{again}it all the same (--allow-problems), mend it by hand and check it: {_check_command(out, arguments, recipe)}"
+            )
+        write_private(out, made.text)
+    if made.problems:
+        print(f"warning: {out}: written with {_told(made.problems)}", file=sys.stderr)
+    print(f"{out}: {made.answered} of the {len(data.items)} cases of {_where(data)}, as answered in {folder}")
+    if made.rewritten:
+        more = f" and {len(made.rewritten) - _SHOWN} more" if len(made.rewritten) > _SHOWN else ""
+        print(
+            f"{len(made.rewritten)} answers were written anew in the official form, since the official scorer reads them "
+            f"otherwise as they were: cases {', '.join(made.rewritten[:_SHOWN])}{more}"
+        )
+    if not guard.text_allowed(spec):
+        print("It may quote credentialed notes: only you can read it. Nothing was sent anywhere.")
+    return 0
+
+
+def _task(
+    folder: Path, entries: Mapping[str, Any], arguments: argparse.Namespace, target: Any
+) -> tuple[TaskSpec, Mapping[str, Any]]:
+    """The task whose answers are submitted, and how they were made."""
+    from medical_tasks.catalog import task_spec
+    from medical_tasks.run_responses import check_recipe
+    from medical_tasks.task_names import parse_task_names
+
+    fitting = [name for name in entries if name in target.TASKS]
+    wanted = fitting
+    if arguments.task is not None:
+        wanted = [task.name for task in parse_task_names(arguments.task) if task.name in fitting]
+    if len(wanted) != 1:
+        raise UsageError(
+            f"{folder}: has answers to {', '.join(entries)}; --to {arguments.to} takes those to one of {', '.join(target.TASKS)}. "
+            + (f"Say which with --task: {', '.join(fitting)}." if fitting else "Give another run.")
+        )
+    recipe = entries[wanted[0]]["recipe"]
+    check_recipe(folder, recipe)
+    return task_spec(wanted[0]), recipe
+
+
+def _answers(
+    arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any]
+) -> tuple[TaskData, dict[str, str]]:
+    """All cases of the split, and the run's answers to those that it was asked."""
+    from medical_tasks.own_dataset import with_source
+    from medical_tasks.run_responses import run_responses
+    from medical_tasks.task_data import load_task_data, subset
+
+    ran = recipe["data"]
+    options = argparse.Namespace(source=arguments.source, data=arguments.data, config=ran["config"])
+    with with_source(options, spec) as given:
+        data = load_task_data(task, spec, data=given.data, config=ran["config"], split=ran["split"])
+    asked = replace(data, items=subset(data.items, recipe["max_samples"]))
+    responses = run_responses(
+        task, asked, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
+    )
+    return data, responses
+
+
+def _check_command(out: Path, arguments: argparse.Namespace, recipe: Mapping[str, Any]) -> str:
+    """The command that checks a submission against the data that the run was on."""
+    words = [f"medical-tasks submit --check {out} --to {arguments.to} --split {recipe['data']['split']}"]
+    if arguments.source is not None:
+        words.append(f"--source {arguments.source}")
+    else:
+        words += [f"--data {arguments.data}"] if arguments.data is not None else []
+        words.append(f"--config {recipe['data']['config']}")
+    return " ".join(words)
+
+
+def _told(problems: Sequence[Any]) -> str:
+    """The problems, one a line."""
+    fatal = any(problem.fatal for problem in problems)
+    return (
+        f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+        + (", with which the official scorer gives no score at all" if fatal else "")
+        + "".join(f"\n  {problem}" for problem in problems)
+    )
+
+
+def _where(data: TaskData) -> str:
+    return f"{data.revision['name']}/{data.config}, split {data.revision['split']}"
