@@ -161,5 +161,6 @@ def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, 
     problems += [f"twice: {', '.join(map(repr, twice))}"] if twice else []
     if problems:
         raise UsageError(
-            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}."
+            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}. "
+            "Give the file as its source publishes it."
         )
