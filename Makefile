@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM ?= false
 # A model as small as the toy is many times slower on several threads, above all on a busy machine.
 demo tests: export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check lint types contracts manifest manifest-check tests env env-dev env-vllm check-vllm clean
+.PHONY: demo test check lint types contracts manifest manifest-check tests space check-browser env env-dev env-vllm check-vllm clean
 
 demo: $(STAMPS)/run  ## evaluate a toy model and two baselines on synthetic data
 	$(BIN)/python -m medical_tasks.demo
@@ -36,6 +36,13 @@ manifest: $(STAMPS)/dev  ## write tasks.json, cards and Croissant files anew
 tests: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
+space: $(STAMPS)/dev  ## the leaderboard's pages on 127.0.0.1:7860, with example submissions in space-store/
+	test -d space-store || { rm -rf space-store.part && $(BIN)/python space/demo_store.py space-store.part && mv space-store.part space-store; }
+	MEDICAL_TASKS_LEADERBOARD_STORE=space-store $(BIN)/python space/app.py
+
+check-browser: $(STAMPS)/browser  ## report and leaderboard in Chromium (Debian: apt-get install chromium; or CHROMIUM=PATH)
+	$(BIN)/python -m pytest tests/browser
+
 env: $(STAMPS)/run
 env-dev: $(STAMPS)/dev
 
@@ -53,8 +60,12 @@ $(STAMPS)/dev: $(STAMPS)/torch scripts/install.sh setup.cfg pyproject.toml
 	sh scripts/install.sh $(BIN)/python dev
 	touch $@ $(STAMPS)/run
 
+$(STAMPS)/browser: $(STAMPS)/dev
+	sh scripts/install.sh $(BIN)/python dev,browser
+	touch $@
+
 clean:
-	rm -rf $(VENV) .env-vllm build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf $(VENV) .env-vllm space-store space-store.part build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 
 # ---- The second environment, in which lighteval and vLLM live together: older torch, transformers and hub ----
 VLLM_VENV := .env-vllm

@@ -28,6 +28,7 @@ from medical_tasks.dataset_source import DatasetSource, Row, file_sha256, find_f
 from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, datasets_home, marker_text
 from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, system_reason
 from medical_tasks.hub_builder import builder_class
+from medical_tasks.hub_eval import eval_text
 from medical_tasks.published_sums import check_published_sum
 
 __all__ = ["BuiltDataset", "build_dataset", "build_source", "dataset_source"]
@@ -153,9 +154,12 @@ def _build(
             }
             # Rows of an older version may have other columns than the card declares: kept, but readers ask to rebuild.
             current = {name: entry for name, entry in built.items() if entry.version == spec.version}
+            # Only of what the folder holds: demo rows are nobody's leaderboard.
+            leaderboards = eval_text(spec, [task for benchmark in BENCHMARKS for task in benchmark.tasks], built=current)
             texts = {
                 "README.md": card_text(source, current),
                 "croissant.json": croissant_text(source, current),
+                **({"eval.yaml": leaderboards} if leaderboards else {}),
                 MARKER: marker_text(spec.name, built),
             }
             put_in_place(folder, stage, built, texts, private=spec.access == "credentialed")

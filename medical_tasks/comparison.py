@@ -1,63 +1,172 @@
-"""Comparing two runs item by item: the difference, its interval, its test, and what so many items can show at all.
+"""Comparing two runs item by item: the difference, its interval, its test, what flipped, and what so many items can show at all.
 
-Two numbers are compared only when they are of the same thing: the same task version, data and items. Other differences of
-the recipes (prompts, judge, suite version) are said, since they are often what is compared.
+Two numbers are compared only when they are of the same thing (`comparison_recipes`): the same task version, data, metrics and
+scoring. Other differences of the recipes (prompts, judge, suite version) are said, since they are often what is compared. Where
+some tasks can be compared and others not, those are, and the others say why not.
+
+    comparison_recipes, comparison_judges, comparison_wording   what forbids a comparison, what must be said
+    comparison_columns, comparison_statistics                   a metric on the items of both
+    comparison_breakdown                                        group by group
+    comparison_pairs                                            more than two runs, and the tests of all their pairs
+    comparison_flips                                            the items that changed
+    comparison_table, comparison_markdown                       how it is shown
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from medical_tasks.comparison_recipes import RecipeDifferences, comparable_judges, recipe_differences
 from medical_tasks.errors import UsageError
-from medical_tasks.metric_averages import average_of, components, sums
 from medical_tasks.results import read_items, read_results, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-__all__ = ["compare_runs"]
+if TYPE_CHECKING:
+    from medical_tasks.comparison_columns import Columns
 
-# Recipe entries that must agree, and those whose difference is only said.
-_MUST_AGREE = ("task_version", "data", "metrics")
-_TOLD = ("prompts", "protocol", "baseline", "generation", "judge", "scoring", "suite", "max_samples")
+__all__ = [
+    "Compared",
+    "RecipeDifferences",
+    "Selection",
+    "compare_results",
+    "compare_runs",
+    "compare_tasks",
+    "read_compared",
+    "recipe_differences",
+    "refusals",
+    "reported_by_both",
+    "shared_rows",
+]
+
+NONE, ALL = "none", "all"
 
 
-def compare_runs(first: Path, second: Path, tasks: Mapping[str, TaskSpec]) -> dict[str, Any]:
-    """Compares every task that both runs have.
+@dataclass(frozen=True)
+class Compared:
+    """A result to compare.
 
-    Args:
-        first: folder of run A.
-        second: folder of run B.
-        tasks: all tasks by name, for their metrics.
+    Attributes:
+        label: what it is called in messages, such as its folder.
+        results: content of `results.json`.
+        rows: rows of `items.parquet`, or of a package's `items.jsonl`.
+    """
 
-    Returns:
-        Task name to `n_items`, `warnings` and `metrics` (name to the paired comparison, B minus A).
+    label: str
+    results: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What is compared.
+
+    Attributes:
+        tasks: names of tasks; all when empty.
+        metrics: names of metrics; all when empty.
+        by: breakdown to compare too, `all` of them, or `none`.
+    """
+
+    tasks: Sequence[str] = ()
+    metrics: Sequence[str] = ()
+    by: str = NONE
+
+
+def read_compared(folder: Path) -> Compared:
+    """Reads a run's folder.
+
+    Raises:
+        MissingError: The folder holds no finished run.
+        UsageError: Its files cannot be read.
+    """
+    return Compared(label=str(folder), results=read_results(folder), rows=read_items(folder))
+
+
+def compare_runs(
+    first: Path, second: Path, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
+) -> dict[str, Any]:
+    """Compares two runs' folders; see `compare_results`.
 
     Raises:
         MissingError: A folder holds no finished run.
-        UsageError: No task in common, or recipes that cannot be compared.
+        UsageError: As `compare_results`.
     """
-    results = (read_results(first), read_results(second))
-    shared = [name for name in results[0]["tasks"] if name in results[1]["tasks"]]
-    if not shared:
-        raise UsageError(
-            f"no task in common: {first} has {', '.join(results[0]['tasks'])}; {second} has {', '.join(results[1]['tasks'])}."
-        )
-    unknown = [name for name in shared if name not in tasks]
-    if unknown:
-        raise UsageError(f"task {unknown[0]!r} of both runs is not known to this version. Tasks: {', '.join(tasks)}.")
-    rows = (_by_task(read_items(first)), _by_task(read_items(second)))
-    compared: dict[str, Any] = {}
-    for name in shared:
-        recipes = (results[0]["tasks"][name]["recipe"], results[1]["tasks"][name]["recipe"])
-        warnings = _check_recipes(name, *recipes)
-        compared[name] = _compare_task(tasks[name], rows[0].get(name, {}), rows[1].get(name, {}), warnings)
-        if not _comparable(*recipes):
-            for metric in tasks[name].metrics:
-                if metric.judged and metric.name in compared[name]["metrics"]:
-                    compared[name]["metrics"][metric.name]["comparable"] = False
+    return compare_results(read_compared(first), read_compared(second), tasks, selection=selection)
+
+
+def compare_results(
+    first: Compared, second: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
+) -> dict[str, Any]:
+    """Compares every task that both results have.
+
+    Args:
+        first: A.
+        second: B; differences are B minus A.
+        tasks: all tasks by name, for their metrics.
+        selection: which tasks, metrics and breakdowns; without it all tasks and metrics, and no breakdown.
+
+    Returns:
+        Task name to `n_items`, `warnings`, `metrics` (name to the entry of `comparison_statistics.compare_columns`), `breakdown`
+        (breakdown to group to metric to such an entry) and `refused`, why the task is not compared; then the others are empty.
+
+    Raises:
+        UsageError: No task can be compared; says why for each.
+    """
+    compared = compare_tasks(first, second, tasks, selection=selection)
+    if all(entry["refused"] for entry in compared.values()):
+        raise UsageError(refusals(first, second, compared, tasks))
     return compared
+
+
+def refusals(first: Compared, second: Compared, compared: Mapping[str, Any], tasks: Mapping[str, TaskSpec]) -> str:
+    """Says why no task of two results can be compared.
+
+    Args:
+        first: A.
+        second: B.
+        compared: as `compare_tasks` returns it.
+        tasks: all tasks by name.
+    """
+    common = [name for name in first.results["tasks"] if name in second.results["tasks"]]
+    if not common:
+        told = [", ".join(each.results["tasks"]) or "none" for each in (first, second)]
+        return (
+            f"no task in common: {first.label} has {told[0]}; {second.label} has {told[1]}. Compare runs of one task."
+        )
+    if not compared:
+        return f"none of the tasks asked for is in {first.label} or {second.label}. Tasks of both: {', '.join(common)}."
+    shared = [name for name in compared if name in common] or list(compared)
+    if all(name in common and name not in tasks for name in shared):
+        return f"task {shared[0]!r} of both runs is not known to this version. Tasks: {', '.join(tasks)}."
+    return "\n".join(f"{name}: {sentence}" for name in shared for sentence in compared[name]["refused"])
+
+
+def compare_tasks(
+    first: Compared, second: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
+) -> dict[str, Any]:
+    """Does what `compare_results` does, and leaves it to the caller that nothing may be comparable."""
+    wanted = selection or Selection()
+    names = dict.fromkeys([*first.results["tasks"], *second.results["tasks"]])
+    chosen = [name for name in names if not wanted.tasks or name in wanted.tasks]
+    rows = (_by_task(first.rows), _by_task(second.rows))
+    compared: dict[str, Any] = {}
+    for name in chosen:
+        entries = [each.results["tasks"].get(name) for each in (first, second)]
+        if None in entries:
+            alone = first if entries[1] is None else second
+            compared[name] = _refused([f"only {alone.label} has this task"])
+        elif name not in tasks:
+            compared[name] = _refused(["this version of the suite does not know the task; update it"])
+        else:
+            sides = (rows[0].get(name, {}), rows[1].get(name, {}))
+            compared[name] = _compare_task(tasks[name], entries, sides, wanted)
+    return compared
+
+
+def _refused(reasons: list[str]) -> dict[str, Any]:
+    return {"n_items": 0, "warnings": [], "metrics": {}, "breakdown": {}, "refused": reasons}
 
 
 def _by_task(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
@@ -67,176 +176,140 @@ def _by_task(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Mapping[s
     return found
 
 
-def _check_recipes(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    for key in _MUST_AGREE:
-        pair = (_essence(key, first), _essence(key, second))
-        if pair[0] != pair[1]:
-            raise UsageError(
-                f"{name}: the runs cannot be compared, their {key.replace('_', ' ')} differs: {pair[0]!r} and "
-                f"{pair[1]!r}. Run both on the same data with the same version of the task."
-            )
-    warnings = [
-        f"{key.replace('_', ' ')} differs: {first.get(key)!r} and {second.get(key)!r}"
-        for key in _TOLD
-        if first.get(key) != second.get(key)
-    ]
-    cuts = [recipe.get("truncation", {}).get("words_left_out", {}) for recipe in (first, second)]
-    if cuts[0] != cuts[1]:
-        warnings.append(
-            f"the questions differ: {len(cuts[0])} and {len(cuts[1])} of them were shortened to fit the models' contexts"
-        )
-    judges = [recipe["judge"] for recipe in (first, second) if recipe.get("judge")]
-    if first.get("judge") != second.get("judge"):
-        warnings.append("what differs may be the judges and not the models: have both runs judged by one")
-    if not _comparable(first, second):
-        names = ", ".join(dict.fromkeys(judge["name"] for judge in judges if not judge["comparable"]))
-        warnings.append(f"not comparable with anybody else's numbers: the judge {names} compares words")
-    return warnings
-
-
-def _comparable(*recipes: Mapping[str, Any]) -> bool:
-    return all(recipe["judge"]["comparable"] for recipe in recipes if recipe.get("judge"))
-
-
-def _essence(key: str, recipe: Mapping[str, Any]) -> Any:
-    """A recipe's entry without what may differ between equal things: the same rows can come from a renamed file."""
-    entry = recipe.get(key)
-    return {name: value for name, value in entry.items() if name != "source"} if key == "data" and entry else entry
-
-
 def _compare_task(
     task: TaskSpec,
-    first: Mapping[str, Mapping[str, Any]],
-    second: Mapping[str, Mapping[str, Any]],
-    warnings: list[str],
+    entries: Sequence[Mapping[str, Any]],
+    rows: tuple[Mapping[str, Mapping[str, Any]], Mapping[str, Mapping[str, Any]]],
+    wanted: Selection,
 ) -> dict[str, Any]:
-    ids = [item for item in first if item in second]
-    alone = len(first) + len(second) - 2 * len(ids)
-    if alone:
+    from medical_tasks.comparison_breakdown import breakdown_names, compare_breakdowns
+    from medical_tasks.comparison_columns import columns_of, is_counted
+    from medical_tasks.comparison_statistics import adjust, compare_columns
+
+    recipes = [entry["recipe"] for entry in entries]
+    differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
+    if differences.refused:
+        return _refused(differences.refused)
+    first, second = shared_rows(*rows)
+    warnings = list(differences.warned)
+    if alone := len(rows[0]) + len(rows[1]) - 2 * len(first):
         warnings.append(f"{alone} items are in one run only and are left out")
-    metrics: dict[str, Any] = {}
-    for metric in task.metrics:
-        if metric.kind == "average":
-            found = _compare_average(metric, task, [first[item] for item in ids], [second[item] for item in ids])
-            if isinstance(found, str):
-                warnings.append(found)
-            else:
-                metrics[metric.name] = found
+    headline = task.metrics[0]
+    if unscored := sum(
+        not (is_counted(headline, a) and is_counted(headline, b)) for a, b in zip(first, second, strict=True)
+    ):
+        warnings.append(f"{unscored} items are not scored in both runs and are left out")
+    reported = reported_by_both(task, entries, rows, differences)
+    warnings += [f"{name}: {why}" for name, why in _needing(task, differences).items()]
+    clusters = [row.get("cluster") for row in first] if task.cluster is not None else None
+    columns: dict[str, Columns] = {}
+    if wanted.metrics and not any({metric.name, metric.whole} & set(wanted.metrics) for metric in reported.values()):
+        return _refused([f"both runs do not report {', '.join(wanted.metrics)} here"])
+    for name, metric in reported.items():
+        if wanted.metrics and name not in wanted.metrics and metric.whole not in wanted.metrics:
             continue
-        if metric.needs and not all(metric.name in row for row in (*first.values(), *second.values())):
-            continue  # not reported by both
-        counts = _is_decided if metric.kind == "ratio" else _is_scored
-        both = [item for item in ids if counts(first[item][metric.name]) and counts(second[item][metric.name])]
-        if len(both) < len(ids) and metric is task.metrics[0]:
-            warnings.append(f"{len(ids) - len(both)} items are not scored in both runs and are left out")
-        runs = ([first[item] for item in both], [second[item] for item in both])
-        metrics[metric.name] = _compare_metric(metric, *runs, clustered=task.cluster is not None)
-        if metric.unit:
-            metrics[metric.name]["unit"] = metric.unit
-    return {"n_items": len(ids), "warnings": warnings, "metrics": metrics}
+        made = (
+            _average_of_both(metric, task, entries, rows, reported, warnings) if metric.kind == "average" else reported
+        )
+        if made is not None:
+            columns[name] = columns_of(metric, made, first, second, clusters)
+
+    def compare(some: Columns, **settings: Any) -> dict[str, Any]:
+        try:
+            entry = compare_columns(some, **settings)
+        except ValueError as error:
+            raise UsageError(
+                f"{task.name}: the items hold what {some.metric.name} cannot be ({error}). They were changed after scoring: "
+                "score again."
+            ) from error
+        if some.metric.judged and not comparable_judges(*recipes):
+            entry["comparable"] = False
+        return entry
+
+    metrics = {name: compare(each) for name, each in columns.items() if not each.metric.part}
+    for entry in metrics.values():
+        adjust([entry])
+    by = [name for name in breakdown_names(task) if wanted.by in (ALL, name)]
+    known = {name: [*_groups(entries[0], name), *_groups(entries[1], name)] for name in by}
+    breakdown = compare_breakdowns(task, columns, first, known, names=by, compare=compare)
+    return {"n_items": len(first), "warnings": warnings, "metrics": metrics, "breakdown": breakdown, "refused": []}
 
 
-def _is_scored(value: float | None) -> bool:
-    return value is not None and not math.isnan(value)
+def shared_rows(
+    first: Mapping[str, Mapping[str, Any]], second: Mapping[str, Mapping[str, Any]]
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Rows of the items that both runs have, in one order.
+
+    Args:
+        first: the first run's rows of a task, by item id.
+        second: the second run's.
+    """
+    ids = [item for item in first if item in second]
+    return [first[item] for item in ids], [second[item] for item in ids]
 
 
-def _is_decided(value: float | None) -> bool:
-    """An item without anything to count (nan) adds nothing to one run's sums, and all of it to the other's."""
-    return value is not None
-
-
-def _compare_metric(
-    metric: MetricSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], *, clustered: bool
-) -> dict[str, Any]:
-    from medical_tasks.scoring.statistics import as_json, mcnemar, minimum_detectable_difference, paired_bootstrap
-
-    clusters = [row["cluster"] for row in first] if clustered else None
-    if metric.kind == "ratio":
-        return _compare_pooled(metric, first, second, clusters)
-    a, b = [row[metric.name] for row in first], [row[metric.name] for row in second]
-    limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
-    entry: dict[str, Any] = dict(as_json(paired_bootstrap(a, b, clusters=clusters, limits=limits)))
-    detectable = minimum_detectable_difference(a, b, clusters=clusters, limits=limits)
-    entry["minimum_detectable_difference"] = None if math.isnan(detectable) else detectable
-    if metric.kind == "proportion":
-        entry["mcnemar"] = as_json(mcnemar(a, b, clusters=clusters))
-    return entry
-
-
-def _compare_pooled(
-    metric: MetricSpec,
-    first: Sequence[Mapping[str, Any]],
-    second: Sequence[Mapping[str, Any]],
-    clusters: Sequence[str] | None,
-) -> dict[str, Any]:
-    from medical_tasks.scoring.statistics import as_json, minimum_detectable_difference, paired_bootstrap_statistic
-
-    columns = (_pooled_columns(metric, first), _pooled_columns(metric, second))
-    made = paired_bootstrap_statistic(*columns, _quotient, clusters=clusters, limits=metric.limits)
-    # What an item adds to a ratio of sums (its linear part): the mean of these is the ratio, and their spread its error.
-    a, b = (_linear(above, below) for above, below in columns)
-    detectable = minimum_detectable_difference(a, b, clusters=clusters, limits=None)
+def reported_by_both(
+    task: TaskSpec,
+    entries: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Mapping[str, Any]]],
+    differences: RecipeDifferences,
+) -> dict[str, MetricSpec]:
+    """Metrics by name, of those that both runs report and that are the same measure in both."""
     return {
-        **as_json(made),
-        "minimum_detectable_difference": None if math.isnan(detectable) else detectable,
+        metric.name: metric
+        for metric in task.metrics
+        if metric.needs not in differences.left_out
+        and all(_reports(metric, entry, of_run) for entry, of_run in zip(entries, rows, strict=True))
     }
 
 
-def _compare_average(
-    metric: MetricSpec, task: TaskSpec, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]
-) -> dict[str, Any] | str:
-    """Compares an average; a warning instead where the runs have other components."""
-    from medical_tasks.scoring.statistics import as_json, paired_bootstrap_statistic
+def _reports(metric: MetricSpec, entry: Mapping[str, Any], rows: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether a run reports a metric: its results name it, or where they name none, all its rows have it."""
+    if metric.kind == "average":
+        return True
+    if isinstance(told := entry.get("metrics"), Mapping) and not metric.part and metric.name not in told:
+        return False
+    column = weight_column(metric.name) if metric.kind == "ratio" else metric.name
+    return all(column in row for row in rows.values())
+
+
+def _needing(task: TaskSpec, differences: RecipeDifferences) -> dict[str, str]:
+    """Names of the metrics that a setting leaves out, to why."""
+    return {
+        ", ".join(metric.name for metric in task.metrics if metric.needs == key) + " cannot be compared": why
+        for key, why in differences.left_out.items()
+    }
+
+
+def _average_of_both(
+    metric: MetricSpec,
+    task: TaskSpec,
+    entries: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Mapping[str, Any]]],
+    reported: Mapping[str, MetricSpec],
+    warnings: list[str],
+) -> Mapping[str, MetricSpec] | None:
+    """The metrics an average is taken of; None, and a warning, where the runs have others."""
+    from medical_tasks.metric_averages import components
 
     of_both = []
-    for rows in (first, second):
-        reported = {
-            each.name: each for each in task.metrics if each.kind == "average" or all(each.name in r for r in rows)
-        }
-        of_both.append(components(metric, reported))
+    for entry, of_run in zip(entries, rows, strict=True):
+        own = {each.name: each for each in task.metrics if _reports(each, entry, of_run)}
+        of_both.append(components(metric, own))
     if of_both[0] != of_both[1]:
         told = " and ".join(", ".join(part.shares) or "none" for part in of_both)
-        return f"{metric.name} is of other components in each run ({told}) and is left out"
-    shares = of_both[0].shares
-    if not shares or not first:
-        return f"{metric.name} has no component in either run and is left out"
-    specs = {each.name: each for each in task.metrics}
-    columns: list[list[list[float]]] = []
-    for rows in (first, second):
-        made: list[list[float]] = []
-        for name in shares:
-            pairs = [sums(specs[name], row[name], row.get(weight_column(name))) for row in rows]
-            made += [[above for above, _ in pairs], [below for _, below in pairs]]
-        columns.append(made)
-    limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
-    result = paired_bootstrap_statistic(
-        columns[0],
-        columns[1],
-        average_of(list(shares.values())),
-        clusters=[row["cluster"] for row in first] if task.cluster else None,
-        limits=limits,
-    )
-    entry: dict[str, Any] = {**as_json(result), "minimum_detectable_difference": None}
-    if metric.unit:
-        entry["unit"] = metric.unit
-    if of_both[0].missing:
-        entry |= {"missing_components": list(of_both[0].missing), "comparable": False}
-    return entry
+        warnings.append(f"{metric.name} is of other components in each run ({told}) and is left out")
+        return None
+    if changed := [name for name in of_both[0].shares if name not in reported]:
+        warnings.append(f"{metric.name} is left out: {', '.join(changed)} in it cannot be compared")
+        return None
+    if not of_both[0].shares:
+        warnings.append(f"{metric.name} has no component in either run and is left out")
+        return None
+    return reported
 
 
-def _quotient(above: Any, below: Any) -> Any:
-    return above / below
-
-
-def _pooled_columns(metric: MetricSpec, rows: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
-    below = [float(row[weight_column(metric.name)]) for row in rows]
-    above = [row[metric.name] * weight if weight else 0.0 for row, weight in zip(rows, below, strict=True)]
-    return above, below
-
-
-def _linear(above: Sequence[float], below: Sequence[float]) -> list[float]:
-    total = math.fsum(below)
-    if not total:
-        return [math.nan] * len(below)
-    ratio, mean = math.fsum(above) / total, total / len(below)
-    return [ratio + (top - ratio * bottom) / mean for top, bottom in zip(above, below, strict=True)]
+def _groups(entry: Mapping[str, Any], by: str) -> list[str]:
+    breakdown = entry.get("breakdown")
+    groups = breakdown.get(by) if isinstance(breakdown, Mapping) else None
+    return list(groups) if isinstance(groups, Mapping) else []

@@ -1,4 +1,4 @@
-"""Cards and Croissant files of the datasets' Hub folders: generated from the sources, checked in, and checked to agree."""
+"""Cards, Croissant files and `eval.yaml` of the datasets' Hub folders: generated, checked in, and checked to agree."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 from medical_tasks.building import dataset_source
 from medical_tasks.card import card_text
-from medical_tasks.catalog import datasets
+from medical_tasks.catalog import datasets, tasks
 from medical_tasks.croissant import croissant_text
+from medical_tasks.hub_eval import eval_text
 
 __all__ = ["check_cards", "write_cards"]
 
@@ -33,6 +34,9 @@ def check_cards(root: Path | None = None) -> list[str]:
                 problems.append(f"{path}: missing; `medical-tasks manifest --write` makes it")
             elif path.read_text(encoding="utf-8") != text:
                 problems.append(f"{path}: not what its source says; `medical-tasks manifest --write` makes it anew")
+        leaderboards = place / name / "eval.yaml"
+        if leaderboards.is_file() and leaderboards not in _generated(place, name):
+            problems.append(f"{leaderboards}: the dataset has no leaderboard; remove it")
     known = set(datasets())
     problems += [
         f"{path.parent}: belongs to no dataset of the suite"
@@ -43,7 +47,7 @@ def check_cards(root: Path | None = None) -> list[str]:
 
 
 def write_cards(root: Path | None = None) -> list[Path]:
-    """Writes every card and Croissant file that differs from what the sources say.
+    """Writes every generated file that differs from what the sources say.
 
     Args:
         root: folder of the Hub folders; by default the one that ships with the package.
@@ -67,4 +71,9 @@ def _shipped() -> Path:
 
 def _generated(root: Path, name: str) -> dict[Path, str]:
     source = dataset_source(name)
-    return {root / name / "README.md": card_text(source), root / name / "croissant.json": croissant_text(source)}
+    texts = {
+        "README.md": card_text(source),
+        "croissant.json": croissant_text(source),
+        "eval.yaml": eval_text(source.spec, tuple(tasks().values())),
+    }
+    return {root / name / file: text for file, text in texts.items() if text}

@@ -91,8 +91,7 @@ def read_responses(path: Path, known_ids: Collection[str], *, content: bytes | N
         sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
         counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
         raise UsageError(
-            f"{path}: {counted} of the task: {shown}. Its ids look like {sample}. Is it the right task "
-            "and --config?"
+            f"{path}: {counted} of the task: {shown}. Its ids look like {sample}. Is it the right task and --config?"
         )
     return {answer.id: answer.text for answer in answers if answer.text is not None}
 

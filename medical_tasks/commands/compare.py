@@ -1,64 +1,157 @@
-"""Compare two runs on the same items: difference, interval, test, and the difference so many items can detect.
+"""Compare runs on the same items: difference, interval, test, what flipped, and the difference so many items can detect.
 
     medical-tasks compare runs/model-a runs/model-b
+    medical-tasks compare runs/model-a runs/model-b --by category --flips
+    medical-tasks compare runs/model-a runs/model-b runs/model-c --all-pairs --out comparison.md
 
-Refuses runs of different data or task versions; says other differences of their recipes.
+Refuses tasks of different data, versions, metrics or scoring; says other differences of their recipes, and why they matter.
+Exit code 2 when nothing can be compared; 0 when something can, with the reasons for the rest.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.errors import UsageError
+
 __all__ = ["add_arguments", "run"]
 
-_HEADER = ("task", "metric", "by", "A %", "B %", "B - A", "95 % interval", "p", "detectable")
+_FLIPS = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("first", type=Path, metavar="RUN_A", help="folder of the first run")
-    parser.add_argument("second", type=Path, metavar="RUN_B", help="folder of the second run")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of two or more runs; the first is A")
+    parser.add_argument("--all-pairs", action="store_true", help="every two runs, not only each against the first")
+    parser.add_argument("--task", action="append", default=[], metavar="NAME", help="only this task; may be repeated")
+    parser.add_argument(
+        "--metric", action="append", default=[], metavar="NAME", help="only this metric; may be repeated"
+    )
+    parser.add_argument(
+        "--by",
+        default="none",
+        metavar="BREAKDOWN",
+        help="group by group too: a breakdown's name, all, or none (default)",
+    )
+    parser.add_argument(
+        "--flips",
+        nargs="?",
+        type=_count,
+        const=_FLIPS,
+        metavar="N",
+        help=f"list the items that changed, at most N each way (default {_FLIPS}); of --metric, or of each task's first one",
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE.md", help="write it as Markdown too")
     parser.add_argument("--json", action="store_true", help="machine-readable")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Prints the comparison."""
-    from medical_tasks.catalog import tasks
-    from medical_tasks.comparison import compare_runs
-    from medical_tasks.report.table import align
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:9]) > 0):
+        raise argparse.ArgumentTypeError(
+            f"takes a number of items, 1 or more, got {text!r}; write it behind the runs, or as --flips={_FLIPS}"
+        )
+    return int(text[:9])
 
-    compared = compare_runs(arguments.first, arguments.second, tasks())
-    if arguments.json:
-        print(json.dumps(compared, indent=2, allow_nan=False))
-        return 0
-    rows = [_row(name, metric, entry) for name, task in compared.items() for metric, entry in task["metrics"].items()]
-    print(f"A: {arguments.first}\nB: {arguments.second}\n")
-    print("\n".join(align(_HEADER, rows)))
-    print("\np: exact McNemar test for proportions, paired bootstrap otherwise; items that share a note move together.")
-    print("detectable: the smallest true difference that so many items find in 4 of 5 cases.")
-    for name, task in compared.items():
-        for warning in task["warnings"]:
-            print(f"note: {name}: {warning}")
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the comparison; exit code 2 when nothing can be compared."""
+    from medical_tasks.catalog import dataset_spec, tasks
+    from medical_tasks.comparison import Selection, read_compared
+    from medical_tasks.comparison_flips import add_flips
+    from medical_tasks.comparison_pairs import compare_pairs
+    from medical_tasks.comparison_sections import run_names, sections
+    from medical_tasks.comparison_text import as_markdown, as_text
+    from medical_tasks.whole_file import WholeFile
+
+    folders: Sequence[Path] = arguments.runs
+    if len(folders) < 2:
+        raise UsageError(f"compare takes two or more runs, got only {folders[0]}. Give the folder of another run too.")
+    known = tasks()
+    runs = [read_compared(folder) for folder in folders]
+    selection = Selection(tasks=_task_names(arguments.task), metrics=_words(arguments.metric), by=arguments.by)
+    _check(selection, [run.results for run in runs], known)
+    pairs = compare_pairs(runs, known, all_pairs=arguments.all_pairs, selection=selection)
+    if arguments.flips is not None:
+        open_tasks = [name for name, task in known.items() if dataset_spec(task.dataset).access == "open"]
+        for pair in pairs:
+            add_flips(pair, runs, known, most=arguments.flips, metrics=selection.metrics, parsed=open_tasks)
+    shown = run_names(runs), sections(pairs), _more(folders, pairs, known, arguments)
+    if arguments.out is not None:
+        with WholeFile(arguments.out) as file:
+            file.write(as_markdown(*shown))
+    print(json.dumps(_json(folders, pairs), indent=2, allow_nan=False) if arguments.json else as_text(*shown))
     return 0
 
 
-def _row(name: str, metric: str, entry: dict[str, Any]) -> tuple[str, ...]:
-    from medical_tasks.report.numbers import NOT_COMPUTABLE, interval, metric_label, number
+def _json(folders: Sequence[Path], pairs: Sequence[Any]) -> dict[str, Any]:
+    from medical_tasks.comparison_pairs import letter
 
-    test = entry.get("mcnemar")
-    unit = entry.get("unit", "")
-    p_value = entry["p_value"] if test is None else test["p_exact"]
-    return (
-        name,
-        metric_label(metric, entry),
-        "bootstrap" if test is None else "McNemar",
-        number(entry["value_a"], unit),
-        number(entry["value_b"], unit),
-        number(entry["difference"], unit),
-        interval(entry),
-        NOT_COMPUTABLE if p_value is None else ("<1e-6" if p_value < 1e-6 else f"{p_value:.3g}"),
-        number(entry["minimum_detectable_difference"], unit),
-    )
+    if len(folders) == 2:
+        return dict(pairs[0].tasks)
+    return {
+        "runs": {letter(place): str(folder) for place, folder in enumerate(folders)},
+        "pairs": [{"first": letter(pair.first), "second": letter(pair.second), "tasks": pair.tasks} for pair in pairs],
+    }
+
+
+def _words(given: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip()))
+
+
+def _task_names(given: Sequence[str]) -> list[str]:
+    from medical_tasks.task_names import parse_task_names
+
+    return list(dict.fromkeys(task.name for text in given for task in parse_task_names(text)))
+
+
+def _check(selection: Any, results: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> None:
+    """Refuses names that none of the runs has.
+
+    Raises:
+        UsageError: A task, metric or breakdown is in none of them; the message lists those that are.
+    """
+    from medical_tasks.comparison_breakdown import breakdown_names
+
+    there = list(dict.fromkeys(name for each in results for name in each["tasks"]))
+    for name in selection.tasks:
+        if name not in there:
+            raise UsageError(f"--task {name}: no run has it. Tasks of the runs: {', '.join(there)}.")
+    specs = [known[name] for name in there if name in known and name in (selection.tasks or there)]
+    metrics = dict.fromkeys(metric.whole or metric.name for spec in specs for metric in spec.metrics)
+    parts = {metric.name for spec in specs for metric in spec.metrics if metric.part}
+    for name in selection.metrics:
+        if specs and name not in metrics and name not in parts:
+            raise UsageError(f"--metric {name}: no task of the runs has it. Metrics: {', '.join(metrics)}.")
+    breakdowns = dict.fromkeys(by for spec in specs for by in breakdown_names(spec))
+    if specs and selection.by not in ("none", "all", *breakdowns):
+        told = ", ".join(breakdowns) if breakdowns else "the tasks of the runs have none"
+        raise UsageError(f"--by {selection.by}: no such breakdown ({told}). Give one of these, all, or none.")
+
+
+def _more(
+    folders: Sequence[Path], pairs: Sequence[Any], known: Mapping[str, Any], arguments: argparse.Namespace
+) -> list[str]:
+    """What else to know: runs given twice, and what can be asked for."""
+    from medical_tasks.comparison_breakdown import breakdown_names
+    from medical_tasks.comparison_pairs import letter
+
+    more = []
+    places: dict[Path, str] = {}
+    for place, folder in enumerate(folders):
+        whole = folder.expanduser().resolve()
+        if whole in places:
+            more.append(
+                f"note: {places[whole]} and {letter(place)} are the same folder: a run does not differ from itself."
+            )
+        places.setdefault(whole, letter(place))
+    compared = dict.fromkeys(name for pair in pairs for name, task in pair.tasks.items() if not task["refused"])
+    breakdowns = dict.fromkeys(by for name in compared for by in breakdown_names(known[name]))
+    if arguments.by == "none" and breakdowns:
+        more.append(f"Group by group: --by {' or '.join(breakdowns)}, or --by all.")
+    if arguments.flips is None:
+        more.append("Which items changed: --flips.")
+    return more

@@ -1,4 +1,4 @@
-"""Write or check the generated files of the repository: tasks.json, dataset cards and Croissant files.
+"""Write or check the generated files of the repository: tasks.json, dataset cards, Croissant files and eval.yaml.
 
 medical-tasks manifest --check
 medical-tasks manifest --write
@@ -38,5 +38,5 @@ def run(arguments: argparse.Namespace) -> int:
     problems = [*check_manifest(root), *check_cards(root / "dataset_builders")]
     if problems:
         raise UsageError("\n".join(problems))
-    print("tasks.json, cards and Croissant files are what the specs say")
+    print("tasks.json, cards, Croissant files and eval.yaml are what the specs say")
     return 0

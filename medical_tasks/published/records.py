@@ -24,6 +24,8 @@ class PublishedResult:
         judge: the judge that decided it, "" for none.
         differences: how the paper's setting differs from what this suite does, a sentence each; what a reader must know before
             setting the numbers side by side.
+        beside: for a metric that follows the authors' script, the one of ours that asks the same (`accuracy_official` to
+            `accuracy`): where a reader looks for the figure in a table of headline metrics. The two do not count alike.
     """
 
     model: str
@@ -36,3 +38,4 @@ class PublishedResult:
     n_items: int | None = None
     judge: str = ""
     differences: tuple[str, ...] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)

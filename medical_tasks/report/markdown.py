@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import IncompleteError, system_reason
-from medical_tasks.report.judge_notes import judge_notes, warning
-from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number
-from medical_tasks.report.table import shortened_note
+from medical_tasks.report.markdown_parts import (
+    METRIC_HEADER,
+    breakdown_lines,
+    code,
+    entry_lines,
+    metric_cells,
+    recipe_lines,
+    table,
+    warning_lines,
+)
 
 __all__ = ["REPORT_FILE", "render_markdown", "write_markdown"]
 
@@ -29,68 +35,14 @@ def render_markdown(results: Mapping[str, Any]) -> str:
     """
     parts = ["# Results", ""]
     for name, entry in results["tasks"].items():
-        parts += [f"## {name}", "", f"Model: `{_cell(entry['recipe']['model']['name'])}`. Intervals are 95 %.", ""]
-        said = warning(entry)
-        if said is not None:
-            parts += [f"**{_cell(said)}**", ""]
-        parts += _table(
-            ("metric", "value %", "interval", "n", "scored", "bounds"),
-            [
-                (
-                    metric_label(metric_name, metric),
-                    _value(metric),
-                    interval(metric),
-                    str(metric["n"]),
-                    coverage(entry),
-                    bounds(metric),
-                )
-                for metric_name, metric in entry["metrics"].items()
-            ],
-        )
-        for note in judge_notes(entry):
-            parts += ["", _cell(note)]
-        if entry["coverage"]["unscored"]:
-            parts += ["", "Not scored, and not counted as wrong:", ""]
-            parts += [f"- {count} x {_cell(reason)}" for reason, count in entry["coverage"]["unscored"].items()]
-        if entry.get("cut_at_length"):
-            parts += [
-                "",
-                f"{entry['cut_at_length']} answers were cut at the length limit (--max-new-tokens).",
-            ]
-        if entry.get("shortened"):
-            parts += ["", shortened_note(entry)]
-        for by, groups in entry["breakdown"].items():
-            parts += ["", f"### By {by}", ""]
-            # Of the parts of an item only some metrics are told.
-            names = [name for name in entry["metrics"] if all(name in metrics for metrics in groups.values())]
-            parts += _table(
-                (by, "n", *(f"{metric_label(metric, entry['metrics'][metric])} (interval)" for metric in names)),
-                [
-                    (
-                        group,
-                        str(metrics[names[0]]["n"]),
-                        *(f"{_value(metrics[metric])} ({interval(metrics[metric])})" for metric in names),
-                    )
-                    for group, metrics in groups.items()
-                ],
-            )
-        recipe = json.dumps(entry["recipe"], indent=2, ensure_ascii=False)
-        parts += ["", "### Recipe", "", "```json", recipe, "```", ""]
+        parts += [f"## {name}", "", f"Model: {code(entry['recipe']['model']['name'])}. Intervals are 95 %.", ""]
+        parts += warning_lines(entry)
+        rows = [metric_cells(each, metric, entry) for each, metric in entry["metrics"].items()]
+        parts += [*table(METRIC_HEADER, rows), *entry_lines(entry)]
+        for by in entry["breakdown"]:
+            parts += ["", f"### By {by}", "", *breakdown_lines(by, [("", entry)])]
+        parts += ["", "### Recipe", "", *recipe_lines(entry), ""]
     return "\n".join(parts)
-
-
-def _value(metric: Mapping[str, Any]) -> str:
-    return number(metric["value"], metric.get("unit", ""))
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return lines + ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]
-
-
-def _cell(text: str) -> str:
-    """A cell is one line, and a bar in it is not a border."""
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 def write_markdown(results: Mapping[str, Any], folder: Path) -> Path:

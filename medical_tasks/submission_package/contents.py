@@ -16,9 +16,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = ["FORMAT", "Manifest", "Package", "Submitter"]
+__all__ = [
+    "ANSWERS",
+    "FORMAT",
+    "ITEMS",
+    "MANIFEST",
+    "MEMBERS",
+    "RESULTS",
+    "VERDICTS",
+    "Manifest",
+    "Package",
+    "Submitter",
+]
 
 FORMAT: Final = 1
+
+MANIFEST: Final = "package.json"
+RESULTS: Final = "results.json"
+ITEMS: Final = "items.jsonl"
+ANSWERS: Final = "answers.jsonl"
+VERDICTS: Final = "verdicts.jsonl"
+MEMBERS: Final = (MANIFEST, RESULTS, ITEMS, ANSWERS, VERDICTS)
+"""All files a package can have, in the order in which they stand in it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +71,9 @@ class Manifest:
         submitter: who and what.
         tasks: names of the tasks in it.
         files: name of each other file to `{"bytes": ..., "sha256": ...}`.
-        content_sha256: hash over all of the above.
+        content_sha256: hash over all of the above and below.
+        partial: task to the reasons, one sentence each, for which it is not the whole official split that was answered (demo
+            records, a part of the items, ...); tasks without any are not in it. `partial.partial_facts` makes it.
     """
 
     format: int
@@ -61,6 +82,7 @@ class Manifest:
     tasks: tuple[str, ...]
     files: Mapping[str, Mapping[str, Any]]
     content_sha256: str
+    partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

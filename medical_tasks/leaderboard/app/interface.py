@@ -1,0 +1,220 @@
+"""The Gradio app: selection fields, an upload, and one HTML component a page. What it shows is made by `pages` and `submitting`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl
+
+from medical_tasks.errors import MissingError
+from medical_tasks.leaderboard.app.about_page import about_page
+from medical_tasks.leaderboard.app.links import Address, address_of
+from medical_tasks.leaderboard.app.pages import framed, page_at
+from medical_tasks.leaderboard.app.snapshot import Content
+from medical_tasks.leaderboard.app.submit_page import introduction, refused
+from medical_tasks.leaderboard.app.submitting import Step, check, hand_in
+from medical_tasks.leaderboard.app.uploads import discard, upload_path
+from medical_tasks.report.html_text import markup
+
+if TYPE_CHECKING:
+    import gradio
+
+__all__ = ["KEPT_SECONDS", "TITLE", "build"]
+
+TITLE: Final = "Medical tasks leaderboard"
+KEPT_SECONDS: Final = 3600
+"""How long an upload that nobody confirms is kept."""
+_FIELDS: Final = ("task", "metric", "group", "model", "compared_task", "first", "second")
+_MOST_CHARACTERS: Final = 2000
+_PAGES: Final = ("leaderboard", "model", "compare", "queue")
+# The component's own template is empty: the script puts the HTML in whole, so that tables keep their order and filters.
+_SHOW: Final = "window.medicalTasksSpace.show(element, props, watch, '{page}')"
+_GO: Final = "window.medicalTasksSpace.navigate((query) => trigger('go', { query }))"
+_HEAD: Final = markup(
+    '<header class="mt mtl mtl-header"><h1>Medical tasks leaderboard</h1>'
+    "<p>Five medical benchmarks for language models: every number with its interval, its coverage and its recipe.</p></header>"
+)
+
+
+def build(content: Content) -> gradio.Blocks:
+    """Makes the app.
+
+    Args:
+        content: what it shows.
+
+    Returns:
+        The app, ready to be launched.
+    """
+    import gradio as gr
+
+    # Unconfirmed uploads are looked for every ten minutes.
+    app = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(600, KEPT_SECONDS))
+    with app:
+        header = _html(gr, "header", _HEAD, more=_GO)
+        fields: dict[str, Any] = {}
+        shown: dict[str, Any] = {}
+        with gr.Tabs(selected="leaderboard", overflow_behavior="wrap", elem_id="pages") as tabs:
+            parts: dict[str, Any] = {}
+            with gr.Tab("Leaderboard", id="leaderboard", elem_id="page-leaderboard") as parts["leaderboard"]:
+                with gr.Row():
+                    fields["task"] = _select(gr, "Task")
+                    fields["metric"] = _select(gr, "Ranked by")
+                    fields["group"] = _select(gr, "Group (same data, prompts and judge)")
+                shown["leaderboard"] = _html(gr, "leaderboard")
+            with gr.Tab("Model", id="model", elem_id="page-model") as parts["model"]:
+                fields["model"] = _select(gr, "Model", typed=True)
+                shown["model"] = _html(gr, "model")
+            with gr.Tab("Compare", id="compare", elem_id="page-compare") as parts["compare"]:
+                with gr.Row():
+                    fields["compared_task"] = _select(gr, "Task")
+                    fields["first"] = _select(gr, "A", typed=True)
+                    fields["second"] = _select(gr, "B", typed=True)
+                shown["compare"] = _html(gr, "compare")
+            with gr.Tab("Submit", id="submit", elem_id="page-submit") as parts["submit"]:
+                _submit_part(gr, content)
+            with gr.Tab("Queue and history", id="queue", elem_id="page-queue") as parts["queue"]:
+                shown["queue"] = _html(gr, "queue")
+            with gr.Tab("About", id="about", elem_id="page-about") as parts["about"]:
+                _html(gr, "about", framed(about_page(), Address(view="about")))
+        _wire(gr, app, content, header=header, tabs=tabs, parts=parts, fields=fields, shown=shown)
+    return app
+
+
+def _html(gr: Any, page: str, value: str = "", *, more: str = "") -> Any:
+    script = f"{_SHOW.format(page=page)}; {more}"
+    return gr.HTML(value, html_template="", js_on_load=script, apply_default_css=False)
+
+
+def _select(gr: Any, label: str, *, typed: bool = False) -> Any:
+    # Choices come with the page; a value that is no choice any more is answered by the page, not by an error.
+    return gr.Dropdown(
+        choices=[], value=None, label=label, filterable=typed, allow_custom_value=typed, interactive=True, min_width=240
+    )
+
+
+def _wire(
+    gr: Any,
+    app: Any,
+    content: Content,
+    *,
+    header: Any,
+    tabs: Any,
+    parts: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    shown: Mapping[str, Any],
+) -> None:
+    """Connects the fields, tabs, links and addresses to the pages."""
+    outputs = [tabs, *(fields[name] for name in _FIELDS), *(shown[name] for name in _PAGES)]
+
+    def show(address: Address, *, move: bool = True) -> list[Any]:
+        page = page_at(content, address)
+        updates: list[Any] = [gr.Tabs(selected=page.address.view) if move else gr.skip()]
+        for name in _FIELDS:
+            field = page.fields.get(name)
+            updates.append(
+                gr.skip()
+                if field is None
+                else gr.Dropdown(choices=field.choices, value=field.value or None, visible=not field.hidden)
+            )
+        updates += [str(page.html) if name == page.address.view else gr.skip() for name in _PAGES]
+        return updates
+
+    def opened(request: Any) -> list[Any]:
+        return show(address_of(dict(request.query_params)))
+
+    # Gradio gives a function what it asks for by its annotations, which name a module imported late.
+    opened.__annotations__ = {"request": gr.Request}
+
+    def gone(event: Any) -> list[Any]:
+        return _at(str((event._data or {}).get("query", "")), move=True)
+
+    gone.__annotations__ = {"event": gr.EventData}
+
+    def of_task(task: str) -> list[Any]:
+        return show(Address(task=task or ""), move=False)
+
+    def of_task_and(task: str, metric: str, group: str) -> list[Any]:
+        return show(Address(task=task or "", metric=metric or "", group=group or ""), move=False)
+
+    def of_model(model: str) -> list[Any]:
+        return show(Address(view="model", model=model or ""), move=False)
+
+    def of_compared_task(task: str) -> list[Any]:
+        return show(Address(view="compare", task=task or ""), move=False)
+
+    def of_pair(task: str, first: str, second: str) -> list[Any]:
+        return show(Address(view="compare", task=task or "", first=first or "", second=second or ""), move=False)
+
+    def selected(query: str) -> list[Any]:
+        return _at(query, move=False) if query else [gr.skip() for _ in outputs]
+
+    def _at(query: str, *, move: bool) -> list[Any]:
+        return show(address_of(dict(parse_qsl(query[:_MOST_CHARACTERS].removeprefix("?")))), move=move)
+
+    def on(listener: Any, function: Any, *inputs: str) -> None:
+        given = [fields[name] for name in inputs]
+        listener(
+            function, given, outputs, show_progress="minimal", api_visibility="private", trigger_mode="always_last"
+        )
+
+    app.load(opened, None, outputs, show_progress="minimal", api_visibility="private")
+    header.go(gone, None, outputs, show_progress="minimal", api_visibility="private")
+    on(fields["task"].input, of_task, "task")
+    on(fields["metric"].input, of_task_and, "task", "metric", "group")
+    on(fields["group"].input, of_task_and, "task", "metric", "group")
+    on(fields["model"].input, of_model, "model")
+    on(fields["compared_task"].input, of_compared_task, "compared_task")
+    on(fields["first"].input, of_pair, "compared_task", "first", "second")
+    on(fields["second"].input, of_pair, "compared_task", "first", "second")
+    # The script knows whether a page is there already, or on its way.
+    query = gr.Textbox(visible=False)
+    for name, part in parts.items():
+        script = f"() => window.medicalTasksSpace.selected('{name}')"
+        if name in _PAGES:
+            part.select(selected, [query], outputs, js=script, show_progress="minimal", api_visibility="private")
+        else:
+            part.select(None, js=script, api_visibility="private")
+
+
+def _submit_part(gr: Any, content: Content) -> None:
+    """The upload, what is said of it, and the two answers to it."""
+    from gradio.utils import get_upload_folder
+
+    place = Address(view="submit")
+    _html(gr, "submit", framed(introduction(), place))
+    file = gr.File(label="Package (.zip)", file_count="single", file_types=[".zip"], type="filepath", height=150)
+    said = _html(gr, "said")
+    with gr.Row(visible=False) as answers:
+        confirm = gr.Button("Hand in", variant="primary")
+        take_back = gr.Button("Do not hand in")
+
+    folder = Path(get_upload_folder())
+
+    def uploaded(value: Any) -> list[Any]:
+        try:
+            step = check(upload_path(value, folder))
+        except MissingError as error:
+            step = Step(html=refused(str(error)))
+        kept = gr.skip() if step.waits else gr.File(value=None)
+        return [kept, str(framed(step.html, place)), gr.Row(visible=step.waits)]
+
+    def confirmed(value: Any) -> list[Any]:
+        try:
+            step = hand_in(content, upload_path(value, folder))
+        except MissingError as error:
+            step = Step(html=refused(str(error)))
+        return [gr.File(value=None), str(framed(step.html, place)), gr.Row(visible=False)]
+
+    def taken_back(value: Any) -> list[Any]:
+        with contextlib.suppress(MissingError):
+            discard(upload_path(value, folder))
+        return [gr.File(value=None), "", gr.Row(visible=False)]
+
+    outputs = [file, said, answers]
+    # Gradio's own reading of the field leaves an empty file behind for every event.
+    for listener, function in ((file.upload, uploaded), (confirm.click, confirmed), (take_back.click, taken_back)):
+        listener(function, [file], outputs, preprocess=False, api_visibility="private")
+    # The cross of the field: the file itself is deleted when its time is over.
+    file.clear(lambda: ["", gr.Row(visible=False)], None, [said, answers], api_visibility="private")

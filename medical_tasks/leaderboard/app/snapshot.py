@@ -1,0 +1,103 @@
+"""What the store holds, read once and shown to every visitor until the store changes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from medical_tasks.errors import MedicalTasksError
+from medical_tasks.leaderboard.board import Board
+from medical_tasks.leaderboard.entries import entries_of
+from medical_tasks.leaderboard.records import Entry, Submission
+
+__all__ = ["Content", "Snapshot"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """The board at one moment.
+
+    Attributes:
+        entries: what is shown.
+        submissions: id to submission, the newest first.
+        problem: why the store could not be read now, "" when it could; what is shown is then of an earlier moment, if of any.
+        taken: when the store was read, in UTC; "" when it never was.
+    """
+
+    entries: Sequence[Entry] = ()
+    submissions: Mapping[str, Submission] = field(default_factory=dict)
+    problem: str = ""
+    taken: str = ""
+
+    def submission_of(self, entry: Entry) -> Submission | None:
+        """The submission an entry is of; None for a published result."""
+        return self.submissions.get(entry.submission)
+
+    def pending(self) -> list[Submission]:
+        """Submissions that wait for a decision, the one that waits longest first."""
+        waiting = [submission for submission in self.submissions.values() if submission.state == "pending"]
+        return sorted(waiting, key=lambda submission: (submission.history[0].at, submission.id))
+
+
+class Content:
+    """Reads the board when it changed, at most once in a while."""
+
+    def __init__(
+        self,
+        board: Board,
+        *,
+        lifetime: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+        read: Callable[[Board], Sequence[Entry]] = entries_of,
+    ) -> None:
+        """Remembers the board; nothing is read yet.
+
+        Args:
+            board: the board.
+            lifetime: seconds for which the store is not asked again.
+            clock: tells seconds.
+            read: makes the entries.
+        """
+        self.board = board
+        self._lifetime = lifetime
+        self._clock = clock
+        self._read = read
+        self._lock = threading.Lock()
+        self._names: Sequence[str] | None = None
+        self._asked = float("-inf")
+        self._last = Snapshot()
+
+    def snapshot(self) -> Snapshot:
+        """What the store holds, no older than the lifetime. A store that cannot be read is told, never raised."""
+        if self._clock() - self._asked < self._lifetime:
+            return self._last
+        # While one visitor reads, the others see what was; only the very first have to wait.
+        if not self._lock.acquire(blocking=not self._last.taken):
+            return self._last
+        try:
+            if self._clock() - self._asked >= self._lifetime:  # another visitor may have asked meanwhile
+                self._last = self._ask()
+                self._asked = self._clock()
+            return self._last
+        finally:
+            self._lock.release()
+
+    def forget(self) -> None:
+        """Has the store asked again by the next visitor: something was just written."""
+        self._asked = float("-inf")
+
+    def _ask(self) -> Snapshot:
+        try:
+            names = tuple(self.board.storage.names())
+            if names == self._names:  # files never change: the same names are the same content
+                return replace(self._last, problem="")
+            submissions = {submission.id: submission for submission in self.board.submissions()}
+            entries = tuple(self._read(self.board))
+        except MedicalTasksError as error:
+            return replace(self._last, problem=str(error))
+        self._names = names
+        taken = datetime.now(UTC).isoformat(timespec="minutes")
+        return Snapshot(entries=entries, submissions=submissions, taken=taken)

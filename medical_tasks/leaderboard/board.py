@@ -1,0 +1,305 @@
+"""The board: submissions in a store, each with the history of what was decided about it.
+
+    submissions/ID/package.zip      the package, as it was handed in
+    events/ID/0001.json             what happened to it, one file an event: handed in, accepted, rejected, ...
+
+Every file is written once. Two decisions at the same moment want the same number, and one of them is told. A package without an
+event was left by a process that was killed between the two: it is pending, and gets its event when it is seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.leaderboard.admission import check_admission
+from medical_tasks.leaderboard.decisions import AlreadySubmittedError, check_decision
+from medical_tasks.leaderboard.events import DamagedError, HandedIn, check_history, event_bytes, read_event, timestamp
+from medical_tasks.leaderboard.records import Event, State, Submission
+from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
+from medical_tasks.leaderboard.stored_results import check_hash, read_stored_results
+from medical_tasks.submission_package.contents import Package
+from medical_tasks.submission_package.limits import DEFAULT_LIMITS, ReadLimits
+from medical_tasks.submission_package.problems import PackageError
+from medical_tasks.submission_package.reading import read_package
+
+__all__ = ["EVENT", "PACKAGE", "Board", "event_name", "package_name"]
+
+PACKAGE: Final = re.compile(r"submissions/([0-9a-f]{16})/package\.zip")
+EVENT: Final = re.compile(r"events/([0-9a-f]{16})/([0-9]{4})\.json")
+_ID: Final = re.compile(r"[0-9a-f]{16}")
+_READERS: Final = 8
+"""How many files are read at once: a store far away answers each slowly."""
+
+_Read = tuple[Event, HandedIn | None]
+
+
+def package_name(submission: str) -> str:
+    """Name of a submission's package in the store."""
+    return f"submissions/{submission}/package.zip"
+
+
+def event_name(submission: str, number: int) -> str:
+    """Name of a submission's event in the store, counted from 1."""
+    return f"events/{submission}/{number:04d}.json"
+
+
+class Board:
+    """Submissions in a store. May be used by several threads; other processes may use the same store.
+
+    What the store holds is listed anew by every call, so that another process's submissions and decisions are seen. What was read
+    is kept, since no file changes.
+
+    Args:
+        storage: the store.
+        clock: what time it is.
+        limits: how much a package may hold.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        limits: ReadLimits = DEFAULT_LIMITS,
+    ) -> None:
+        self.storage = storage
+        self._clock, self._limits = clock, limits
+        self._events: dict[str, _Read] = {}
+        self._results: dict[str, Mapping[str, Any]] = {}
+        self.damaged: dict[str, str] = {}
+        """Id to what is wrong with it, of those that the last `submissions()` left out."""
+
+    def submit(self, content: bytes) -> Submission:
+        """Takes a package.
+
+        Args:
+            content: the zip file.
+
+        Returns:
+            The submission, pending.
+
+        Raises:
+            PackageError: It is no package; nothing of it was kept.
+            AdmissionError: It is one that this leaderboard does not take; nothing of it was kept.
+            AlreadySubmittedError: It is there already.
+            MissingError: The store cannot be reached; handing it in again is safe.
+        """
+        if len(content) > self._limits.package_bytes:
+            raise PackageError(
+                f"the package has {len(content):,} bytes, {self._limits.package_bytes:,} are allowed. Submit fewer tasks at once."
+            )
+        package = read_package(content, limits=self._limits)
+        name = package.manifest.id
+        if self.storage.names(f"submissions/{name}/"):
+            raise AlreadySubmittedError(self.submission(name))
+        check_admission(package)
+        try:
+            self.storage.create(package_name(name), content)
+        except AlreadyStoredError:
+            raise AlreadySubmittedError(self.submission(name)) from None
+        return self._hand_in(name, package, content)
+
+    def submissions(self, state: State | None = None) -> list[Submission]:
+        """Lists submissions, the newest first.
+
+        Args:
+            state: only those in this state.
+
+        Returns:
+            All whose files are as they should be; `damaged` says of the others what is wrong.
+
+        Raises:
+            MissingError: The store cannot be reached.
+        """
+        packages: set[str] = set()
+        events: dict[str, list[str]] = {}
+        for name in self.storage.names():
+            if match := PACKAGE.fullmatch(name):
+                packages.add(match[1])
+            elif match := EVENT.fullmatch(name):
+                events.setdefault(match[1], []).append(name)
+        self._prefetch([name for listed in events.values() for name in listed])
+        found: list[Submission] = []
+        damaged: dict[str, str] = {}
+        for each in sorted(packages | set(events)):
+            try:
+                found.append(self._submission(each, events.get(each, []), has_package=each in packages))
+            except DamagedError as error:
+                damaged[each] = str(error)
+        self.damaged = damaged
+        found.sort(key=lambda one: (one.history[0].at, one.id), reverse=True)
+        return [one for one in found if state is None or one.state == state]
+
+    def submission(self, name: str) -> Submission:
+        """Finds a submission.
+
+        Args:
+            name: its id.
+
+        Raises:
+            UsageError: That is no id; or its files are not as they should be.
+            MissingError: There is none of that id, or the store cannot be reached.
+        """
+        if _ID.fullmatch(name) is None:
+            raise UsageError(f"{name[:60]!a}: no id of a submission, which has 16 digits and letters a to f.")
+        events, has_package = self._look(name)
+        if not (events or has_package):
+            raise MissingError(f"{name}: no such submission. See: medical-tasks leaderboard list --store ...")
+        return self._submission(name, events, has_package=has_package)
+
+    def package(self, name: str) -> Package:
+        """Reads a submission's package, with every check that is made when one is handed in.
+
+        Args:
+            name: id of the submission.
+
+        Raises:
+            DamagedError: It is not the file that was handed in.
+            PackageError: This version does not take it for a package.
+            MissingError: There is none of that id, or the store cannot be reached.
+        """
+        self.submission(name)
+        content = self.storage.read(package_name(name))
+        check_hash(package_name(name), content, self._handed_in(name))
+        return read_package(content, limits=self._limits)
+
+    def results(self, name: str) -> Mapping[str, Any]:
+        """Gives what is in a submission's `results.json`; of a submission that was listed before.
+
+        Raises:
+            DamagedError: The package is not the file that was handed in.
+            MissingError: The store cannot be reached.
+        """
+        if name not in self._results:
+            content = self.storage.read(package_name(name))
+            self._results[name] = read_stored_results(package_name(name), content, self._handed_in(name))
+        return self._results[name]
+
+    def decide(
+        self, name: str, state: State, *, by: str, reason: str = "", verified: Mapping[str, Any] | None = None
+    ) -> Submission:
+        """Accepts or rejects a submission; an accepted one that is rejected is withdrawn.
+
+        Args:
+            name: its id.
+            state: what it shall be.
+            by: who decides; stands in the history.
+            reason: why, one line; may be left out only where a pending one is accepted.
+            verified: report of a verification that matches, for one that is accepted by it.
+
+        Returns:
+            The submission as it is then.
+
+        Raises:
+            UsageError: It cannot become that, something is missing, or somebody else decided at the same moment.
+            MissingError: There is none of that id, or the store cannot be reached.
+        """
+        submission = self.submission(name)
+        event = check_decision(submission, state, by=by, reason=reason, verified=verified, at=timestamp(self._clock()))
+        try:
+            self.storage.create(event_name(name, len(submission.history) + 1), event_bytes(event))
+        except AlreadyStoredError:
+            now = self.submission(name)
+            last = now.history[-1]
+            raise UsageError(
+                f"{name}: somebody else decided at the same moment: it is {last.state} since {last.at} (by {last.by}). Nothing of "
+                f"yours was kept; see `medical-tasks leaderboard history {name}`, and decide again if need be."
+            ) from None
+        return self.submission(name)
+
+    def check_waiting(self, name: str) -> None:
+        """Reads a package that has no event yet; changes nothing.
+
+        Args:
+            name: its id.
+
+        Raises:
+            DamagedError: It is not the package of that id.
+            MissingError: The store cannot be reached.
+        """
+        self._orphan(name, self.storage.read(package_name(name)))
+
+    def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
+        """Puts a submission together from the names of its files."""
+        if not (has_package and _is_whole(name, events)):
+            events, has_package = self._look(name)  # others may have written while all of the store was listed
+        if not has_package:
+            raise DamagedError(f"{package_name(name)}: is not there, but events of it are.")
+        if not events:
+            content = self.storage.read(package_name(name))
+            return self._hand_in(name, self._orphan(name, content), content)
+        if not _is_whole(name, events):
+            raise DamagedError(f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}.")
+        self._prefetch(events)
+        history = [self._event(each)[0] for each in sorted(events)]
+        check_history(name, history)
+        handed_in = self._handed_in(name)
+        return Submission(id=name, submitter=handed_in.submitter, tasks=handed_in.tasks, history=tuple(history))
+
+    def _look(self, name: str) -> tuple[list[str], bool]:
+        """Names of a submission's events, and whether its package is there."""
+        # Events first: where there is one, the package was there before it.
+        events = [each for each in self.storage.names(f"events/{name}/") if EVENT.fullmatch(each)]
+        return events, package_name(name) in self.storage.names(f"submissions/{name}/")
+
+    def _orphan(self, name: str, content: bytes) -> Package:
+        try:
+            package = read_package(content, limits=self._limits)
+        except PackageError as error:
+            raise DamagedError(f"{package_name(name)}: has no event, and is no package: {error}") from error
+        if package.manifest.id != name:
+            raise DamagedError(f"{package_name(name)}: has no event, and is the package {package.manifest.id}.")
+        return package
+
+    def _hand_in(self, name: str, package: Package, content: bytes) -> Submission:
+        """Stores the first event of a package that is in the store."""
+        handed_in = HandedIn(
+            submitter=package.manifest.submitter,
+            tasks=package.manifest.tasks,
+            package_bytes=len(content),
+            package_sha256=hashlib.sha256(content).hexdigest(),
+        )
+        event = Event(state="pending", at=timestamp(self._clock()))
+        try:
+            self.storage.create(event_name(name, 1), event_bytes(event, handed_in))
+        except AlreadyStoredError:
+            # Somebody who listed the store saw the package first and gave it its event.
+            return self.submission(name)
+        return Submission(id=name, submitter=handed_in.submitter, tasks=handed_in.tasks, history=(event,))
+
+    def _handed_in(self, name: str) -> HandedIn:
+        handed_in = self._event(event_name(name, 1))[1]
+        if handed_in is None:
+            raise RuntimeError(f"{name}: the first event was read as another one")
+        return handed_in
+
+    def _event(self, name: str) -> _Read:
+        if name not in self._events:
+            match = EVENT.fullmatch(name)
+            self._events[name] = read_event(
+                name, self.storage.read(name), first=match is not None and match[2] == "0001"
+            )
+        return self._events[name]
+
+    def _prefetch(self, names: list[str]) -> None:
+        """Reads events that were not read before, several at once; what is wrong with one is told when it is used."""
+        unread = [name for name in names if name not in self._events]
+        if len(unread) > 1:
+            with ThreadPoolExecutor(_READERS) as readers:
+                list(readers.map(self._try_event, unread))
+
+    def _try_event(self, name: str) -> None:
+        try:
+            self._event(name)
+        except DamagedError:
+            return  # read again, and told, with its submission
+
+
+def _is_whole(name: str, events: list[str]) -> bool:
+    return sorted(events) == [event_name(name, number) for number in range(1, len(events) + 1)]

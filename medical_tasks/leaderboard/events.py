@@ -1,0 +1,181 @@
+"""How an event is written down, and read again without trust: a file that somebody edited is told, not believed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any, Final, get_args
+
+from medical_tasks.errors import UsageError
+from medical_tasks.leaderboard.records import Event, State
+from medical_tasks.submission_package.contents import Submitter
+
+__all__ = [
+    "TRANSITIONS",
+    "DamagedError",
+    "HandedIn",
+    "check_history",
+    "check_line",
+    "event_bytes",
+    "read_event",
+    "timestamp",
+]
+
+TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {
+    "pending": ("accepted", "rejected"),
+    "accepted": ("rejected",),
+    "rejected": ("accepted",),
+}
+"""What a submission may become. An accepted one that is rejected is withdrawn."""
+
+_FORMAT: Final = 1
+_AT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_EVENT_KEYS: Final = frozenset({"format", "state", "at", "by", "reason", "verified"})
+
+
+class DamagedError(UsageError):
+    """A file of the store is not what this package writes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandedIn:
+    """What the first event of a submission says of its package.
+
+    Attributes:
+        submitter: who and what.
+        tasks: its tasks.
+        package_bytes: size of the zip file.
+        package_sha256: its hash: by that it is known to be the file that was checked when it was handed in.
+    """
+
+    submitter: Submitter
+    tasks: tuple[str, ...]
+    package_bytes: int
+    package_sha256: str
+
+
+def timestamp(moment: datetime) -> str:
+    """Writes a moment as an event has it: to the second, in UTC."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
+    """Gives a name or reason back as it is stored.
+
+    Args:
+        name: what it is, for messages (`--by`).
+        text: as given.
+        longest: characters it may have.
+        needed: whether it may not be empty.
+
+    Raises:
+        UsageError: It is empty, too long, or not one plain line.
+    """
+    line = text.strip()
+    if needed and not line:
+        raise UsageError(f"{name} is needed here and is empty: it stands in the history for everybody to read.")
+    if len(line) > longest:
+        raise UsageError(f"{name} has {len(line)} characters, {longest} are allowed. Say it shorter.")
+    if _CONTROL.search(line):
+        raise UsageError(f"{name} must be one line without control characters, got {line[:60]!a}.")
+    return line
+
+
+def event_bytes(event: Event, handed_in: HandedIn | None = None) -> bytes:
+    """Writes an event; the first one of a submission with what was handed in."""
+    content: dict[str, Any] = {"format": _FORMAT, **asdict(event)}
+    if event.verified is not None:
+        content["verified"] = dict(event.verified)
+    if handed_in is not None:
+        content["submission"] = asdict(handed_in)
+    return (json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
+
+
+def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, HandedIn | None]:
+    """Reads an event.
+
+    Args:
+        name: of the file, for messages.
+        content: of the file.
+        first: whether it is a submission's first.
+
+    Raises:
+        DamagedError: It is not one.
+    """
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:  # of JSON or of UTF-8
+        raise DamagedError(f"{name}: not valid JSON ({type(error).__name__}).") from error
+    expected = _EVENT_KEYS | ({"submission"} if first else set())
+    if not isinstance(found, dict) or set(found) != expected:
+        raise DamagedError(f"{name}: not an event; its entries must be {', '.join(sorted(expected))}.")
+    if found["format"] != _FORMAT:
+        raise DamagedError(
+            f"{name}: format {ascii(found['format'])[:20]}, this version reads {_FORMAT}. Upgrade medical-tasks."
+        )
+    state, at, by, reason, verified = (found[key] for key in ("state", "at", "by", "reason", "verified"))
+    if state not in get_args(State):
+        raise DamagedError(f"{name}: state {ascii(state)[:40]} is none of {', '.join(get_args(State))}.")
+    if not isinstance(at, str) or not _AT.fullmatch(at):
+        raise DamagedError(f"{name}: `at` must be a time like 2026-01-31T12:00:00Z, got {ascii(at)[:40]}.")
+    if not (_is_line(by) and _is_line(reason)):
+        raise DamagedError(f"{name}: `by` and `reason` must be texts of one line.")
+    if verified is not None and not (isinstance(verified, dict) and isinstance(verified.get("matches"), bool)):
+        raise DamagedError(f"{name}: `verified` must be null or the report of a verification.")
+    event = Event(state=state, at=at, by=by, reason=reason, verified=verified)
+    return event, _handed_in(name, found["submission"]) if first else None
+
+
+def _handed_in(name: str, found: Any) -> HandedIn:
+    try:
+        made = HandedIn(
+            submitter=Submitter(**found["submitter"]),
+            tasks=tuple(found["tasks"]),
+            package_bytes=found["package_bytes"],
+            package_sha256=found["package_sha256"],
+        )
+    except (TypeError, KeyError) as error:
+        raise DamagedError(
+            f"{name}: `submission` must have submitter, tasks, package_bytes and package_sha256."
+        ) from error
+    submitter = made.submitter
+    texts = (submitter.model, submitter.organisation, submitter.url, submitter.notes, *made.tasks)
+    if not (
+        all(map(_is_line, texts))
+        and isinstance(submitter.open_weights, bool | None)
+        and isinstance(submitter.parameters, int | float | None)
+        and isinstance(made.package_bytes, int)
+        and isinstance(made.package_sha256, str)
+        and _HASH.fullmatch(made.package_sha256)
+    ):
+        raise DamagedError(f"{name}: an entry of `submission` is of the wrong kind.")
+    return made
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and _CONTROL.search(value) is None
+
+
+def check_history(name: str, events: Sequence[Event]) -> None:
+    """Sees whether events can follow each other.
+
+    Args:
+        name: id of the submission, for messages.
+        events: the oldest first.
+
+    Raises:
+        DamagedError: The first is not the handing in, or one is not allowed after the one before.
+    """
+    if events[0].state != "pending":
+        raise DamagedError(f"{name}: its history begins with {events[0].state}, not with pending.")
+    for number, (before, after) in enumerate(pairwise(events), start=2):
+        if after.state not in TRANSITIONS[before.state]:
+            raise DamagedError(
+                f"{name}: event {number} makes it {after.state} after {before.state}, which is not allowed."
+            )

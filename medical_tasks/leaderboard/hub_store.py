@@ -1,0 +1,221 @@
+"""A leaderboard's files in a dataset repository of the Hub.
+
+A file is a commit that must follow the head that was looked at: when another commit came first the Hub refuses it, the head is
+looked at again, and only where the name is still free is it tried again. Each commit's title ends with a word of its own. By that
+a writer knows its commit again when the reply was lost, and knows that it was not its own when the same bytes came from another.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+import re
+import threading
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.leaderboard.hub_errors import Conflict, Passing, outside_errors, told
+from medical_tasks.leaderboard.storage import AlreadyStoredError
+from medical_tasks.leaderboard.stored_names import check_name, is_name
+
+__all__ = ["HubStorage"]
+
+_REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_BRANCH: Final = "main"
+_FIRST_WAIT_S: Final = 0.2
+_LONGEST_WAIT_S: Final = 10.0
+_DEADLINE_S: Final = 60.0
+_CACHE_BYTES: Final = 64 << 20
+
+
+class HubStorage:
+    """Files of a dataset repository. Implements `storage.Storage`; may be used by several threads.
+
+    What was read is kept in memory, since no file ever changes.
+
+    Args:
+        repo_id: `OWNER/NAME`; the repository must be there.
+        token: with the right to write to it; None for the one that huggingface_hub finds (`HF_TOKEN`, `hf auth login`).
+        endpoint: another address than the Hub's.
+        deadline_s: how long one file may take, waiting for others and trying again included.
+        first_wait_s: wait before the second try, doubled before each further one.
+
+    Raises:
+        UsageError: It is not the name of a repository.
+    """
+
+    def __init__(
+        self,
+        repo_id: str,
+        token: str | None = None,
+        *,
+        endpoint: str | None = None,
+        deadline_s: float = _DEADLINE_S,
+        first_wait_s: float = _FIRST_WAIT_S,
+    ) -> None:
+        from huggingface_hub import HfApi
+
+        if _REPO.fullmatch(repo_id) is None:
+            raise UsageError(f"{repo_id[:100]!a}: is not the name of a repository of the Hub, OWNER/NAME.")
+        self.repo_id = repo_id
+        self._api = HfApi(endpoint=endpoint, token=token)
+        self._where: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset"}
+        self._deadline_s, self._first_wait_s = deadline_s, first_wait_s
+        # One commit at a time from here: only other processes can come first.
+        self._writing = threading.Lock()
+        self._cache: OrderedDict[str, bytes] = OrderedDict()
+        self._cached_bytes = 0
+        self._caching = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"HubStorage({self.repo_id!r})"
+
+    def create(self, name: str, content: bytes) -> None:
+        """Writes a file whole, or not at all.
+
+        Args:
+            name: its name.
+            content: all of it.
+
+        Raises:
+            AlreadyStoredError: There is one of that name.
+            MissingError: The Hub cannot be reached or refuses; says whether it may be stored all the same.
+            UsageError: No store can have such a name.
+        """
+        check_name(name)
+        title = f"Add {name} {uuid.uuid4().hex}"
+        with self._writing:
+            self._retried(lambda: self._create_once(name, content, title), f"store {name}")
+
+    def read(self, name: str) -> bytes:
+        """Reads a file.
+
+        Raises:
+            MissingError: There is none, or the Hub cannot be reached.
+            UsageError: No store can have such a name.
+        """
+        check_name(name)
+        with self._caching:
+            if name in self._cache:
+                self._cache.move_to_end(name)
+                return self._cache[name]
+        content: bytes = self._retried(lambda: self._download(name), f"read {name}")
+        with self._caching:
+            if name not in self._cache:
+                self._cache[name] = content
+                self._cached_bytes += len(content)
+            while self._cached_bytes > _CACHE_BYTES and len(self._cache) > 1:
+                self._cached_bytes -= len(self._cache.popitem(last=False)[1])
+        return content
+
+    def names(self, prefix: str = "") -> list[str]:
+        """Names of the files whose name begins so, sorted; files that are not of this store (a README) are left out.
+
+        Raises:
+            MissingError: The Hub cannot be reached.
+        """
+        inside, slash, _ = prefix.rpartition("/")
+        if slash and not is_name(inside):
+            return []
+        found = self._retried(lambda: self._list(inside), f"list {prefix or 'all files'}")
+        return sorted(name for name in found if name.startswith(prefix) and is_name(name))
+
+    def _create_once(self, name: str, content: bytes, title: str) -> None:
+        from huggingface_hub import CommitOperationAdd
+
+        head = self._head()
+        if self._is_stored(name, head, title):
+            return  # an earlier try whose reply was lost
+        self._api.create_commit(
+            operations=[CommitOperationAdd(path_in_repo=name, path_or_fileobj=content)],
+            commit_message=title,
+            parent_commit=head,
+            revision=_BRANCH,
+            **self._where,
+        )
+        # Where the same bytes were there by now, huggingface_hub sends no commit and says nothing.
+        if not self._is_stored(name, _BRANCH, title):
+            raise Conflict
+
+    def _head(self) -> str:
+        branches = self._api.list_repo_refs(**self._where).branches
+        for branch in branches:
+            if branch.name == _BRANCH:
+                return str(branch.target_commit)
+        raise MissingError(f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is empty.")
+
+    def _is_stored(self, name: str, revision: str, title: str) -> bool:
+        """Whether the file is there by our own commit.
+
+        Raises:
+            AlreadyStoredError: It is there by another.
+        """
+        found = self._api.get_paths_info(paths=[name], expand=True, revision=revision, **self._where)
+        if not found:
+            return False
+        if found[0].last_commit is not None and found[0].last_commit.title == title:
+            return True
+        raise AlreadyStoredError(f"{name}: is in the store already; nothing was changed.")
+
+    def _download(self, name: str) -> bytes:
+        from huggingface_hub import hf_hub_url
+
+        # Documented, and not declared as exported.
+        utils: Any = importlib.import_module("huggingface_hub.utils")
+
+        address = hf_hub_url(filename=name, revision=_BRANCH, endpoint=self._api.endpoint, **self._where)
+        headers = utils.build_hf_headers(token=self._api.token)
+        reply = utils.get_session().get(address, headers=headers, timeout=self._deadline_s)
+        utils.hf_raise_for_status(reply)
+        return bytes(reply.content)
+
+    def _list(self, inside: str) -> list[str]:
+        from huggingface_hub.errors import EntryNotFoundError
+
+        try:
+            tree = self._api.list_repo_tree(
+                path_in_repo=inside or None, recursive=True, revision=_BRANCH, **self._where
+            )
+            return [entry.path for entry in tree if hasattr(entry, "size")]
+        except EntryNotFoundError:
+            return []  # no such folder yet
+
+    def _retried(self, work: Callable[[], Any], doing: str) -> Any:
+        """Does it again after what passes: another's commit, too many requests, trouble of the server."""
+        wait, end = self._first_wait_s, time.monotonic() + self._deadline_s
+        while True:
+            try:
+                return _within(end - time.monotonic(), work)
+            except outside_errors() as error:
+                trouble = told(error, doing=doing, repo=self.repo_id)
+                # Those that met once do not meet again in step.
+                pause = max(trouble.after_s, wait * random.uniform(0.5, 1.0)) if isinstance(trouble, Passing) else 0.0  # noqa: S311
+                if not isinstance(trouble, Passing) or time.monotonic() + pause >= end:
+                    raise MissingError(str(trouble)) from error
+            time.sleep(pause)
+            wait = min(2 * wait, _LONGEST_WAIT_S)
+
+
+def _within(seconds: float, work: Callable[[], Any]) -> Any:
+    """Waits so long and no longer: huggingface_hub sends most requests without any limit of time."""
+    outcome: list[Any] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # handed over to the calling thread, which raises it
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True, name="hub request")
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not outcome:
+        raise TimeoutError(f"no answer in {seconds:g} s")
+    return outcome[0]

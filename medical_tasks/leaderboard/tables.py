@@ -1,0 +1,137 @@
+"""What the maintainer's command line prints: submissions, their history, entries, the state of the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from medical_tasks.catalog import tasks
+from medical_tasks.comparison_wording import one_line
+from medical_tasks.leaderboard.checking import StoreCheck
+from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
+from medical_tasks.leaderboard.records import Entry, Submission
+from medical_tasks.report.numbers import coverage, interval, metric_label, number
+from medical_tasks.report.table import align
+from medical_tasks.submission_package.contents import Package
+
+__all__ = ["check_lines", "entry_lines", "history_lines", "package_lines", "submission_lines"]
+
+
+def submission_lines(submissions: Sequence[Submission], *, as_json: bool) -> list[str]:
+    """A line a submission, as a table or as one JSON list."""
+    if as_json:
+        return _json([_submission(one) for one in submissions])
+    if not submissions:
+        return ["no submissions"]
+    rows = [
+        (
+            one.id,
+            one.state,
+            one_line(one.submitter.model),
+            one_line(one.submitter.organisation),
+            one.history[0].at,
+            *_tasks(one),
+        )
+        for one in submissions
+    ]
+    return align(("id", "state", "model", "organisation", "handed in", "tasks"), rows)
+
+
+def history_lines(submissions: Sequence[Submission], *, as_json: bool) -> list[str]:
+    """A line an event, the newest submission first."""
+    if as_json:
+        return _json([_submission(one) for one in submissions])
+    lines: list[str] = []
+    for one in submissions:
+        lines.append(f"{one.id}: {one.submitter.model}, {', '.join(one.tasks)}")
+        for event in one.history:
+            by = f" by {event.by}" if event.by else ""
+            verified = " (verified)" if event.verified is not None else ""
+            lines.append(f"  {event.at} {event.state}{verified}{by}" + (f": {event.reason}" if event.reason else ""))
+    return lines or ["no submissions"]
+
+
+def package_lines(submission: Submission, package: Package, *, as_json: bool) -> list[str]:
+    """What a submission is, and its headline numbers."""
+    if as_json:
+        return _json({**_submission(submission), "results": package.results, "suite": package.manifest.suite})
+    who = submission.submitter
+    said = {
+        "organisation": who.organisation,
+        "page": who.url,
+        "notes": who.notes,
+        "open weights": {None: "", True: "yes", False: "no"}[who.open_weights],
+        "parameters": "" if who.parameters is None else f"{who.parameters:g} billion",
+        "made by": package.manifest.suite,
+        "content": package.manifest.content_sha256,
+    }
+    lines = history_lines([submission], as_json=False)
+    lines += [f"  {key}: {value}" for key, value in said.items() if value]
+    rows = []
+    for name in submission.tasks:
+        entry = package.results["tasks"][name]
+        for metric_name, metric in entry["metrics"].items():
+            value = number(metric["value"], metric.get("unit", ""))
+            cells = (name, metric_label(metric_name, metric), one_line(str(entry["recipe"]["data"]["config"])))
+            rows.append((*cells, value, interval(metric), str(metric["n"]), coverage(entry)))
+    return [*lines, *align(("task", "metric", "data", "value %", "95 % interval", "n", "scored"), rows)]
+
+
+def entry_lines(entries: Sequence[Entry], *, as_json: bool) -> list[str]:
+    """A line an entry, by its task's headline, with its places."""
+    headlines = {name: task.metrics[0] for name, task in tasks().items()}
+    places: dict[int, RankRange | None] = {}
+    for name, headline in headlines.items():
+        of_task = [entry for entry in entries if entry.task == name]
+        places |= zip(map(id, of_task), rank_ranges(of_task, headline), strict=True)
+    if as_json:
+        return _json(
+            [{**asdict(entry), "rank": asdict(place) if (place := places[id(entry)]) else None} for entry in entries]
+        )
+    rows = []
+    for entry in entries:
+        metric = entry.metrics.get(headlines[entry.task].name)
+        told = ("n/a", "n/a") if metric is None else (number(metric["value"], metric.get("unit", "")), interval(metric))
+        scored = "n/a" if entry.coverage is None else coverage({"coverage": entry.coverage})
+        place = places[id(entry)]
+        names = (entry.task, one_line(entry.model, 40), entry.state)
+        rows.append((*names, headlines[entry.task].name, *told, scored, str(place or "n/a"), entry.group))
+    header = ("task", "model", "state", "metric", "value %", "95 % interval", "scored", "rank", "group")
+    return align(header, rows) if rows else ["no entries"]
+
+
+def check_lines(found: StoreCheck) -> list[str]:
+    """What is wrong with a store, or that nothing is."""
+    lines = [f"problem: {problem}" for problem in found.problems]
+    lines += [
+        f"note: {each}: its event was not written; it is pending, and gets it when it is listed"
+        for each in found.waiting
+    ]
+    lines += [f"note: {each}: is no file of a leaderboard; nobody reads it" for each in found.strangers]
+    state = "the store is whole" if not found.problems else f"the store is not whole: {len(found.problems)} problems"
+    return [*lines, f"{found.packages} packages, {found.events} events: {state}."]
+
+
+def _submission(one: Submission) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "state": one.state,
+        "submitter": asdict(one.submitter),
+        "tasks": one.tasks,
+        "history": _events(one),
+    }
+
+
+def _events(one: Submission) -> list[dict[str, Any]]:
+    return [{**asdict(event), "verified": event.verified} for event in one.history]
+
+
+def _tasks(one: Submission) -> tuple[str]:
+    shown = ", ".join(one.tasks[:3])
+    return (shown if len(one.tasks) <= 3 else f"{shown} and {len(one.tasks) - 3} more",)
+
+
+def _json(value: Any) -> list[str]:
+    return [json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)]

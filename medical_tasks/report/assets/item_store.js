@@ -1,0 +1,105 @@
+/* Items of one task as the page holds them: strings by number, searching, filtering, ordering. Nothing here touches the page. */
+"use strict";
+(() => {
+  const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+  class ItemStore {
+    constructor(data) {
+      this.task = data.task;
+      this.metrics = data.metrics;
+      this.groups = data.groups;
+      this.runs = data.runs;
+      this.strings = data.strings;
+      this.lower = new Array(data.strings.length);
+      this.items = data.runs.flatMap((run, number) => run.items.map((item) => ({ ...item, run: number })));
+      this.items.forEach((item, place) => { item.place = place; });
+    }
+
+    text(number) {
+      return this.strings[number || 0];
+    }
+
+    lowered(number) {
+      return (this.lower[number] ??= this.strings[number].toLowerCase());
+    }
+
+    /** Numbers of all strings in which an item can be found. */
+    words(item) {
+      return (item.words ??= [
+        item.i, item.q, item.a, item.e, item.p, item.w, item.u, ...(item.g || []).flat(),
+        ...(item.d || []).flatMap((verdict) => verdict.slice(0, 4)),
+      ].filter(Boolean));
+    }
+
+    /** Which values an item can be filtered by, with how many items have each. */
+    counts(run, pick) {
+      const counts = new Map();
+      for (const item of this.items) {
+        if (item.run === run) for (const value of pick(item)) counts.set(value, (counts.get(value) || 0) + 1);
+      }
+      return [...counts].map(([value, count]) => ({ value, label: this.text(value), count }))
+        .sort((a, b) => collator.compare(a.label, b.label));
+    }
+
+    /** Items of a run that have all that is asked, in the order asked. */
+    find({ run, text, state, groups, order, down }) {
+      const found = this.items.filter((item) => item.run === run && (state === null || this.has(item, state)) &&
+        groups.every((wanted, place) => wanted === null || ((item.g || [])[place] || []).includes(wanted)));
+      return this.sorted(this.searched(found, text), order, down);
+    }
+
+    /** An item is "unscored" also where it has its headline value and misses another. */
+    has(item, state) {
+      return item.s === state || (this.strings[state] === "unscored" && Boolean(item.u));
+    }
+
+    searched(items, text) {
+      const wanted = text.trim().toLowerCase();
+      if (!wanted) return items;
+      // A text that several items share is looked through once.
+      const hits = new Map();
+      const hit = (number) => {
+        if (!hits.has(number)) hits.set(number, this.lowered(number).includes(wanted));
+        return hits.get(number);
+      };
+      return items.filter((item) => this.words(item).some(hit));
+    }
+
+    sorted(items, order, down) {
+      const key = this.key(order);
+      const keyed = items.map((item) => ({ item, key: key(item) }));
+      keyed.sort((a, b) => {
+        if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.item.place - b.item.place;
+        const difference = typeof a.key === "string" ? collator.compare(a.key, b.key) : a.key - b.key;
+        return (down ? -difference : difference) || a.item.place - b.item.place;
+      });
+      return keyed.map(({ item }) => item);
+    }
+
+    key(order) {
+      if (order === "id") return (item) => this.text(item.i);
+      if (order === "length") return (item) => (item.a ? this.text(item.a).length : null);
+      if (order.startsWith("metric ")) {
+        const place = Number(order.slice("metric ".length));
+        return (item) => item.v[place] ?? null;
+      }
+      return (item) => item.place;
+    }
+
+    byId(id, run) {
+      const all = this.items.filter((item) => this.text(item.i) === id);
+      return all.find((item) => this.runs[item.run].name === run) || all[0] || null;
+    }
+
+    /** A metric's value as tables write it. */
+    value(item, place) {
+      const value = item.v[place];
+      if (value === null || value === undefined) return "n/a";
+      const { unit } = this.metrics[place];
+      if (unit) return value.toFixed(unit === "cosine" ? 3 : 1);
+      return `${(100 * value).toFixed(1)}`;
+    }
+  }
+
+  window.medicalTasksItemStore = ItemStore;
+})();

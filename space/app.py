@@ -1,0 +1,8 @@
+"""The leaderboard as a Hugging Face Space; everything is in the package."""
+
+import sys
+
+from medical_tasks.leaderboard.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())

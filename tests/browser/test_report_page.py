@@ -1,0 +1,191 @@
+"""The report's page in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from medical_tasks.report.page import render_page
+from tests.report.page_samples import sample_report
+
+SIZES = {"desktop": (1280, 900), "phone": (360, 740), "narrow": (320, 640)}
+ROWS = "#all-metrics tbody tr:visible"
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render_page(sample_report(items=120)), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_it_opens_everywhere_and_everyone_can_read_it(
+    open_page: Callable[..., Any], axe: Callable[..., list[str]], report: str, size: str, scheme: str
+) -> None:
+    page = open_page(report, size=SIZES[size], scheme=scheme)
+    assert page.title() == "Evaluation report"
+    for browser in page.locator(".mt-items").all():
+        browser.scroll_into_view_if_needed()
+        browser.locator("[role=option]").first.click()
+        assert browser.locator(".mt-item-detail h4").is_visible()
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert axe(page) == []
+
+
+def test_the_table_sorts_by_mouse_and_by_keyboard_and_says_so(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(report)
+
+    def values() -> list[str]:
+        return list(page.locator(f"{ROWS} td.mt-number:nth-child(4)").all_inner_texts())
+
+    before = values()
+    head = page.locator("#all-metrics th[data-name=value]")
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    numbers = [float(text) for text in values() if text != "n/a"]
+    assert len(numbers) == 11
+    assert numbers == sorted(numbers, reverse=True) != [float(text) for text in before if text != "n/a"]
+    assert values()[-1] == "n/a"
+    head.locator("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert values()[-1] == "n/a"
+    assert page.locator("[aria-sort]").count() == 1
+    assert page.locator("#all-metrics-status").inner_text() == "Showing 12 rows, by Value, %, ascending."
+
+
+def test_the_table_filters_by_words_lists_and_the_box(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(report)
+    rows = page.locator(ROWS)
+    assert rows.count() == 12
+    page.get_by_label("Filter rows by words").fill("LARGE recall")
+    assert rows.count() == 1
+    assert page.locator("#all-metrics-status").inner_text() == "Showing 1 of 12 rows."
+    page.get_by_label("Filter rows by words").fill("nothing has this")
+    assert rows.count() == 0
+    page.get_by_label("Filter rows by words").fill("")
+    page.locator("#all-metrics-facet-run").select_option("large")
+    assert rows.count() == 5
+    page.get_by_label("Headline metrics only").check()
+    assert rows.count() == 2
+
+
+def test_items_are_searched_filtered_and_ordered(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(report)
+    items = page.locator("#task-calculate-items")
+    items.scroll_into_view_if_needed()
+    status = items.locator("#task-calculate-items-status")
+    items.locator("[role=option]").first.wait_for()
+    assert status.inner_text() == "Showing 120 of 120 items."
+    assert items.locator("[role=option]").count() == 50
+    items.get_by_label("Decision").select_option(label="unscored (7)")
+    assert status.inner_text() == "Showing 7 of 120 items."
+    assert items.locator(".mt-badge").all_inner_texts() == ["unscored"] * 7
+    items.get_by_label("Decision").select_option("")
+    items.get_by_label("category").select_option(label="risk (24)")
+    assert status.inner_text() == "Showing 24 of 120 items."
+    items.get_by_label("Search in ids and texts").fill("NOTE-0003")
+    assert items.locator(".mt-item-id").all_inner_texts() == ["note-0003"]
+    items.get_by_label("Search in ids and texts").fill("no such words")
+    assert items.locator("[role=option]").all_inner_texts() == ["No item has all of this."]
+    items.get_by_label("Search in ids and texts").fill("")
+    items.get_by_label("Order").select_option("id")
+    items.get_by_label("descending").check()
+    assert items.locator(".mt-item-id").first.inner_text() == "note-0118"
+
+
+def test_items_are_read_by_keyboard_alone(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(report)
+    page.locator("#task-calculate-items").scroll_into_view_if_needed()
+    items = page.get_by_role("listbox").first
+    items.locator("[role=option]").first.wait_for()
+    items.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    detail = page.locator("#task-calculate-items-detail")
+    assert detail.evaluate("pane => pane === document.activeElement")
+    assert detail.locator("h4").inner_text() == "note-0001"
+    assert "What is value number 1?" in detail.inner_text()
+    page.keyboard.press("Escape")
+    assert items.evaluate("list => list === document.activeElement")
+    page.keyboard.press("End")
+    assert items.locator("[aria-selected=true] .mt-item-id").inner_text() == "note-0119"
+    assert page.locator("#task-calculate-items .mt-page-number").inner_text() == "101–120 of 120"
+    assert items.get_attribute("aria-activedescendant") == items.locator("[aria-selected=true]").get_attribute("id")
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_an_item_has_an_address(open_page: Callable[..., Any], report: str, size: str) -> None:
+    page = open_page(f"{report}#answers/q%2F3%20%26%20more/large", size=SIZES[size])
+    detail = page.locator("#task-answers-items-detail")
+    assert detail.locator("h4").inner_text() == "q/3 & more"
+    assert "large" in detail.locator(".mt-facts").first.inner_text()
+    assert detail.is_visible()
+    page.locator("#task-answers-items").get_by_role("button", name="small (unscored)").click()
+    page.wait_for_url("**#answers/q%2F3%20%26%20more")
+    page.goto(f"{report}#answers/absent")
+    assert page.locator("#task-answers-items-status").inner_text() == "No item has the id absent."
+
+
+def test_credentialed_items_show_ids_groups_scores_and_hashes(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(f"{report}#notes_open/10001")
+    said = page.locator("#task-notes_open-items-detail").inner_text()
+    assert "Texts of credentialed data are not shown" in said
+    assert "6b86b273ff34" in said
+    assert "Question" not in said
+
+
+def test_colours_are_the_readers_and_stay(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(report, scheme="light")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(colour) == "rgb(255, 255, 255)"
+    page.get_by_role("button", name="Dark colours").click()
+    assert page.evaluate(colour) == "rgb(20, 24, 28)"
+    page.reload()
+    assert page.evaluate(colour) == "rgb(20, 24, 28)"
+    page.get_by_role("button", name="Light colours").click()
+    assert page.evaluate(colour) == "rgb(255, 255, 255)"
+
+
+def test_on_paper_all_is_open_and_black_on_white(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(report, scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.querySelector('.mt-bar')).stroke") == "rgb(0, 0, 0)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator(".mt-items, .mt-controls, .mt-theme").locator("visible=true").count()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    assert page.locator(".mt-recipe pre").first.is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
+    assert len(page.pdf()) > 10_000
+
+
+def test_without_scripts_all_but_the_items_is_there(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(report, java_script_enabled=False)
+    assert page.locator(ROWS).count() == 12
+    assert page.locator("#task-calculate svg.mt-svg").first.is_visible()
+    sentence = page.locator("noscript p").first
+    assert sentence.is_visible()
+    assert sentence.inner_text().startswith("The 240 items can be looked at where scripts may run")
+    assert not page.locator(".mt-controls, .mt-items, .mt-theme, .mt-copy-line").locator("visible=true").count()
+
+
+def test_the_skip_link_comes_first(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(report)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the results"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_a_recipe_is_copied(open_page: Callable[..., Any], report: str) -> None:
+    page = open_page(report, permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#task-calculate .mt-recipe summary").first.click()
+    page.locator("#task-calculate .mt-copy").first.click()
+    page.get_by_text("Copied.").wait_for()
+    assert '"task_version": "1-A"' in page.evaluate("navigator.clipboard.readText()")

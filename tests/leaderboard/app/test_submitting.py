@@ -1,0 +1,128 @@
+"""Uploads: read within the limit, refused without a trace, handed in once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.errors import MissingError
+from medical_tasks.leaderboard.app.snapshot import Content
+from medical_tasks.leaderboard.app.submit_page import introduction, refused
+from medical_tasks.leaderboard.app.submitting import check, hand_in
+from medical_tasks.leaderboard.app.uploads import discard, upload_path, uploaded
+from medical_tasks.leaderboard.board import Board
+from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.submission_package.limits import DEFAULT_LIMITS
+from tests.leaderboard.app.page_samples import HOSTILE
+from tests.leaderboard.app.test_board_pages import Cells, rows
+from tests.leaderboard.made_packages import package
+
+DIGEST = "ab" * 32
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Content:
+    return Content(Board(LocalStorage(tmp_path / "store")), lifetime=0.0)
+
+
+def put(folder: Path, data: bytes, name: str = "a.zip") -> Path:
+    path = folder / DIGEST / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    return path
+
+
+def test_a_sound_package_is_shown_and_waits(tmp_path: Path) -> None:
+    path = put(tmp_path, package("My model", right=20, of=40))
+    step = check(path)
+    assert step.waits
+    assert path.is_file()
+    assert "The package is sound" in step.html
+    assert rows(step.html, "submit-numbers")[0] == ["medcalc", "accuracy", "50.035.2 to 64.8", "40/40"]
+
+
+def test_handing_in_gives_a_place_in_the_queue_and_keeps_no_upload(tmp_path: Path, content: Content) -> None:
+    first = hand_in(content, put(tmp_path / "1", package("One", of=40)))
+    assert "It is number 1 of 1 in the queue." in first.html
+    second = hand_in(content, put(tmp_path / "2", package("Two", of=40)))
+    assert "It is number 2 of 2 in the queue." in second.html
+    again = hand_in(content, put(tmp_path / "3", package("Two", of=40)))
+    assert "This package was handed in before" in again.html
+    assert not any(step.waits for step in (first, second, again))
+    assert [path for path in tmp_path.rglob("*.zip") if "store" not in path.parts] == []
+    assert len(content.snapshot().pending()) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "the package is not a zip file"),
+        (b"<script>alert(1)</script>", "the package is not a zip file"),
+        (package("A", of=40)[:-30], "cut off"),
+        (package("A", of=40, recipe={"max_samples": 40}), "only 40 items were asked"),
+    ],
+    ids=["empty", "text", "cut", "not taken here"],
+)
+def test_a_bad_package_is_refused_and_nothing_is_kept(tmp_path: Path, content: Content, data: bytes, said: str) -> None:
+    for act in (check, lambda path: hand_in(content, path)):
+        path = put(tmp_path, data)
+        step = act(path)
+        assert said in step.html
+        assert "Nothing of it was kept." in step.html
+        assert not step.waits
+        assert not path.parent.exists()
+    assert content.snapshot().submissions == {}
+
+
+def test_more_than_the_limit_is_not_read(tmp_path: Path) -> None:
+    path = put(tmp_path, b"x" * 2048)
+    step = check(path, replace(DEFAULT_LIMITS, package_bytes=1024))
+    assert "the most a package may have" in step.html
+    assert not path.exists()
+    assert uploaded(put(tmp_path, b"x" * 1024), replace(DEFAULT_LIMITS, package_bytes=1024)) == b"x" * 1024
+
+
+def test_a_refusal_quotes_harmlessly() -> None:
+    assert not {"img", "script"} & set(Cells(refused(HOSTILE)).tags)
+    assert "at most 32 MiB" in introduction()
+
+
+def test_only_uploads_are_uploads(tmp_path: Path) -> None:
+    good = put(tmp_path, b"x")
+    (tmp_path / "secret").write_text("s")
+    (good.parent / "link.zip").symlink_to(tmp_path / "secret")
+    assert upload_path({"path": str(good)}, tmp_path) == good
+    odd: list[object] = [
+        None,
+        "text",
+        {},
+        {"path": None},
+        {"path": ""},
+        {"path": "/etc/passwd"},
+        {"path": str(tmp_path / "secret")},
+        {"path": str(good.parent)},
+        {"path": str(good.parent / "..")},
+        {"path": str(good.parent / "link.zip")},
+        {"path": str(good.parent / "gone.zip")},
+        {"path": f"{tmp_path}/{DIGEST}/../secret"},
+        {"path": "http://127.0.0.1/a.zip"},
+    ]
+    for value in odd:
+        with pytest.raises(MissingError, match="not here any more"):
+            upload_path(value, tmp_path)
+
+
+def test_an_upload_that_is_gone_says_so(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="Upload it again"):
+        uploaded(tmp_path / "gone.zip")
+    discard(tmp_path / "gone.zip")  # twice is no fault
+
+
+def test_another_upload_of_the_same_content_stays(tmp_path: Path) -> None:
+    one = put(tmp_path, b"x")
+    other = one.with_name("other.zip")
+    other.write_bytes(b"x")
+    discard(one)
+    assert other.is_file()

@@ -1,0 +1,243 @@
+"""A dataset repository of the Hub on a loopback port: the endpoints that huggingface_hub really calls, and their faults.
+
+    with FakeHub() as hub:
+        HubStorage("org/board", TOKEN, endpoint=hub.endpoint)
+    hub.commits                   # every commit, the oldest first
+
+The state is a list of commits, each with all files. A commit must follow the head that it names, as on the Hub; `before_commit`
+lets another writer come first. `faults` holds, by the endpoint's word (`refs`, `paths-info`, `preupload`, `commit`, `tree`,
+`resolve`), what its next requests get instead of an answer: a status, or `hang`, or `lost` (done, and no reply is sent).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+__all__ = ["REPO", "TOKEN", "Commit", "FakeHub"]
+
+REPO = "org/board"
+TOKEN = "hf_" + "secretsecretsecret"
+_PAGE = 3
+"""Entries of one page of a listing."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit: its hash, first line, all files, and by which commit each file came."""
+
+    oid: str
+    title: str
+    files: dict[str, bytes]
+    by: dict[str, Commit] = field(default_factory=dict)
+
+
+class FakeHub:
+    """The server, for the length of a `with` block."""
+
+    def __init__(self) -> None:
+        first = Commit("0" * 40, "initial commit", {".gitattributes": b"*.zip lfs\n", "README.md": b"# board\n"})
+        self.commits = [first]
+        self.faults: dict[str, list[int | str]] = {}
+        self.before_commit: Callable[[], object] | None = None
+        self.asked: list[str] = []
+        self.closing = threading.Event()
+        self._lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._http.daemon_threads = True
+        self._http.owner = self  # type: ignore[attr-defined]
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+
+    @property
+    def endpoint(self) -> str:
+        """What stands in place of https://huggingface.co."""
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def head(self) -> Commit:
+        """The newest commit."""
+        return self.commits[-1]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.closing.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def add(self, title: str, name: str, content: bytes, *, parent: str | None = None) -> Commit | None:
+        """Commits a file; None when the head is no longer the parent."""
+        with self._lock:
+            if parent is not None and parent != self.head.oid:
+                return None
+            oid = hashlib.sha1(f"{len(self.commits)} {title}".encode(), usedforsecurity=False).hexdigest()
+            made = Commit(oid, title, {**self.head.files, name: content}, dict(self.head.by))
+            made.by[name] = made
+            self.commits.append(made)
+            return made
+
+    def at(self, revision: str) -> Commit | None:
+        """The commit of a branch or hash."""
+        return self.head if revision == "main" else next((one for one in self.commits if one.oid == revision), None)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    @property
+    def hub(self) -> FakeHub:
+        return self.server.owner  # type: ignore[attr-defined,no-any-return]
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_HEAD(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        parts = urlsplit(self.path)
+        kind, answer = self._route([unquote(part) for part in parts.path.strip("/").split("/")])
+        self.hub.asked.append(kind)
+        planned = self.hub.faults.get(kind, [])
+        fault = planned.pop(0) if planned else None
+        if fault == "hang":
+            self.hub.closing.wait(30)
+            self.close_connection = True
+        elif isinstance(fault, int):
+            self._reply(fault, {"error": "scripted fault"})
+        elif self.headers.get("Authorization") != f"Bearer {TOKEN}":
+            # A private repository is not even told to be there.
+            self._reply(401, {"error": "Repository not found"}, code="RepoNotFound")
+        elif answer is None:
+            self._reply(404, {"error": "Repository not found"}, code="RepoNotFound")
+        else:
+            answer(body, parse_qs(parts.query), lost=fault == "lost")
+
+    def _route(self, path: list[str]) -> tuple[str, Callable[..., None] | None]:
+        repo = REPO.split("/")
+        if path[:4] == ["api", "datasets", *repo] and len(path) > 4:
+            self._rest = path[5:]
+            known = {
+                "refs": self._refs,
+                "paths-info": self._paths_info,
+                "preupload": self._preupload,
+                "commit": self._commit,
+                "tree": self._tree,
+                "revision": self._revision,
+            }
+            return path[4], known.get(path[4])
+        if path[:3] == ["datasets", *repo] and path[3:4] == ["resolve"]:
+            self._rest = path[4:]
+            return "resolve", self._resolve
+        return "/".join(path), None
+
+    def _refs(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+        branch = {"name": "main", "ref": "refs/heads/main", "targetCommit": self.hub.head.oid}
+        self._reply(200, {"branches": [branch], "converts": [], "tags": []})
+
+    def _revision(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+        self._reply(
+            200, {"id": REPO, "sha": self.hub.head.oid, "private": True, "downloads": 0, "likes": 0, "tags": []}
+        )
+
+    def _paths_info(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+        form = parse_qs(body.decode())
+        commit = self.hub.at(self._rest[0])
+        if commit is None:
+            self._reply(404, {"error": "no such revision"}, code="RevisionNotFound")
+            return
+        self._reply(200, [self._file(commit, name) for name in form["paths"] if name in commit.files])
+
+    def _preupload(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+        said = []
+        for file in json.loads(body)["files"]:
+            stored = self.hub.head.files.get(file["path"])
+            oid = {} if stored is None else {"oid": _blob(stored)}
+            said.append({"path": file["path"], "uploadMode": "regular", "shouldIgnore": False, **oid})
+        self._reply(200, {"files": said})
+
+    def _commit(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+        before, self.hub.before_commit = self.hub.before_commit, None
+        if before is not None:
+            before()
+        lines = [json.loads(line) for line in body.splitlines()]
+        header = next(line["value"] for line in lines if line["key"] == "header")
+        (file,) = [line["value"] for line in lines if line["key"] == "file"]
+        made = self.hub.add(
+            header["summary"], file["path"], base64.b64decode(file["content"]), parent=header.get("parentCommit")
+        )
+        if made is None:
+            self._reply(412, {"error": "A commit has happened since. Please refresh and try again."})
+        elif lost:
+            self.close_connection = True
+        else:
+            self._reply(200, {"commitUrl": f"{self.hub.endpoint}/commit/{made.oid}", "commitOid": made.oid})
+
+    def _tree(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+        commit = self.hub.at(self._rest[0])
+        inside = "".join(f"{part}/" for part in self._rest[1:])
+        names = sorted(name for name in commit.files if name.startswith(inside)) if commit else []
+        if commit is None or not names:
+            self._reply(404, {"error": "no such folder"}, code="EntryNotFound")
+            return
+        folders = sorted({name.rpartition("/")[0] for name in names if "/" in name})
+        entries = [{"type": "directory", "path": name, "oid": "1" * 40, "size": 0} for name in folders]
+        entries += [self._file(commit, name) for name in names]
+        start = int(query.get("cursor", ["0"])[0])
+        link = {}
+        if start + _PAGE < len(entries):
+            address = f"{self.hub.endpoint}{urlsplit(self.path).path}?recursive=True&cursor={start + _PAGE}"
+            link = {"Link": f'<{address}>; rel="next"'}
+        self._reply(200, entries[start : start + _PAGE], headers=link)
+
+    def _resolve(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+        commit = self.hub.at(self._rest[0])
+        name = "/".join(self._rest[1:])
+        if commit is None or name not in commit.files:
+            self._reply(404, {"error": "no such file"}, code="EntryNotFound")
+        else:
+            self._send(200, commit.files[name], {})
+
+    def _file(self, commit: Commit, name: str) -> dict[str, Any]:
+        by = commit.by.get(name, self.hub.commits[0])
+        last = {"id": by.oid, "title": by.title, "date": "2026-01-31T12:00:00.000Z"}
+        content = commit.files[name]
+        return {"type": "file", "path": name, "size": len(content), "oid": _blob(content), "lastCommit": last}
+
+    def _reply(self, status: int, value: Any, *, code: str = "", headers: dict[str, str] | None = None) -> None:
+        told = {"Content-Type": "application/json", **(headers or {}), **({"X-Error-Code": code} if code else {})}
+        self._send(status, json.dumps(value).encode(), told)
+
+    def _send(self, status: int, content: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
+        """Says nothing."""
+
+
+def _blob(content: bytes) -> str:
+    """Hash of a file as git has it."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -1,0 +1,104 @@
+"""Packages that the reader takes: real in every hash and number, small in their items."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from medical_tasks.catalog import dataset_spec, task_spec
+from medical_tasks.estimation import BOOTSTRAP_SEED
+from medical_tasks.results import SCHEMA_VERSION, item_rows, summarise
+from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.submission_package.contents import Submitter
+from medical_tasks.submission_package.hashes import answer_sha256
+from medical_tasks.submission_package.manifest_form import make_manifest
+from medical_tasks.submission_package.partial import partial_facts
+from medical_tasks.submission_package.zip_writing import zip_bytes
+
+__all__ = ["package", "recipe_of"]
+
+
+def recipe_of(task: TaskSpec, **changes: Any) -> dict[str, Any]:
+    """A whole recipe of a task without a judge."""
+    data = dataset_spec(task.dataset)
+    made: dict[str, Any] = {
+        "suite": "medical-tasks 0.1.0",
+        "task": task.name,
+        "task_version": task.version,
+        "data": {
+            "name": data.name,
+            "config": data.default_config,
+            "split": task.split,
+            "version": data.version,
+            "source": {"file 1": "c2" * 32},
+            "rows_sha256": "95" * 32,
+        },
+        "prompts": {"set": "own", "sha256": "ab" * 32},
+        "generation": {"max_new_tokens": task.generation_size, "stop": [], "model_args": {}, "processes": 1},
+        "max_samples": None,
+        "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
+        "statistics": {"confidence": 0.95, "bootstrap_seed": BOOTSTRAP_SEED, "cluster": task.cluster},
+        "model": {"name": "hf/org/model"},
+        "judge": None,
+        "python": "3.11.7",
+        "packages": {"numpy": "2.4.6"},
+    }
+    return {**made, **changes}
+
+
+def package(
+    model: str = "A model",
+    *,
+    organisation: str = "An organisation",
+    right: int = 3,
+    of: int = 5,
+    unanswered: int = 0,
+    task: str = "medcalc",
+    recipe: Mapping[str, Any] | None = None,
+) -> bytes:
+    """A package of one task without a judge, on open data.
+
+    Args:
+        model: name of the model: another one makes another package.
+        organisation: who submits.
+        right: items whose values are 1.
+        of: items.
+        unanswered: items, the last ones, without an answer.
+        task: name of the task.
+        recipe: entries of the recipe that are other than usual.
+    """
+    spec = task_spec(task)
+    items = [
+        Item(id=f"item-{n}", fields={}, groups=dict.fromkeys(spec.groups, "physical"), cluster=f"note-{n}")
+        for n in range(of)
+    ]
+    answers = {
+        item.id: f"The answer is {random.Random(f'{model}{n}').random()}."
+        for n, item in enumerate(items[: of - unanswered])
+    }
+    scores = {
+        item.id: ItemScore(
+            id=item.id, values=dict.fromkeys((metric.name for metric in spec.metrics), float(n < right)), parsed="1"
+        )
+        for n, item in enumerate(items)
+        if item.id in answers
+    }
+    missing = {item.id: "timeout" for item in items if item.id not in answers}
+    entry = summarise(spec, items, scores, missing, recipe=recipe_of(spec, **(recipe or {})))
+    entry["cut_at_length"] = 0
+    results = {"schema_version": SCHEMA_VERSION, "tasks": {task: entry}}
+    rows = [
+        {**row, "answer_sha256": answer_sha256(answers.get(row["id"])), "verdicts_sha256": ""}
+        for row in item_rows(spec, items, scores, missing)
+    ]
+    lines = [{"task": task, "id": item, "response": text} for item, text in answers.items()]
+    files = {
+        "results.json": json.dumps(results).encode(),
+        "items.jsonl": "".join(json.dumps(row) + "\n" for row in rows).encode(),
+        "answers.jsonl": "".join(json.dumps(line) + "\n" for line in lines).encode(),
+    }
+    submitter = Submitter(model=model, organisation=organisation)
+    manifest = make_manifest(submitter, [task], partial_facts(results), files)
+    return zip_bytes({"package.json": json.dumps(manifest).encode(), **files})

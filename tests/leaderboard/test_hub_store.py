@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.leaderboard.hub_store import HubStorage
+from medical_tasks.leaderboard.storage import AlreadyStoredError
+from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
+
+
+@pytest.fixture
+def hub() -> Iterator[FakeHub]:
+    with FakeHub() as server:
+        yield server
+
+
+def store(hub: FakeHub, *, token: str = TOKEN, deadline_s: float = 5.0, repo: str = REPO) -> HubStorage:
+    return HubStorage(repo, token, endpoint=hub.endpoint, deadline_s=deadline_s, first_wait_s=0.001)
+
+
+def test_files_go_there_and_back(hub: FakeHub) -> None:
+    one, other = store(hub), store(hub)
+    assert one.names() == []
+    one.create("events/ab/0001.json", b"{}")
+    one.create("submissions/ab/package.zip", bytes(range(256)))
+    assert other.read("submissions/ab/package.zip") == bytes(range(256))
+    assert other.read("events/ab/0001.json") == b"{}"
+    # Neither the README nor .gitattributes is one of ours; the listing has several pages.
+    assert other.names() == ["events/ab/0001.json", "submissions/ab/package.zip"]
+    assert other.names("events/") == other.names("events/ab/00") == ["events/ab/0001.json"]
+    assert other.names("nothing/") == other.names("events/zz/") == other.names("../x") == []
+    assert [commit.title.split()[:2] for commit in hub.commits[1:]] == [
+        ["Add", "events/ab/0001.json"],
+        ["Add", "submissions/ab/package.zip"],
+    ]
+
+
+def test_what_was_read_is_not_asked_for_again(hub: FakeHub) -> None:
+    one = store(hub)
+    one.create("a", b"text")
+    assert [one.read("a") for _ in range(3)] == [b"text"] * 3
+    assert hub.asked.count("resolve") == 1
+
+
+def test_a_name_is_taken_once(hub: FakeHub) -> None:
+    store(hub).create("a", b"first")
+    for content in (b"second", b"first"):
+        with pytest.raises(AlreadyStoredError, match="a: is in the store already; nothing was changed"):
+            store(hub).create("a", content)
+    assert hub.head.files["a"] == b"first"
+    assert len(hub.commits) == 2
+
+
+def test_another_commit_that_comes_first_is_waited_for(hub: FakeHub) -> None:
+    hub.before_commit = partial(hub.add, "Another", "b", b"other")
+    store(hub).create("a", b"mine")
+    assert hub.head.files["a"] == b"mine"
+    assert hub.head.files["b"] == b"other"
+
+
+@pytest.mark.parametrize("content", [b"mine", b"other"])
+def test_another_commit_of_the_same_name_wins(hub: FakeHub, content: bytes) -> None:
+    hub.before_commit = partial(hub.add, "Another", "a", content)
+    with pytest.raises(AlreadyStoredError):
+        store(hub).create("a", b"mine")
+    assert hub.head.files["a"] == content
+    assert len(hub.commits) == 2
+
+
+def test_the_same_bytes_of_another_between_the_looks_are_not_taken_for_ones_own(
+    hub: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where the head has the same bytes already, huggingface_hub sends no commit and reports success.
+    one = store(hub)
+    head = one._head
+
+    def then_another() -> str:
+        found = head()
+        if "a" not in hub.head.files:
+            hub.add("Another", "a", b"same")
+        return found
+
+    monkeypatch.setattr(one, "_head", then_another)
+    with pytest.raises(AlreadyStoredError):
+        one.create("a", b"same")
+    assert "commit" not in hub.asked
+
+
+@pytest.mark.parametrize("fault", [429, 500, 503, 409, 412, "lost"])
+def test_what_passes_is_tried_again(hub: FakeHub, fault: int | str) -> None:
+    hub.faults["commit"] = [fault, fault] if fault != "lost" else [fault]
+    store(hub).create("a", b"mine")
+    assert hub.head.files["a"] == b"mine"
+    assert len(hub.commits) == 2  # stored once, also where the reply was lost
+
+
+@pytest.mark.parametrize("where", ["tree", "refs"])
+def test_reading_is_tried_again_too(hub: FakeHub, where: str) -> None:
+    hub.faults[where] = [502, 429]
+    one = store(hub)
+    one.create("a", b"x")
+    assert one.names() == ["a"]
+    hub.faults["resolve"] = [500]
+    assert one.read("a") == b"x"
+
+
+def test_trouble_that_stays_is_told(hub: FakeHub) -> None:
+    hub.faults["tree"] = [503] * 10_000
+    with pytest.raises(MissingError, match=r"org/board of the Hub, list all files: the Hub is in trouble .*\(503\)"):
+        store(hub, deadline_s=0.1).names()
+
+
+def test_a_hub_that_never_answers_is_not_waited_for(hub: FakeHub) -> None:
+    hub.faults["refs"] = ["hang"]
+    with pytest.raises(
+        MissingError, match=r"store a: the Hub is not reached \(TimeoutError: no answer in .* nothing is stored twice"
+    ):
+        store(hub, deadline_s=0.2).create("a", b"x")
+    assert len(hub.commits) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_token_is_told_and_not_shown(hub: FakeHub, status: int) -> None:
+    token = "hf_" + "wrongwrongwrong"
+    one = store(hub, token=token)
+    if status == 403:
+        one = store(hub)
+        hub.faults["commit"] = [403]
+    with pytest.raises(
+        MissingError, match=rf"refused \({status}\)\. Set HF_TOKEN to a token that may write to org/board"
+    ) as told:
+        one.create("a", b"x")
+    assert token not in str(told.value)
+    assert TOKEN not in repr(one) + str(told.value)
+    assert len(hub.commits) == 1
+
+
+def test_a_repository_that_is_not_there(hub: FakeHub) -> None:
+    with pytest.raises(
+        MissingError, match=r"org/nowhere of the Hub, list .*: not found \(404\).*hf repos create org/nowhere"
+    ):
+        store(hub, repo="org/nowhere").names("events/")
+    with pytest.raises(UsageError, match="'nowhere': is not the name of a repository of the Hub, OWNER/NAME"):
+        HubStorage("nowhere")
+
+
+def test_nobody_listens() -> None:
+    with FakeHub() as closed:
+        endpoint = closed.endpoint
+    with pytest.raises(MissingError, match="the Hub is not reached"):
+        HubStorage(REPO, TOKEN, endpoint=endpoint, deadline_s=0.2, first_wait_s=0.01).names()
+
+
+def test_a_file_that_is_not_there(hub: FakeHub) -> None:
+    with pytest.raises(MissingError, match=r"read a: not found \(404\)"):
+        store(hub).read("a")
+
+
+def test_many_writers_lose_nothing(hub: FakeHub) -> None:
+    stores = [store(hub, deadline_s=30) for _ in range(3)]
+    outcomes: list[str] = []
+
+    def write(number: int) -> None:
+        try:
+            stores[number % 3].create(f"n{number // 2}", b"%d" % number)
+            outcomes.append(f"n{number // 2}")
+        except AlreadyStoredError:
+            pass
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # Each name was wanted by two, and one of them was told.
+    assert sorted(outcomes) == stores[0].names() == [f"n{number}" for number in range(4)]
+    assert len(hub.commits) == 5

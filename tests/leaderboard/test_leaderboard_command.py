@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.cli import main
+from medical_tasks.leaderboard.board import Board, event_name, package_name
+from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.submission_package import verifying
+from medical_tasks.submission_package.contents import Package
+from medical_tasks.submission_package.verification import Check, Verification
+from tests.leaderboard.made_packages import package
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*words: str) -> int:
+    return main(["leaderboard", *words, "--store", "board"])
+
+
+def handed_in(model: str = "A model", **named: Any) -> str:
+    return Board(LocalStorage(Path("board"))).submit(package(model, **named)).id
+
+
+def test_from_handing_in_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.zip").write_bytes(package("A model", right=4))
+    assert run("submit", "a.zip") == 0
+    name = capsys.readouterr().out.partition(":")[0]
+    assert run("list", "--state", "pending") == 0
+    header, _, row = capsys.readouterr().out.splitlines()
+    assert header.split() == ["id", "state", "model", "organisation", "handed", "in", "tasks"]
+    assert row.split()[:4] == [name, "pending", "A", "model"]
+    assert run("accept", name, "--by", "Ann") == 0
+    assert capsys.readouterr().out.startswith(f"{name}: accepted since ")
+    assert run("entries", "--task", "medcalc") == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert rows[0] == [
+        "medcalc",
+        "A",
+        "model",
+        "accepted",
+        "accuracy",
+        "80.0",
+        "37.6",
+        "to",
+        "96.4",
+        "5/5",
+        "1",
+        rows[0][-1],
+    ]
+    assert {row[-2] for row in rows[1:]} <= {"n/a"}  # published ones have no rank
+    assert run("reject", name, "--by", "Ben", "--reason", "wrong model") == 0
+    assert run("history", name) == 0
+    said = capsys.readouterr().out.splitlines()[-4:]
+    assert said[0] == f"{name}: A model, medcalc"
+    assert [line.split(maxsplit=1)[1] for line in said[1:]] == [
+        "pending",
+        "accepted by Ann",
+        "rejected by Ben: wrong model",
+    ]
+    assert run("show", name) == 0
+    shown = capsys.readouterr().out
+    assert "organisation: An organisation" in shown
+    assert "accuracy_official" in shown
+    assert run("check") == 0
+    assert capsys.readouterr().out == "1 packages, 3 events: the store is whole.\n"
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    name = handed_in()
+    for words in (["list"], ["history"], ["history", name], ["show", name], ["entries"]):
+        run("accept", name, "--by", "A") if words == ["entries"] else None
+        capsys.readouterr()
+        assert run(*words, "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        first = found[0] if isinstance(found, list) else found
+        assert name in (first.get("id"), first.get("submission"))
+    assert first["rank"] == {"first": 1, "last": 1}
+
+
+def test_an_empty_store(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        (["list"], "no submissions"),
+        (["history"], "no submissions"),
+        (["check"], "0 packages, 0 events"),
+    ):
+        assert run(*words) == 0
+        assert capsys.readouterr().out.startswith(said)
+    assert not Path("board").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["show"], 2, "show needs ID: medical-tasks leaderboard show ID --store"),
+        (["submit"], 2, "submit needs FILE"),
+        (["submit", "nothing.zip"], 3, r"nothing.zip: cannot be read (No such file or directory). Give the .zip"),
+        (["submit", "."], 2, ".: is no file"),
+        (["list", "x"], 2, "list takes no 'x'. Leave it out"),
+        (["list", "--by", "A"], 2, "--by is for accept, reject, not for list"),
+        (["reject", "f" * 16, "--verify"], 2, "--verify is for accept, not for reject"),
+        (["accept", "f" * 16, "--by", "A", "--data", "x"], 2, "--data goes with --verify. Give both, or neither"),
+        (["accept", "f" * 16, "--by", "A"], 3, f"{'f' * 16}: no such submission"),
+        (["show", "../x"], 2, "'../x': no id of a submission"),
+        (["entries", "--task", "x"], 2, "unknown task 'x'"),
+        (["serve", "--port", "70000"], 2, "--port must be from 0 to 65535, got 70000"),
+    ],
+)
+def test_wrong_use_is_told(capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str) -> None:
+    assert run(*words) == code
+    assert message in capsys.readouterr().err
+
+
+def test_another_store_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for place, message in (("hub:nowhere", "'nowhere': is not the name of a repository"), (" ", "--store is empty")):
+        assert main(["leaderboard", "list", "--store", place]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_bad_package_is_refused_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.zip").write_bytes(package(recipe={"max_samples": 5}))
+    Path("b.zip").write_bytes(b"no zip")
+    assert run("submit", "a.zip") == run("submit", "b.zip") == 2
+    assert "only 5 items were asked" in capsys.readouterr().err
+    assert not Path("board").exists()
+
+
+def test_check_says_what_is_not_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    name, lost, sound = handed_in("a"), handed_in("b"), handed_in("c")
+    Path("board", event_name(name, 1)).write_text("{}")
+    Path("board", event_name(lost, 1)).unlink()
+    Path("board", "stranger").write_text("x")
+    assert run("check") == 5
+    said = capsys.readouterr().out
+    assert f"problem: {name}: events/{name}/0001.json: not an event" in said
+    assert f"note: {lost}: its event was not written; it is pending" in said
+    assert "note: stranger: is no file of a leaderboard" in said
+    assert said.endswith("3 packages, 2 events: the store is not whole: 1 problems.\n")
+    assert run("list") == 0
+    told = capsys.readouterr()
+    assert sound in told.out
+    assert lost in told.out
+    assert f"note: {name} is left out: events/{name}/0001.json: not an event" in told.err
+
+
+@pytest.fixture
+def outcome(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Stands in for scoring again, which tests of `verify` see to: tells what it was asked, says what is wanted."""
+    told: dict[str, Any] = {"outcome": "match"}
+
+    def verify(content: Package, options: Any) -> Verification:
+        told["options"] = options
+        # The answers in a package always have their hashes.
+        answers = Check(name="medcalc: answers", outcome="match", detail="5 answers")
+        scores = Check(name="medcalc: scores", outcome=told["outcome"], detail="5 items")
+        return Verification(package=content.manifest.id, checks=[answers, scores])
+
+    monkeypatch.setattr(verifying, "verify_package", verify)
+    return told
+
+
+def test_accepting_what_matches_makes_it_verified(capsys: pytest.CaptureFixture[str], outcome: dict[str, Any]) -> None:
+    name = handed_in()
+    assert (
+        run("accept", name, "--by", "Ann", "--verify", "--data", "datasets", "--sample", "3", "--judge-args", "a=b")
+        == 0
+    )
+    assert "accepted and verified" in capsys.readouterr().out
+    options = outcome["options"]
+    assert (options.data, options.sample, dict(options.judge_args)) == (Path("datasets"), 3, {"a": "b"})
+    event = Board(LocalStorage(Path("board"))).submission(name).history[-1]
+    assert event.verified == {
+        "package": name,
+        "matches": True,
+        "checks": [
+            {"name": "medcalc: answers", "outcome": "match", "detail": "5 answers"},
+            {"name": "medcalc: scores", "outcome": "match", "detail": "5 items"},
+        ],
+    }
+    assert run("entries", "--json", "--task", "medcalc") == 0
+    assert json.loads(capsys.readouterr().out)[0]["state"] == "verified"
+    assert run("history") == 0
+    assert "accepted (verified) by Ann" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ("mismatch", "does not match, and was not accepted. Nothing was changed"),
+        ("not checked", "of medcalc nothing could be scored"),
+    ],
+)
+def test_what_does_not_match_is_not_accepted(
+    capsys: pytest.CaptureFixture[str], outcome: dict[str, Any], found: str, message: str
+) -> None:
+    outcome["outcome"] = found
+    name = handed_in()
+    assert run("accept", name, "--by", "Ann", "--verify") == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert f"  {found}: medcalc: scores: 5 items" in said
+    assert Board(LocalStorage(Path("board"))).submission(name).state == "pending"
+
+
+def test_what_was_made_up_is_found_by_the_real_verification(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "nothing"))
+    name = handed_in()  # its prompts' hash is one that no prompts have
+    assert run("accept", name, "--by", "Ann", "--verify") == 2
+    said = capsys.readouterr().err
+    assert "mismatch: medcalc: recipe: prompts, sha256" in said
+    assert "not checked: medcalc: scores: the data are not here" in said
+    assert Board(LocalStorage(Path("board"))).submission(name).state == "pending"
+
+
+def test_every_option_of_verifying_can_be_given() -> None:
+    from dataclasses import fields
+
+    from medical_tasks.commands.leaderboard import _VERIFYING
+
+    assert {each.name for each in fields(verifying.VerifyOptions)} == set(_VERIFYING)
+
+
+def test_a_package_of_the_store_that_was_changed_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    name = handed_in()
+    Path("board", package_name(name)).write_bytes(package("forged"))
+    assert run("show", name) == 2
+    assert "not the file that was handed in" in capsys.readouterr().err

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.storage import AlreadyStoredError
+from tests.support import ROOT
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_files_go_there_and_back(tmp_path: Path) -> None:
+    store = LocalStorage(tmp_path / "new" / "board")
+    assert store.names() == store.names("a/") == []
+    store.create("b/c.zip", b"\x00\xff")
+    store.create("a", b"")
+    assert store.read("b/c.zip") == b"\x00\xff"
+    assert store.read("a") == b""
+    assert store.names() == ["a", "b/c.zip"]
+    assert store.names("b/") == store.names("b/c") == store.names("b") == ["b/c.zip"]
+    assert store.names("../") == store.names("b/../") == store.names("/") == []
+    assert files(store.folder) == ["a", "b/c.zip"]  # nothing is left beside them
+
+
+def test_only_its_owner_reads_it(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        LocalStorage(tmp_path / "board").create("a/b/c", b"x")
+    finally:
+        os.umask(before)
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "board", *(tmp_path / "board").rglob("*"))}
+    assert len(modes) == 5
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
+
+
+def test_a_name_is_taken_once(tmp_path: Path) -> None:
+    store = LocalStorage(tmp_path)
+    store.create("a", b"first")
+    with pytest.raises(AlreadyStoredError, match="a: is in the store already; nothing was changed"):
+        store.create("a", b"second")
+    assert store.read("a") == b"first"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "/a", "a/", "a//b", "../a", "a/../b", ".a", "a/.b", "A", "a b", "a\n", "ä", "a\x00", "-a", "a\\b", "x" * 201],
+)
+def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
+    store = LocalStorage(tmp_path / "board")
+    with pytest.raises(UsageError, match="no name of a stored file. Its parts, joined by `/`, begin with a lower-case"):
+        store.create(name, b"x")
+    with pytest.raises(UsageError, match="no name of a stored file"):
+        store.read(name)
+    assert not (tmp_path / "board").exists()
+
+
+def test_what_is_not_there_and_what_is_no_folder(tmp_path: Path) -> None:
+    store = LocalStorage(tmp_path)
+    store.create("a/b", b"x")
+    for name in ("c", "a", "a/b/c"):
+        with pytest.raises(
+            MissingError, match=f"{name}: cannot be read from the store .* `medical-tasks leaderboard check`"
+        ):
+            store.read(name)
+    with pytest.raises(MissingError, match=r"a/b/c: cannot be written .*\(Not a directory\); nothing was changed"):
+        store.create("a/b/c", b"x")
+    with pytest.raises(AlreadyStoredError):
+        store.create("a", b"x")  # the name of a folder
+    with pytest.raises(UsageError, match="is no folder; a leaderboard's store is one"):
+        LocalStorage(tmp_path / "a" / "b")
+
+
+def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    store = LocalStorage(tmp_path / "board")
+    store.create("a/b", b"x")
+    (store.folder / "link").symlink_to(tmp_path / "secret")
+    (store.folder / "folder").symlink_to(tmp_path)
+    assert store.names() == ["a/b"]
+    with pytest.raises(MissingError, match="link: cannot be read"):
+        store.read("link")
+    with pytest.raises(AlreadyStoredError):
+        store.create("link", b"x")
+    assert (tmp_path / "secret").read_text() == "secret"
+
+
+@pytest.mark.parametrize("call", ["fsync", "write", "link"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
+def test_a_full_or_broken_disk_is_said_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int
+) -> None:
+    store = LocalStorage(tmp_path)
+    store.create("a", b"x")
+
+    def broken(*arguments: Any, **named: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        if call == "write":
+            patched.setattr(os, "fdopen", broken)
+        else:
+            patched.setattr(os, call, broken)
+        with pytest.raises(
+            MissingError, match=rf"b/c: cannot be written .*\({os.strerror(number)}\); nothing was changed. Free some"
+        ):
+            store.create("b/c", b"y")
+    assert files(tmp_path) == ["a"]
+    store.create("b/c", b"y")
+    assert store.read("b/c") == b"y"
+
+
+def test_a_file_whose_place_is_not_safe_on_the_disk_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LocalStorage(tmp_path)
+    store.create("a", b"x")
+    real, asked = os.fsync, []
+
+    def second(number: int) -> None:
+        asked.append(number)
+        if len(asked) == 2:  # the first is the file's, the second its folder's
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(number)
+
+    monkeypatch.setattr(os, "fsync", second)
+    with pytest.raises(MissingError, match="b: cannot be written"):
+        store.create("b", b"y")
+    assert store.names() == ["a"]
+
+
+def test_a_store_that_something_else_stands_in(tmp_path: Path) -> None:
+    (tmp_path / ".parts").write_text("no folder")
+    with pytest.raises(MissingError, match=r"a: cannot be written .*\(Not a directory\)"):
+        LocalStorage(tmp_path).create("a", b"x")
+    assert LocalStorage(tmp_path).names() == []
+
+
+def test_a_file_system_without_links_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*arguments: Any, **named: Any) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", none)
+    with pytest.raises(
+        MissingError, match="Its file system makes no hard links, or its rights forbid it: choose another --store"
+    ):
+        LocalStorage(tmp_path).create("a", b"x")
+
+
+def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
+    store = LocalStorage(tmp_path)
+    store.create("a", b"x")
+    old, new = tmp_path / ".parts" / "old", tmp_path / ".parts" / "new"
+    for left in (old, new):
+        left.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    assert store.names() == ["a"]
+    store.create("b", b"y")
+    assert files(tmp_path) == [".parts/new", "a", "b"]
+
+
+@settings(deadline=None, max_examples=12, derandomize=True)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c/d", "c/e", "c/f/g"]), st.binary(max_size=9)), max_size=12))
+def test_it_is_a_dict_that_keeps_the_first(writes: list[tuple[str, bytes]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store, model = LocalStorage(Path(folder)), dict[str, bytes]()
+        for name, content in writes:
+            if name in model:
+                with pytest.raises(AlreadyStoredError):
+                    store.create(name, content)
+            else:
+                store.create(name, content)
+                model[name] = content
+        assert store.names() == sorted(model)
+        assert {name: store.read(name) for name in store.names()} == model
+        for prefix in ("", "c", "c/", "c/f/", "x"):
+            assert store.names(prefix) == sorted(name for name in model if name.startswith(prefix))
+
+
+def test_of_many_writers_of_one_name_one_wins(tmp_path: Path) -> None:
+    store, won, barrier = LocalStorage(tmp_path), list[int](), threading.Barrier(8)
+
+    def write(number: int) -> None:
+        barrier.wait()
+        try:
+            store.create("deep/er/name", b"%d" % number)
+            won.append(number)
+        except AlreadyStoredError:
+            pass
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    assert store.read("deep/er/name") == b"%d" % won[0]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from medical_tasks.leaderboard.local_store import LocalStorage
+store = LocalStorage(Path(sys.argv[1]))
+for number in range(1_000_000):
+    store.create(f"files/{number}", b"%d" % number * 4000)
+    print(number, flush=True)
+"""
+
+
+def test_a_writer_killed_in_the_middle_leaves_whole_files(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        told = [writer.stdout.readline() for _ in range(20)]
+        writer.send_signal(signal.SIGKILL)
+    store = LocalStorage(tmp_path)
+    names = store.names("files/")
+    assert {f"files/{line.strip()}" for line in told} <= set(names)  # what was told to be stored is stored
+    for name in names:
+        number = name.removeprefix("files/").encode()
+        assert store.read(name) == number * 4000

@@ -1,0 +1,348 @@
+"""Reports made by hand: every kind of task, in as many runs and items as a test wants. All of it invented."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from medical_tasks.published.records import PublishedResult
+from medical_tasks.report.page_data import (
+    PagePlotPoint,
+    ReportData,
+    ReportItem,
+    ReportPlot,
+    ReportTask,
+    ReportVerdict,
+)
+from medical_tasks.spec import MetricSpec
+
+SUITE = "medical-tasks 0.0.sample"
+CATEGORIES = ("dates", "lab test", "lab test ratio", "risk", "severity")
+RIGHT = MetricSpec(name="accuracy", kind="proportion", description="Answers within the tolerance of the gold value.")
+SPREAD = MetricSpec(
+    name="words", kind="mean", description="Words of the answer.", unit="number", limits=(0.0, math.inf)
+)
+LIKE = MetricSpec(name="likeness", kind="mean", description="Cosine with the gold.", unit="cosine", limits=(-1.0, 1.0))
+RECALL = MetricSpec(name="recall", kind="mean", description="Share of the must-have statements that are entailed.")
+HARM = MetricSpec(
+    name="contradictions", kind="mean", description="Share of statements contradicted.", higher_is_better=False
+)
+
+
+def metric(value: float | None, n: int, **more: Any) -> dict[str, Any]:
+    half = 0.0 if value is None or not n else 1.96 * math.sqrt(max(value * (1 - value), 0.01) / n)
+    ends: dict[str, float | None] = {"ci_low": None, "ci_high": None, "bound_low": None, "bound_high": None}
+    if value is not None:
+        low, high = max(0.0, value - half), min(1.0, value + half)
+        ends = {"ci_low": low, "ci_high": high, "bound_low": value * 0.98, "bound_high": min(1.0, value + 0.01)}
+    return {"value": value, "n": n, **ends, **more}
+
+
+def recipe(model: str, **more: Any) -> dict[str, Any]:
+    return {
+        "suite": SUITE,
+        "task_version": "1-A",
+        "data": {"revision": "sample", "sha256": "0" * 64},
+        "prompts": {"set": "own", "sha256": "1" * 64},
+        "model": {"name": model, "max_new_tokens": 512},
+        "seed": 20240101,
+        **more,
+    }
+
+
+def calculation(run: str = "small", *, items: int = 40, seed: int = 1, texts: bool = True) -> ReportTask:
+    """A task of right and wrong, in the shape of a calculation benchmark."""
+    dice = random.Random(seed)
+    made = []
+    for number in range(items):
+        category = CATEGORIES[number % len(CATEGORIES)]
+        right = None if number % 17 == 16 else float(dice.random() < 0.6)
+        answer = f"The inputs give {number * 3 % 97} mL/min.\nStep by step: " + "weigh, divide, round. " * (number % 7)
+        values = {"accuracy": right, "words": None if right is None else float(len(answer.split())), "likeness": 0.25}
+        made.append(
+            ReportItem(
+                id=f"note-{number:04d}",
+                groups={"category": category, "steps": str(number % 6 + 1)},
+                values=values,
+                question=f"A patient of {30 + number % 50} years is seen.\nWhat is value number {number % (items // 2 + 1)}?",
+                answer=answer if texts and right is not None else "",
+                gold=f"{number * 3 % 97} mL/min",
+                parsed="" if right is None else f"{number * 3 % 97}",
+                why=""
+                if right is None
+                else "within 5 % of the gold value"
+                if right
+                else "further than 5 % from the gold value",
+                unscored="no answer: time out" if right is None else "",
+                answer_sha256=hashlib.sha256(answer.encode()).hexdigest(),
+            )
+        )
+    known = [item.values["accuracy"] for item in made if item.values["accuracy"] is not None]
+    entry = {
+        "n_items": items,
+        "metrics": {
+            "accuracy": metric(sum(known) / len(known), len(known)),
+            "words": {
+                "value": 23.4,
+                "ci_low": 20.1,
+                "ci_high": 27.0,
+                "n": items,
+                "bound_low": 20.0,
+                "bound_high": None,
+                "unit": "number",
+            },
+            "likeness": {
+                "value": 0.25,
+                "ci_low": 0.2,
+                "ci_high": 0.31,
+                "n": items,
+                "bound_low": 0.2,
+                "bound_high": 0.3,
+                "unit": "cosine",
+            },
+        },
+        "coverage": {
+            "asked": items,
+            "answered": len(known),
+            "scored": len(known),
+            "unscored": _missing(items - len(known)),
+        },
+        "breakdown": {
+            "category": {name: _three(made, "category", name) for name in CATEGORIES},
+            "steps": {str(step): _three(made, "steps", str(step)) for step in range(1, 7)},
+        },
+        "recipe": recipe(f"hf/{run}-model"),
+    }
+    return ReportTask(
+        run=run,
+        folder=f"runs/{run}",
+        name="calculate",
+        title="Calculations from a patient's note",
+        benchmark="Sample Calculations",
+        access="open",
+        entry=entry,
+        metrics=(RIGHT, SPREAD, LIKE),
+        items=made,
+        published=published(),
+        plots=(steps_plot(made),),
+    )
+
+
+def _missing(count: int) -> dict[str, int]:
+    return {"no answer: time out": count} if count else {}
+
+
+def _three(items: Sequence[ReportItem], by: str, group: str) -> dict[str, Any]:
+    known = [v for item in items if item.groups[by] == group for v in [item.values["accuracy"]] if v is not None]
+    value = sum(known) / len(known) if known else None
+    return {
+        "accuracy": metric(value, len(known)),
+        "words": {
+            "value": 20.0 + len(group),
+            "ci_low": 18.0,
+            "ci_high": 30.0,
+            "n": len(known),
+            "bound_low": None,
+            "bound_high": None,
+            "unit": "number",
+        },
+        "likeness": {
+            "value": 0.25,
+            "ci_low": 0.2,
+            "ci_high": 0.3,
+            "n": len(known),
+            "bound_low": None,
+            "bound_high": None,
+            "unit": "cosine",
+        },
+    }
+
+
+def steps_plot(items: Sequence[ReportItem]) -> ReportPlot:
+    points = []
+    for step in range(1, 7):
+        entry = _three(items, "steps", str(step))["accuracy"]
+        if entry["value"] is not None:
+            points.append(
+                PagePlotPoint(
+                    label=str(step), value=entry["value"], low=entry["ci_low"], high=entry["ci_high"], n=entry["n"]
+                )
+            )
+    return ReportPlot(
+        title="Accuracy by number of steps",
+        x_label="steps of the calculation",
+        y_label="Accuracy",
+        points=tuple(points),
+        note="Wilson intervals.",
+    )
+
+
+def published() -> tuple[PublishedResult, ...]:
+    differs = (
+        "Their questions show one worked example.",
+        "Answers are read by another rule, which takes the last number.",
+    )
+    return (
+        PublishedResult(
+            model="Invented-70B",
+            setting="one example",
+            task="calculate",
+            metrics={"accuracy": 0.509},
+            breakdown={"category": {"dates": {"accuracy": 0.31}, "risk": {"accuracy": 0.44}}},
+            source="A Paper of Ours, table 2",
+            link="https://example.org/paper",
+            n_items=1047,
+            differences=differs,
+        ),
+        PublishedResult(
+            model="Invented-8B",
+            setting="one example",
+            task="calculate",
+            metrics={"accuracy": 0.378},
+            source="A Paper of Ours, table 2",
+            link="https://example.org/paper",
+            n_items=1047,
+            differences=differs,
+        ),
+        PublishedResult(
+            model="Unsettled",
+            task="calculate",
+            metrics={"accuracy": 0.2},
+            source="Another paper",
+            link="javascript:alert(1)",
+        ),
+    )
+
+
+def judged(run: str = "small", *, items: int = 12) -> ReportTask:
+    """A task whose judge compares words: shares, verdicts, and the warning."""
+    made = [
+        ReportItem(
+            id=f"q/{number} & more",
+            groups={"kind": "must_have nice_to_have" if number % 3 else "must_have"},
+            values={"recall": (0.0, 0.5, 1.0, None)[number % 4], "contradictions": 0.0},
+            question=f"Is question {number} safe?",
+            answer=f"Yes, answer {number}, mostly.",
+            gold="It is safe at the usual dose.",
+            unscored="verdict unreadable" if number % 4 == 3 else "",
+            verdicts=(
+                ReportVerdict(
+                    id="must/0", value="entailment", text="The answer says so.", votes=("entailment", "entailment")
+                ),
+                ReportVerdict(id="must/1", value="", unscored="unreadable reply"),
+            ),
+        )
+        for number in range(items)
+    ]
+    shared = {"comparable": False}
+    judge = {
+        "name": "lexical",
+        "comparable": False,
+        "verdicts": {"asked": 2 * items, "decided": items, "unscored": {"unreadable reply": items}},
+        "from_store": 3,
+        "calls": 21,
+        "votes": 1,
+        "votes_saved": 0,
+        "prompt_tokens": 0,
+        "output_tokens": 0,
+        "tokens_estimated": False,
+        "check": "The judge was not checked against people.",
+    }
+    names = ("must_have", "nice_to_have")
+    entry = {
+        "n_items": items,
+        "metrics": {
+            "recall": metric(0.5, items - items // 4, **shared),
+            "contradictions": metric(0.0, items, **shared),
+        },
+        "coverage": {
+            "asked": items,
+            "answered": items,
+            "scored": items - items // 4,
+            "unscored": {"verdict unreadable": items // 4},
+        },
+        "breakdown": {"kind": {name: {"recall": metric(0.5, items, **shared)} for name in names}},
+        "recipe": recipe(f"hf/{run}-model", judge={"name": "lexical"}),
+        "judge": judge,
+    }
+    return ReportTask(
+        run=run,
+        folder=f"runs/{run}",
+        name="answers",
+        title="Long answers to patients' questions",
+        benchmark="Sample Answers",
+        access="open",
+        entry=entry,
+        metrics=(RECALL, HARM),
+        items=made,
+    )
+
+
+def credentialed(run: str = "small", *, items: int = 9) -> ReportTask:
+    """A task whose texts are not here."""
+    made = [
+        ReportItem(
+            id=f"{10000 + number}",
+            groups={"level": str(number % 2 + 1)},
+            values={"accuracy": float(number % 2)},
+            answer_sha256=hashlib.sha256(str(number).encode()).hexdigest(),
+        )
+        for number in range(items)
+    ]
+    entry = {
+        "n_items": items,
+        "metrics": {"accuracy": metric(0.5, items)},
+        "coverage": {"asked": items, "answered": items, "scored": items, "unscored": {}},
+        "breakdown": {"level": {"1": {"accuracy": metric(0.0, 5)}, "2": {"accuracy": metric(1.0, 4)}}},
+        "recipe": recipe(f"hf/{run}-model"),
+    }
+    return ReportTask(
+        run=run,
+        folder=f"runs/{run}",
+        name="notes_open",
+        title="Questions on discharge notes",
+        benchmark="Sample Notes",
+        access="credentialed",
+        entry=entry,
+        metrics=(RIGHT,),
+        items=made,
+        texts="Texts of credentialed data are not shown: ids, groups, scores and hashes only.",
+    )
+
+
+def empty(run: str = "small") -> ReportTask:
+    """A task of which nothing was scored, and nothing else is known."""
+    entry = {
+        "n_items": 3,
+        "metrics": {"accuracy": metric(None, 0)},
+        "coverage": {"asked": 3, "answered": 0, "scored": 0, "unscored": {"no answer: time out": 3}},
+        "breakdown": {},
+        "recipe": recipe(f"hf/{run}-model"),
+    }
+    return ReportTask(
+        run=run,
+        folder="",
+        name="nothing",
+        title="A task without any answer",
+        benchmark="Sample",
+        access="open",
+        entry=entry,
+        metrics=(RIGHT,),
+        items=(),
+    )
+
+
+def sample_report(*, runs: Sequence[str] = ("small", "large"), items: int = 40) -> ReportData:
+    """A report of four tasks."""
+    tasks = [calculation(run, items=items, seed=seed) for seed, run in enumerate(runs)]
+    tasks += [judged(run) for run in runs]
+    tasks += [credentialed(runs[0]), empty(runs[0])]
+    notes = (
+        ("The runs were made with different prompts: small with `own`, large with `official`.",)
+        if len(runs) > 1
+        else ()
+    )
+    return ReportData(title="Evaluation report", tasks=tasks, suite=SUITE, notes=notes)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_table
+from medical_tasks.report.page_assets import COMPONENT_STYLES, PAGE_SCRIPTS, PAGE_STYLES, assets_text, component_styles
+from tests.report.page_reading import PageReader
+
+COLUMNS = (
+    Column(name="model", label="Model", header=True, facet=True),
+    Column(name="value", label="Value, %", kind="number", help="In percent."),
+)
+ROWS = [
+    Row([Cell("a <b>"), Cell("12.0", 12.0)], tags=("verified",), attributes={"data-x": '"'}),
+    [Cell("c"), Cell("n/a")],
+]
+
+
+def table(**more: object) -> str:
+    return html_table(COLUMNS, ROWS, id="t", caption="A & B", filter_label="Filter", **more)  # type: ignore[arg-type]
+
+
+def test_a_table_is_whole_without_scripts() -> None:
+    read = PageReader(table(toggles=(Toggle("Verified", "verified", on=True),)))
+    assert read.faults == []
+    assert read.elements["th"] == 4
+    assert read.elements["td"] == 2
+    for words in ("A & B", "a <b>", "12.0", "n/a", "Verified"):
+        assert words in read.text
+    assert read.elements["button"] == 0, "what only a script can do is added by it"
+
+
+def test_headings_and_rows_are_named() -> None:
+    text = table()
+    assert text.count('scope="col"') == text.count('scope="row"') == 2
+    assert 'data-sort="12.0"' in text
+    assert 'data-tags="verified"' in text
+    assert 'data-x="&quot;"' in text
+    assert 'role="region" tabindex="0" aria-labelledby="t-caption"' in text
+
+
+def test_controls_are_hidden_until_a_script_serves_them() -> None:
+    text = table()
+    assert 'class="mt-controls" data-for="t" hidden' in text
+    assert 'id="t-facet-model"' in text
+    assert "t-facet-value" not in text
+
+
+def test_an_empty_table_says_so() -> None:
+    text = html_table(COLUMNS, [], id="t", caption="None", filter_label="Filter", empty="Nobody <yet>.")
+    assert '<td colspan="2">Nobody &lt;yet&gt;.</td>' in text
+    assert "mt-controls" not in text
+
+
+def test_a_row_has_a_cell_a_column() -> None:
+    with pytest.raises(ValueError, match="table t: a row has 1 cells, there are 2 columns"):
+        html_table(COLUMNS, [[Cell("a")]], id="t", caption="")
+
+
+def test_assets_are_found_and_cannot_end_their_element() -> None:
+    names = (*PAGE_STYLES, *PAGE_SCRIPTS, "theme.js")
+    assert len(names) == 12
+    for name in names:
+        text = assets_text(name)
+        assert len(text) > 200
+        assert "</" not in text, name
+        assert "\r" not in text
+        assert "url(" not in text
+        assert "http" not in text.replace('href^="http"', ""), name
+
+
+def test_styles_of_components_touch_nothing_else() -> None:
+    text = component_styles()
+    assert all(assets_text(name) in text for name in COMPONENT_STYLES)
+    bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    selectors = [one.strip() for rule in re.findall(r"([^{};]+)\{", bare) for one in re.split(r",(?![^(]*\))", rule)]
+    inside = [one for one in selectors if not one.startswith("@")]
+    assert len(inside) > 60
+    assert [one for one in inside if not re.match(r"(:root\[[^]]+\] |\.dark |\.light )?\.mt\b", one)] == []
+
+
+def test_a_table_is_large_from_where_its_script_and_style_say() -> None:
+    rows = [[Cell(str(number)), Cell("1", 1.0)] for number in range(101)]
+    assert "data-large" in html_table(COLUMNS, rows, id="t", caption="")
+    assert "data-large" not in html_table(COLUMNS, rows[:100], id="t", caption="")
+    assert "const MOST = 100;" in assets_text("table.js")
+    assert "nth-child(n + 101)" in assets_text("table.css")

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from medical_tasks.report.page import render_page
+from medical_tasks.report.page_data import ReportData
+from tests.report.page_reading import PageReader
+from tests.report.page_samples import calculation, credentialed, empty, judged, published, sample_report
+
+SAMPLE = sample_report()
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render_page(SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def read(page: str) -> PageReader:
+    return PageReader(page)
+
+
+def one(*tasks: Any, **more: Any) -> PageReader:
+    return PageReader(render_page(ReportData(title="Report", tasks=tasks, suite="suite 1", **more)))
+
+
+def test_its_structure_is_sound(read: PageReader) -> None:
+    assert read.faults == []
+    assert read.elements["table"] > 10
+    assert read.elements["caption"] == read.elements["table"]
+    assert read.elements["svg"] > 20
+    assert [read.elements[name] for name in ("main", "nav", "header", "footer", "h1")] == [1] * 5
+
+
+def test_it_forbids_every_request_and_runs_its_own_scripts_alone(read: PageReader) -> None:
+    policy = next(meta["content"] for meta in read.metas if meta.get("http-equiv") == "Content-Security-Policy")
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"
+    assert rules["base-uri"] == rules["form-action"] == "'none'"
+    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in read.scripts]
+    assert len(hashes) == 6
+    assert rules["script-src"].split() == hashes
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_links_lead_to_papers_alone_and_tell_them_nothing(read: PageReader) -> None:
+    outside = [link for link in read.links if not link["href"].startswith("#")]
+    assert {link["href"] for link in outside} == {"https://example.org/paper"}
+    assert all("noreferrer" in link["rel"] for link in outside)
+
+
+def test_every_number_stands_with_its_interval_and_coverage(read: PageReader) -> None:
+    entry = SAMPLE.tasks[0].entry["metrics"]["accuracy"]
+    for written in (
+        f"{100 * entry['value']:.1f}",
+        f"{100 * entry['ci_low']:.1f} to {100 * entry['ci_high']:.1f}",
+        "38/40",
+        "20.0 or more",
+        "0.200 to 0.310",
+        "recall [not comparable]",
+        "Not comparable: the judge lexical compares words",
+        "lower",
+    ):
+        assert written in read.text, written
+
+
+def test_published_results_stand_beside_with_source_and_differences(read: PageReader) -> None:
+    for written in ("Invented-70B", "one example", "A Paper of Ours, table 2", "takes the last number", "1,047"):
+        assert written in read.text
+    assert "50.9 %, n = 1,047, reported" in read.text
+    # The paper's figure for a group of a breakdown.
+    assert "31.0" in read.text
+    assert "reported: A Paper of Ours, table 2" in read.text
+
+
+def test_nothing_scored_is_not_zero() -> None:
+    read = one(empty())
+    assert read.faults == []
+    assert "n/a" in read.text
+    assert "0.0" not in read.text.split("Recipe")[0]
+    assert "This report holds no items of this task." in read.text
+    assert read.data == {}
+
+
+def test_no_number_is_ever_nan() -> None:
+    task = calculation(items=4)
+    broken = {
+        "value": float("nan"),
+        "ci_low": float("nan"),
+        "ci_high": float("inf"),
+        "n": 0,
+        "bound_low": 0.1,
+        "bound_high": float("inf"),
+    }
+    entry = {**task.entry, "metrics": {"accuracy": broken}, "breakdown": {"category": {"dates": {"accuracy": broken}}}}
+    items = [replace(task.items[0], values={"accuracy": float("nan")})]
+    read = one(replace(task, entry=entry, items=items))
+    assert read.faults == []
+    assert "nan" not in read.text.lower().replace("pregnan", "")
+    assert "inf " not in read.text
+    assert "10.0 or more" in read.text
+    (data,) = read.data.values()
+    assert data["runs"][0]["items"][0]["v"] == [None]
+
+
+def test_a_report_of_nothing_is_still_a_page() -> None:
+    read = one()
+    assert read.faults == []
+    assert "No runs." in read.text
+    assert "Nothing was scored." in read.text
+
+
+def test_one_run_without_published_results() -> None:
+    read = one(replace(calculation(), published=()))
+    assert read.faults == []
+    assert "Published results" not in read.text.replace("Published results are as their authors", "")
+    assert "Read this first" not in read.text
+
+
+def test_one_run_with_much_published() -> None:
+    many = tuple(replace(result, model=f"{result.model} {number}") for number in range(4) for result in published())
+    read = one(replace(calculation(), published=many))
+    assert read.faults == []
+    assert "Filter published results by words" in read.text
+    # Twelve results of one paper share its note.
+    assert read.ids["task-calculate-published-note-1"] == 1
+    assert "task-calculate-published-note-2" not in read.ids
+
+
+def test_credentialed_items_have_no_texts() -> None:
+    read = one(credentialed())
+    (data,) = read.data.values()
+    assert "Texts of credentialed data are not shown" in read.text
+    assert data["runs"][0]["texts"]
+    assert {key for item in data["runs"][0]["items"] for key in item} <= {"i", "s", "v", "g", "h"}
+
+
+def test_what_is_true_of_one_run_is_said_of_that_run() -> None:
+    some, whole = credentialed("one"), replace(credentialed("two"), texts="")
+    assert "one: Texts of credentialed data are not shown" in one(some, whole).text
+    assert "one: Texts" not in one(some, replace(some, run="two")).text
+
+
+def test_tasks_with_odd_names_keep_apart() -> None:
+    tasks = [replace(empty(), name=name) for name in ("a b", "a_b", "3", "<i>", "")]
+    read = one(*tasks, judged())
+    assert read.faults == []
+    assert (
+        sum(name.startswith("task-") and name.endswith("-h") for name in read.ids) == 6 + 1
+    )  # the judged one has items
+
+
+def test_a_paper_that_counts_by_its_own_script_stands_beside_and_says_so() -> None:
+    (first, *_) = published()
+    official = {"accuracy_official": 0.619}
+    theirs = replace(
+        first, metrics=official, breakdown={"category": {"dates": official}}, beside={"accuracy_official": "accuracy"}
+    )
+    read = one(replace(calculation(), published=(theirs,)))
+    assert read.faults == []
+    assert "61.9 %, n = 1,047, reported, A Paper of Ours, table 2, counted as accuracy_official" in read.text
+    assert "reported: A Paper of Ours, table 2, counted as accuracy_official" in read.text
+    assert "accuracy_official, %" in read.text
+    assert "Papers' figures are of accuracy_official, which counts by the authors' rule." in read.text
+
+
+def test_reported_rows_of_a_breakdown_can_be_put_away(page: str) -> None:
+    assert 'data-tag="run" checked' in page
+    assert page.count('class="mt-point mt-published"') > page.count('data-tags="run"') / 20 > 0

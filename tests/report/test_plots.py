@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.report.page_assets import assets_text
+from medical_tasks.report.page_data import PagePlotPoint, ReportPlot
+from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, interval_words, intervals_svg
+from medical_tasks.report.plots_curve import curve_svg
+from medical_tasks.report.plots_scale import SHARES, scale_of
+from tests.report.page_reading import PageReader
+
+RUN = IntervalPoint(label="ours <1>", value=0.5, low=0.25, high=0.75, n=1200)
+PAPER = IntervalPoint(label="theirs", value=0.4, published=True, detail="a paper, table 2")
+
+
+def test_intervals_are_drawn_where_they_are_and_said_in_words() -> None:
+    text = intervals_svg([RUN, PAPER], id="f", title="Accuracy & more", note="A note.")
+    read = PageReader(text)
+    assert read.faults == []
+    assert 'x1="25%" x2="75%"' in text
+    assert 'cx="50%"' in text
+    assert '<svg x="40%"' in text
+    assert "ours <1>: 50.0 % (25.0 to 75.0), n = 1,200; theirs: 40.0 %, reported, a paper, table 2." in read.text
+    assert 'role="img" aria-labelledby="f-title f-desc"' in text
+    # A paper's mark is of another shape, not only of another colour.
+    assert text.count("<circle") == text.count("<path") == 1
+
+
+def test_colours_are_the_pages() -> None:
+    assert re.findall(r"#[0-9a-f]{3,6}\b|fill=|stroke=", intervals_svg([RUN], id="f", title="t")) == []
+
+
+def test_what_cannot_be_computed_is_said_and_not_drawn() -> None:
+    for value in (None, math.nan, math.inf):
+        point = IntervalPoint(label="x", value=value, low=None, high=math.nan, n=0)
+        assert interval_words(point) == "n/a"
+        assert "mt-dot" not in intervals_svg([point], id="f", title="t")
+    assert "nothing to show" in intervals_svg([], id="f", title="t")
+
+
+def test_units_keep_their_own_numbers() -> None:
+    assert interval_words(replace(RUN, value=3.2, low=1.0, high=4.0), "number") == "3.2 (1.0 to 4.0), n = 1,200"
+    assert interval_words(RUN, "cosine") == "0.500 (0.250 to 0.750), n = 1,200"
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "ends"),
+    [
+        ([0.2, None], "", (0, 1)),
+        ([], "", (0, 1)),
+        ([-0.2, 0.5], "cosine", (-1, 1)),
+        ([0.0], "cosine", (0, 1)),
+        ([3.0, 41.0], "number", (0, 50)),
+        ([1.2], "", (0, 1.25)),
+        ([-0.3, 0.4], "", (-0.4, 0.4)),
+        ([math.nan, 7.0], "number", (0, 8)),
+    ],
+)
+def test_axes_begin_at_zero_and_end_at_a_round_number(
+    values: list[float | None], unit: str, ends: tuple[float, float]
+) -> None:
+    scale = scale_of(values, unit)
+    assert (round(scale.low, 6), round(scale.high, 6)) == ends
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(-1e6, 1e6), max_size=6), st.sampled_from(["", "number", "cosine"]))
+def test_an_axis_holds_its_values_in_few_steps(values: list[float], unit: str) -> None:
+    scale = scale_of(values, unit)
+    assert all(0 <= scale.percent(value) <= 100 for value in values)
+    assert scale.low < scale.high
+    assert 2 <= len(scale.ticks) <= 8
+    low, high = min([0.0, *values]), max([0.0, *values])
+    assert scale.low <= low or math.isclose(scale.low, low, rel_tol=1e-9)
+    assert scale.high >= high or math.isclose(scale.high, high, rel_tol=1e-9)
+
+
+def test_a_mark_of_a_cell_is_decoration() -> None:
+    text = interval_mark(0.5, 0.25, 0.75)
+    assert 'aria-hidden="true"' in text
+    assert "<title" not in text
+    assert 'class="mt-mark mt-steps-4"' in text
+    assert interval_mark(None, None, None).count("mt-dot") == 0
+    assert axis_ticks(SHARES).count("<text") == 3
+
+
+def test_a_curve_draws_every_point_and_labels_what_has_room() -> None:
+    points = tuple(
+        PagePlotPoint(label=f"group {number}", value=number / 40, low=max(0.0, number / 40 - 0.1), high=1.0, n=number)
+        for number in range(40)
+    )
+    plot = ReportPlot(title="T", x_label="x", y_label="y", points=points)
+    text = curve_svg(plot, id="c")
+    assert PageReader(text).faults == []
+    assert text.count("<circle") == 40
+    assert 10 < text.count('text-anchor="middle"') < 20
+    assert "group 39: 97.5 % (87.5 to 100.0), n = 39" in PageReader(text).text
+    assert "no points" in curve_svg(replace(plot, points=()), id="c")
+
+
+def test_every_axis_has_its_lines_in_the_style() -> None:
+    styles = assets_text("plots.css")
+    for top in (1.0, 2.0, 3.0, 7.0, 9.0, 11.0, 24.0, 30.0, 99.0):
+        steps = len(scale_of([top], "number").ticks) - 1
+        assert f".mt-steps-{steps} " in styles, top
