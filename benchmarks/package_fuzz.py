@@ -46,7 +46,7 @@ _LITERALS: Final = (
 )  # fmt: skip
 _OTHER: Final[tuple[Any, ...]] = (
     None, True, False, 0, -1, 2**63, 1e300, "", "x", "nan", "a" * 5000, "\0", "\u202eabc", "\ud800", "../..", [], {}, [[]],
-    "https://user@example.org/", "http://10.0.0.1:80/", "/home/somebody/model",
+    "https://user@example.org/", "http://10.0.0.1:80/", "/srv/somebody/model",
 )  # fmt: skip
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _NAMES: Final = (

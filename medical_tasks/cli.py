@@ -1,7 +1,7 @@
 """The command line: `medical-tasks VERB ...`.
 
 Exit codes: 0 done; 2 wrong use; 3 data, judge or package missing (with the steps to get it); 4 refused by the data guard;
-5 finished, but some items could not be answered or scored; 130 stopped from outside. A user's mistake is one message on
+5 finished, but some items could not be answered or scored; 6 `verify` found what does not match; 130 stopped from outside. A user's mistake is one message on
 standard error, never a traceback. Verbs are imported when they are used, so that `--help` and `list` answer at once.
 """
 
@@ -46,7 +46,7 @@ VERBS: dict[str, str] = {
     "purge": "empty the private store, where answers to tasks on credentialed data lie",
     "doctor": "what is installed, what is missing and how to get it",
     "lighteval": "the stock lighteval command with only this suite's tasks registered",
-    "manifest": "write or check tasks.json, cards and Croissant files (for developers)",
+    "manifest": "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
 }
 _STOPPED = 130
 

@@ -6,6 +6,8 @@
     ├── RefusedError        4  the data guard said no
     └── IncompleteError     5  the work ended, but some items could not be answered or scored
 
+`medical-tasks verify` ends with 6 when something does not match: an outcome, not an error.
+
 Every message names the thing, the rule, the value received and the next step. Anything else that is raised is a fault
 of this package and keeps its traceback.
 """
