@@ -3,11 +3,12 @@
 Builds the synthetic MedCalc-Bench records, makes a toy model (random weights, a tokenizer trained on those records), runs
 it through lighteval and accelerate, puts two baselines beside it, and shows one table. The toy model knows nothing: its
 score is what babbling is worth. `baseline/reference` answers with the gold and must score 100. Then the same for K-QA, whose
-answers a judge scores: the lexical one, which needs nothing.
+answers a judge scores: the lexical one, which needs nothing. Last, all of it on one page.
 """
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 from collections.abc import Sequence
@@ -17,7 +18,6 @@ from typing import Any
 from medical_tasks.building import build_dataset
 from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.errors import MedicalTasksError
-from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.task_data import TaskData, load_task_data
 
 __all__ = ["main"]
@@ -51,8 +51,18 @@ def main() -> int:
     print(f"6. synthetic data: {len(questions.items)} questions in {questions.folder}", flush=True)
     judged, judged_folders = _run(JUDGED_TASK, JUDGED_MODELS, questions, first=7)
     print(f"\n{render_table(*judged, bold=on_terminal())}")
-    print("\nreports:", *(f"  {folder / REPORT_FILE}" for folder in folders + judged_folders), sep="\n")
-    return 0
+    print(flush=True)
+    return _report(folders + judged_folders)
+
+
+def _report(folders: Sequence[Path]) -> int:
+    """Shows all runs on one page."""
+    from medical_tasks.commands import report as report_command
+
+    parser = argparse.ArgumentParser()
+    report_command.add_arguments(parser)
+    words = [*map(str, folders), "--data", str(FOLDER / "datasets"), "--out", str(FOLDER)]
+    return report_command.run(parser.parse_args(words))
 
 
 def _built(name: str) -> TaskData:
