@@ -37,7 +37,7 @@ from medical_tasks.leaderboard.local_store import LocalStorage
 from tests.leaderboard.made_packages import package
 board = Board(LocalStorage(Path(sys.argv[1])))
 for number in range(1_000_000):
-    print(board.submit(package(f"{sys.argv[2]} {number}")).id, flush=True)
+    print(board.submit(package(f"{sys.argv[2]} {number}", organisation=f"{sys.argv[2]} {number // 10}")).id, flush=True)
 """
 
 
@@ -58,7 +58,7 @@ def _share(folder: Path, contents: list[bytes]) -> list[str]:
 
 
 def _at_once(folder: Path, count: int) -> bool:
-    contents = [package(f"model {number}") for number in range(count)]
+    contents = [package(f"model {number}", organisation=f"organisation {number // 10}") for number in range(count)]
     twice = [*contents, *contents]
     random.Random(0).shuffle(twice)
     start = time.perf_counter()

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.comparison_recipes import RecipeDifferences, comparable_judges, recipe_differences
+from medical_tasks.comparison_wording import mapping, one_line
 from medical_tasks.errors import UsageError
 from medical_tasks.results import read_items, read_results, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -150,7 +151,7 @@ def compare_tasks(
     wanted = selection or Selection()
     names = dict.fromkeys([*first.results["tasks"], *second.results["tasks"]])
     chosen = [name for name in names if not wanted.tasks or name in wanted.tasks]
-    rows = (_by_task(first.rows), _by_task(second.rows))
+    rows = (_by_task(first), _by_task(second))
     compared: dict[str, Any] = {}
     for name in chosen:
         entries = [each.results["tasks"].get(name) for each in (first, second)]
@@ -169,10 +170,16 @@ def _refused(reasons: list[str]) -> dict[str, Any]:
     return {"n_items": 0, "warnings": [], "metrics": {}, "breakdown": {}, "refused": reasons}
 
 
-def _by_task(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
+def _by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for row in rows:
-        found.setdefault(row["task"], {})[row["id"]] = row
+    for row in run.rows:
+        if not ("task" in row and "id" in row):
+            raise UsageError(f"{run.label}: its items are damaged: a row lacks its task or id. Score again.")
+        of_task = found.setdefault(row["task"], {})
+        if row["id"] in of_task:
+            said = f"{one_line(str(row['task']))} has two rows of the item {one_line(str(row['id']))}"
+            raise UsageError(f"{run.label}: its items are damaged: {said}. Score again.")
+        of_task[row["id"]] = row
     return found
 
 
@@ -186,7 +193,7 @@ def _compare_task(
     from medical_tasks.comparison_columns import columns_of, is_counted
     from medical_tasks.comparison_statistics import adjust, compare_columns
 
-    recipes = [entry["recipe"] for entry in entries]
+    recipes = [mapping(entry.get("recipe")) for entry in entries]
     differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
     if differences.refused:
         return _refused(differences.refused)
@@ -204,7 +211,7 @@ def _compare_task(
     clusters = [row.get("cluster") for row in first] if task.cluster is not None else None
     columns: dict[str, Columns] = {}
     if wanted.metrics and not any({metric.name, metric.whole} & set(wanted.metrics) for metric in reported.values()):
-        return _refused([f"both runs do not report {', '.join(wanted.metrics)} here"])
+        return _refused(_unreported(task, wanted.metrics, entries, rows, differences))
     for name, metric in reported.items():
         if wanted.metrics and name not in wanted.metrics and metric.whole not in wanted.metrics:
             continue
@@ -233,6 +240,31 @@ def _compare_task(
     known = {name: [*_groups(entries[0], name), *_groups(entries[1], name)] for name in by}
     breakdown = compare_breakdowns(task, columns, first, known, names=by, compare=compare)
     return {"n_items": len(first), "warnings": warnings, "metrics": metrics, "breakdown": breakdown, "refused": []}
+
+
+def _unreported(
+    task: TaskSpec,
+    names: Sequence[str],
+    entries: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Mapping[str, Any]]],
+    differences: RecipeDifferences,
+) -> list[str]:
+    """Says of each metric asked for why it cannot be compared."""
+    said = []
+    for name in names:
+        metric = next((each for each in task.metrics if name in (each.name, each.whole)), None)
+        if metric is None:
+            said.append(f"{name} is no metric of this task")
+        elif metric.needs in differences.left_out:
+            said.append(f"{name} cannot be compared: {differences.left_out[metric.needs]}")
+        else:
+            lacking = [not _reports(metric, entry, of_run) for entry, of_run in zip(entries, rows, strict=True)]
+            which = (
+                "neither run reports" if all(lacking) else f"the {('first', 'second')[lacking[1]]} run does not report"
+            )
+            given = f" --task-args {metric.needs}=VALUE" if metric.needs else ""
+            said.append(f"{which} {name}. Score again: medical-tasks score {task.name} --responses RUN{given}")
+    return said
 
 
 def shared_rows(

@@ -73,7 +73,7 @@ def recipe_differences(
 
 
 def _version(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    versions = [str(recipe.get("task_version")) for recipe in (first, second)]
+    versions = _versions(first, second)
     if versions[0].partition("-")[0] == versions[1].partition("-")[0]:
         return None
     return (
@@ -83,8 +83,12 @@ def _version(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> 
     )
 
 
+def _versions(*recipes: Mapping[str, Any]) -> list[str]:
+    return [short(recipe.get("task_version")) for recipe in recipes]
+
+
 def _interface(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    versions = [str(recipe.get("task_version")) for recipe in (first, second)]
+    versions = _versions(first, second)
     if versions[0] == versions[1] or _version(name, first, second):
         return None
     return (
@@ -125,13 +129,17 @@ def _settings(
     left_out: dict[str, str] = {}
     settings = [mapping(recipe.get("scoring")) for recipe in (first, second)]
     needed = {metric.needs for metric in metrics if metric.needs}
-    again = f"score both alike, medical-tasks score {name} --responses RUN --task-args ..."
     for key in dict.fromkeys([*settings[0], *settings[1]]):
+        again = f"score both alike, medical-tasks score {name} --responses RUN --task-args {short(key)}=VALUE"
         if all(key in part for part in settings) and _same_file(settings[0][key], settings[1][key]):
             continue
         values = differing({key: settings[0].get(key)}, {key: settings[1].get(key)})
-        if not all(key in part for part in settings):
-            alone = "first" if key in settings[0] else "second"
+        # What some metrics need is given or not; `no` is the same as nothing said.
+        given = [key in part and not (key in needed and part[key] in (None, False)) for part in settings]
+        if not any(given):
+            continue
+        if not all(given):
+            alone = "first" if given[0] else "second"
             found.warned.append(
                 f"only the {alone} run was scored with {short(key)}, so metrics that need it are left out. For these, {again}."
             )
@@ -170,10 +178,13 @@ def _prompts(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> 
         return None
     if None in parts:
         alone, other = ("first", "second") if parts[1] is None else ("second", "first")
+        unasked = mapping((second if parts[1] is None else first).get("model")).get("name")
+        if str(unasked).startswith("baseline/"):
+            return None  # a baseline is asked nothing, and its name says what it is
         asked = mapping(parts[0] if parts[1] is None else parts[1])
         return (
             f"the prompts differ: only the {alone} run's model was asked by this suite (prompts {short(asked.get('set'))}), the "
-            f"{other} is a baseline or answers from a file. How those were asked is not known here: see their origin."
+            f"{other} is answers from a file. How those were asked for is not known here: see their origin."
         )
     return (
         f"the prompts differ: {differing(mapping(parts[0]), mapping(parts[1]))}. What differs may be the way of asking and not the "

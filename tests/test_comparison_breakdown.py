@@ -152,5 +152,8 @@ def test_only_the_metrics_asked_for() -> None:
     assert list(found["metrics"]) == ["share"]
     assert list(found["breakdown"]["section"]["top"]) == ["share"]
     gone = [{key: value for key, value in each.items() if key != "costly"} for each in rows([1.0])]
-    with pytest.raises(UsageError, match="toy: both runs do not report costly here"):
+    with pytest.raises(UsageError, match=r"toy: the first run does not report costly\. .* --task-args weights=VALUE"):
         compare_results(compared(gone), b, TASKS, selection=Selection(metrics=["costly"]))
+    first, second = (compared(rows([1.0]), scoring={"weights": {"sha256": digest}}) for digest in "ab")
+    with pytest.raises(UsageError, match="toy: costly cannot be compared: its setting differs"):
+        compare_results(first, second, TASKS, selection=Selection(metrics=["costly"]))

@@ -63,6 +63,19 @@ def test_nothing_undecided_or_without_a_value_is_counted_as_zero() -> None:
     assert (some["n"], some["value_a"], some["value_b"]) == (1, 1.0, 1.0)
 
 
+def test_damaged_items_and_recipes_are_told() -> None:
+    good = compared(rows([1.0, 0.0]))
+    with pytest.raises(UsageError, match="^b: its items are damaged: toy has two rows of the item 1. Score again.$"):
+        compare_results(good, compared([*rows([1.0, 0.0]), rows([1.0, 1.0])[1]], "b"), TASKS)
+    for name in ("task", "id"):
+        lacking = replace(good, label="b", rows=[{key: each[key] for key in each if key != name} for each in good.rows])
+        with pytest.raises(UsageError, match="^b: its items are damaged: a row lacks its task or id. Score again.$"):
+            compare_results(good, lacking, TASKS)
+    damaged = replace(good, results={"tasks": {"toy": {"recipe": ["1-A"]}}})
+    with pytest.raises(UsageError, match="their task version differs: '1-A' and 'none'"):
+        compare_results(good, damaged, TASKS)
+
+
 def test_no_item_in_common() -> None:
     toy = compare_results(compared([row("x", 1.0)]), compared([row("y", 1.0)]), TASKS, selection=Selection(by="all"))[
         "toy"

@@ -146,6 +146,14 @@ def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
     assert toy["warnings"][1] == "both is left out: costly in it cannot be compared"
 
 
+def test_a_setting_that_one_run_turned_off_is_given_by_the_other_alone() -> None:
+    off, on = ({**BASE, "scoring": {"weights": value}} for value in (False, True))
+    found = recipe_differences("toy", off, on, metrics=(RIGHT, COSTLY))
+    assert (found.refused, dict(found.left_out)) == ([], {})
+    assert [said.partition(",")[0] for said in found.warned] == ["only the second run was scored with weights"]
+    assert recipe_differences("toy", off, {**BASE, "scoring": {}}, metrics=(RIGHT, COSTLY)).warned == []
+
+
 def test_no_value_is_ever_shown_whole() -> None:
     long = {"settings": {f"k{place}": {"deep": "x" * 500} for place in range(50)}}
     other = {"settings": {f"k{place}": {"deep": "y\n\x1b[2J" * 500} for place in range(50)}}
@@ -153,6 +161,7 @@ def test_no_value_is_ever_shown_whole() -> None:
         assert len(said) < 700
         assert said.isprintable()
         assert "{" not in said
+    assert "{" not in told({"task_version": {"a": "b"}})[0][0]
 
 
 @pytest.mark.parametrize(
@@ -179,3 +188,12 @@ def test_what_differs_is_named_with_words_first() -> None:
 def test_one_line_keeps_to_its_length() -> None:
     assert one_line("a b\tc\n d", 20) == "a b c d"
     assert len(one_line("word " * 1000, 20)) == 20
+
+
+@pytest.mark.parametrize(("name", "told"), [("baseline/random", False), ("responses/answers.jsonl", True)])
+def test_a_baseline_was_asked_nothing_and_its_name_says_so(name: str, told: bool) -> None:
+    asked = BASE | {"prompts": {"set": "own", "sha256": "a" * 64}}
+    other = BASE | {"prompts": None, "model": {"name": name}}
+    for pair in ((asked, other), (other, asked)):
+        warned = recipe_differences("t", *pair).warned
+        assert any("prompts differ" in sentence for sentence in warned) is told

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
+from medical_tasks.comparison_wording import one_line
 from medical_tasks.report.numbers import bounds, coverage, interval
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["result_notes"]
 
 _HASH: Final = 12
+_LONGEST: Final = 5000
 
 
 def result_notes(task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "", more: str = "") -> str:
@@ -41,7 +43,7 @@ def result_notes(task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "",
     parts += [_judge(recipe), *_cut(entry)]
     data = recipe["data"]
     parts.append(f"data {data['config']} {data['version']}, rows {data['rows_sha256'][:_HASH]}")
-    return "; ".join(part for part in parts if part)
+    return one_line("; ".join(part for part in parts if part), _LONGEST)
 
 
 def _prompts(recipe: Mapping[str, Any]) -> str:

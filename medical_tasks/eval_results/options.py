@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -13,6 +13,8 @@ from medical_tasks.errors import UsageError
 __all__ = ["check_date", "check_line", "check_variant", "dataset_repos", "dataset_revisions", "source_of"]
 
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_OWNER: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _LONGEST: Final = 500
@@ -33,7 +35,7 @@ def dataset_repos(given: Sequence[str], needed: Collection[str]) -> dict[str, st
     """
     repos = _by_dataset("--dataset-repo", given, needed, "OWNER/NAME")
     for repo in repos.values():
-        if _REPO.fullmatch(repo) is None or ".." in repo or "--" in repo:
+        if _REPO.fullmatch(repo) is None or ".." in repo or "--" in repo or repo.endswith(("-", ".", ".git")):
             raise UsageError(f"--dataset-repo {repo!r}: not a repository of the Hub. Write OWNER/NAME.")
     missing = [dataset for dataset in needed if dataset not in repos]
     if missing:
@@ -78,19 +80,27 @@ def _by_dataset(option: str, given: Sequence[str], needed: Collection[str], form
     return told
 
 
-def check_date(date: str) -> str:
-    """Takes a date, or date and time, of ISO 8601.
+def check_date(text: str) -> str:
+    """Takes a date, or date and time, of ISO 8601 in the form that every reader of it knows.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It is none, or is still to come.
     """
+    example = "Write it like 2026-08-31 or 2026-08-31T14:00:00Z."
+    if _DATE.fullmatch(text) is None:
+        raise UsageError(f"--date {text!r}: not a date. {example}")
     try:
-        datetime.fromisoformat(date)
+        day = datetime.fromisoformat(text).date()
     except ValueError as error:
-        raise UsageError(
-            f"--date {date!r}: not a date ({error}). Write it like 2026-08-31 or 2026-08-31T14:00:00Z."
-        ) from error
-    return date
+        raise UsageError(f"--date {text!r}: not a date ({error}). {example}") from error
+    if day > _latest():
+        raise UsageError(f"--date {text!r}: lies in the future; it is the day of the run. {example}")
+    return text
+
+
+def _latest() -> date:
+    # Somewhere it is tomorrow already.
+    return (datetime.now(UTC) + timedelta(days=1)).date()
 
 
 def _check_url(url: str) -> str:
@@ -150,5 +160,12 @@ def source_of(options: Mapping[str, str | None]) -> dict[str, str]:
     if given and "url" not in given:
         raise UsageError(f"--source-{next(iter(given))}: says whose page it is; give --source-url as well.")
     for name, value in given.items():
-        _check_url(value) if name == "url" else check_line(f"--source-{name}", value)
+        if name == "url":
+            _check_url(value)
+        elif name == "name":
+            check_line("--source-name", value)
+        elif _OWNER.fullmatch(value) is None:
+            raise UsageError(
+                f"--source-{name} {value!r}: not a name of the Hub. Write it as in https://huggingface.co/NAME."
+            )
     return given

@@ -81,6 +81,7 @@ METRICS = (
         name="words",
         kind="mean",
         description="Words an answer has, over the questions that were answered.",
+        higher_is_better=False,
         limits=(0.0, math.inf),
         unit="number",
         judged=False,

@@ -4,13 +4,15 @@
     events/ID/0001.json             what happened to it, one file an event: handed in, accepted, rejected, ...
 
 Every file is written once. Two decisions at the same moment want the same number, and one of them is told. A package without an
-event was left by a process that was killed between the two: it is pending, and gets its event when it is seen.
+event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets its event when it
+is seen, as soon as the store can be written.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -20,10 +22,11 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import check_admission
 from medical_tasks.leaderboard.decisions import AlreadySubmittedError, check_decision
 from medical_tasks.leaderboard.events import DamagedError, HandedIn, check_history, event_bytes, read_event, timestamp
+from medical_tasks.leaderboard.queue_limits import DEFAULT_QUEUE, QueueLimits, check_room
 from medical_tasks.leaderboard.records import Event, State, Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
 from medical_tasks.leaderboard.stored_results import check_hash, read_stored_results
-from medical_tasks.submission_package.contents import Package
+from medical_tasks.submission_package.contents import Package, Submitter
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS, ReadLimits
 from medical_tasks.submission_package.problems import PackageError
 from medical_tasks.submission_package.reading import read_package
@@ -59,6 +62,7 @@ class Board:
         storage: the store.
         clock: what time it is.
         limits: how much a package may hold.
+        queue: how much may be pending.
     """
 
     def __init__(
@@ -67,9 +71,13 @@ class Board:
         *,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         limits: ReadLimits = DEFAULT_LIMITS,
+        queue: QueueLimits = DEFAULT_QUEUE,
     ) -> None:
         self.storage = storage
-        self._clock, self._limits = clock, limits
+        self._clock, self._limits, self._queue = clock, limits, queue
+        # One at a time from here, so that the queue's limits hold: only other processes can come between.
+        self._submitting = threading.Lock()
+        self._unsaved: dict[str, str] = {}
         self._events: dict[str, _Read] = {}
         self._results: dict[str, Mapping[str, Any]] = {}
         self.damaged: dict[str, str] = {}
@@ -88,6 +96,7 @@ class Board:
             PackageError: It is no package; nothing of it was kept.
             AdmissionError: It is one that this leaderboard does not take; nothing of it was kept.
             AlreadySubmittedError: It is there already.
+            QueueFullError: Too much is pending; nothing of it was kept.
             MissingError: The store cannot be reached; handing it in again is safe.
         """
         if len(content) > self._limits.package_bytes:
@@ -99,11 +108,13 @@ class Board:
         if self.storage.names(f"submissions/{name}/"):
             raise AlreadySubmittedError(self.submission(name))
         check_admission(package)
-        try:
-            self.storage.create(package_name(name), content)
-        except AlreadyStoredError:
-            raise AlreadySubmittedError(self.submission(name)) from None
-        return self._hand_in(name, package, content)
+        with self._submitting:
+            check_room(package.manifest.submitter, len(content), self._waiting(), self._queue)
+            try:
+                self.storage.create(package_name(name), content)
+            except AlreadyStoredError:
+                raise AlreadySubmittedError(self.submission(name)) from None
+            return self._hand_in(name, package, content)
 
     def submissions(self, state: State | None = None) -> list[Submission]:
         """Lists submissions, the newest first.
@@ -117,13 +128,7 @@ class Board:
         Raises:
             MissingError: The store cannot be reached.
         """
-        packages: set[str] = set()
-        events: dict[str, list[str]] = {}
-        for name in self.storage.names():
-            if match := PACKAGE.fullmatch(name):
-                packages.add(match[1])
-            elif match := EVENT.fullmatch(name):
-                events.setdefault(match[1], []).append(name)
+        packages, events = self._listed()
         self._prefetch([name for listed in events.values() for name in listed])
         found: list[Submission] = []
         damaged: dict[str, str] = {}
@@ -166,6 +171,8 @@ class Board:
         """
         self.submission(name)
         content = self.storage.read(package_name(name))
+        if name in self._unsaved:
+            return self._orphan(name, content)
         check_hash(package_name(name), content, self._handed_in(name))
         return read_package(content, limits=self._limits)
 
@@ -201,6 +208,8 @@ class Board:
             MissingError: There is none of that id, or the store cannot be reached.
         """
         submission = self.submission(name)
+        if name in self._unsaved:
+            raise MissingError(self._unsaved[name])  # a decision must not come before the handing in
         event = check_decision(submission, state, by=by, reason=reason, verified=verified, at=timestamp(self._clock()))
         try:
             self.storage.create(event_name(name, len(submission.history) + 1), event_bytes(event))
@@ -225,6 +234,37 @@ class Board:
         """
         self._orphan(name, self.storage.read(package_name(name)))
 
+    def _listed(self) -> tuple[set[str], dict[str, list[str]]]:
+        """Ids of all packages, and all events by id."""
+        packages: set[str] = set()
+        events: dict[str, list[str]] = {}
+        for name in self.storage.names():
+            if match := PACKAGE.fullmatch(name):
+                packages.add(match[1])
+            elif match := EVENT.fullmatch(name):
+                events.setdefault(match[1], []).append(name)
+        return packages, events
+
+    def _waiting(self) -> list[tuple[Submitter, int]]:
+        """Submitter and size of each pending submission; reads no others."""
+        packages, events = self._listed()
+        pending = [each for each in sorted(packages) if len(events.get(each, [])) <= 1]
+        self._prefetch([name for each in pending for name in events.get(each, [])])
+        found: list[tuple[Submitter, int]] = []
+        for each in pending:
+            try:
+                submission = self._submission(each, events.get(each, []), has_package=True)
+            except DamagedError:
+                continue  # a maintainer is told of it
+            if submission.state == "pending":
+                size = (
+                    len(self.storage.read(package_name(each)))
+                    if each in self._unsaved
+                    else self._handed_in(each).package_bytes
+                )
+                found.append((submission.submitter, size))
+        return found
+
     def _submission(self, name: str, events: list[str], *, has_package: bool) -> Submission:
         """Puts a submission together from the names of its files."""
         if not (has_package and _is_whole(name, events)):
@@ -234,6 +274,7 @@ class Board:
         if not events:
             content = self.storage.read(package_name(name))
             return self._hand_in(name, self._orphan(name, content), content)
+        self._unsaved.pop(name, None)  # another process could write it
         if not _is_whole(name, events):
             raise DamagedError(f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}.")
         self._prefetch(events)
@@ -270,7 +311,13 @@ class Board:
             self.storage.create(event_name(name, 1), event_bytes(event, handed_in))
         except AlreadyStoredError:
             # Somebody who listed the store saw the package first and gave it its event.
+            self._unsaved.pop(name, None)
             return self.submission(name)
+        except MissingError as error:
+            # The package is safe, and a store that is full or may only be read must still be shown: the event comes later.
+            self._unsaved[name] = str(error)
+        else:
+            self._unsaved.pop(name, None)
         return Submission(id=name, submitter=handed_in.submitter, tasks=handed_in.tasks, history=(event,))
 
     def _handed_in(self, name: str) -> HandedIn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +12,7 @@ from itertools import pairwise
 from typing import Any, Final, get_args
 
 from medical_tasks.errors import UsageError
+from medical_tasks.leaderboard.numbers import is_number
 from medical_tasks.leaderboard.records import Event, State
 from medical_tasks.submission_package.contents import Submitter
 
@@ -35,7 +37,10 @@ TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {
 _FORMAT: Final = 1
 _AT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Half of a surrogate pair is no character: no terminal and no page can write it.
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_LONGEST_LINE: Final = 1000
+"""No line that is handed in or decided by has more."""
 _EVENT_KEYS: Final = frozenset({"format", "state", "at", "by", "reason", "verified"})
 
 
@@ -109,7 +114,7 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Handed
         DamagedError: It is not one.
     """
     try:
-        found = json.loads(content)
+        found = json.loads(content, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:  # of JSON or of UTF-8
         raise DamagedError(f"{name}: not valid JSON ({type(error).__name__}).") from error
     expected = _EVENT_KEYS | ({"submission"} if first else set())
@@ -122,12 +127,16 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Handed
     state, at, by, reason, verified = (found[key] for key in ("state", "at", "by", "reason", "verified"))
     if state not in get_args(State):
         raise DamagedError(f"{name}: state {ascii(state)[:40]} is none of {', '.join(get_args(State))}.")
-    if not isinstance(at, str) or not _AT.fullmatch(at):
+    if not (isinstance(at, str) and _AT.fullmatch(at) and _is_time(at)):
         raise DamagedError(f"{name}: `at` must be a time like 2026-01-31T12:00:00Z, got {ascii(at)[:40]}.")
     if not (_is_line(by) and _is_line(reason)):
         raise DamagedError(f"{name}: `by` and `reason` must be texts of one line.")
-    if verified is not None and not (isinstance(verified, dict) and isinstance(verified.get("matches"), bool)):
-        raise DamagedError(f"{name}: `verified` must be null or the report of a verification.")
+    if verified is not None and not (
+        state == "accepted" and isinstance(verified, dict) and verified.get("matches") is True
+    ):
+        raise DamagedError(
+            f"{name}: `verified` must be null or the report of a verification that matches, of one that was accepted."
+        )
     event = Event(state=state, at=at, by=by, reason=reason, verified=verified)
     return event, _handed_in(name, found["submission"]) if first else None
 
@@ -148,9 +157,11 @@ def _handed_in(name: str, found: Any) -> HandedIn:
     texts = (submitter.model, submitter.organisation, submitter.url, submitter.notes, *made.tasks)
     if not (
         all(map(_is_line, texts))
+        and isinstance(found["tasks"], list)
+        and made.tasks
         and isinstance(submitter.open_weights, bool | None)
-        and isinstance(submitter.parameters, int | float | None)
-        and isinstance(made.package_bytes, int)
+        and (submitter.parameters is None or is_number(submitter.parameters))
+        and is_number(made.package_bytes)
         and isinstance(made.package_sha256, str)
         and _HASH.fullmatch(made.package_sha256)
     ):
@@ -159,21 +170,39 @@ def _handed_in(name: str, found: Any) -> HandedIn:
 
 
 def _is_line(value: Any) -> bool:
-    return isinstance(value, str) and _CONTROL.search(value) is None
+    return isinstance(value, str) and len(value) <= _LONGEST_LINE and _CONTROL.search(value) is None
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is no number")
+    return value
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:
-    """Sees whether events can follow each other.
+    """Sees whether events can follow each other and are of this submission.
 
     Args:
         name: id of the submission, for messages.
         events: the oldest first.
 
     Raises:
-        DamagedError: The first is not the handing in, or one is not allowed after the one before.
+        DamagedError: The first is not the handing in, one is not allowed after the one before, or one is of another package.
     """
     if events[0].state != "pending":
         raise DamagedError(f"{name}: its history begins with {events[0].state}, not with pending.")
+    for number, event in enumerate(events, start=1):
+        if event.verified is not None and event.verified.get("package") != name:
+            raise DamagedError(f"{name}: event {number} has the verification of another package.")
     for number, (before, after) in enumerate(pairwise(events), start=2):
         if after.state not in TRANSITIONS[before.state]:
             raise DamagedError(

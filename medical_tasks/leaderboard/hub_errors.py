@@ -81,8 +81,10 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
 _UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."
 
 
-def _status(error: Exception) -> int:
-    return int(getattr(getattr(error, "response", None), "status_code", 0) or 0)
+def _status(error: BaseException) -> int:
+    status = int(getattr(getattr(error, "response", None), "status_code", 0) or 0)
+    # A failed upload is told as a RuntimeError whose cause has the answer.
+    return status or (0 if error.__cause__ is None else _status(error.__cause__))
 
 
 def _after(error: Exception) -> float:

@@ -3,11 +3,17 @@
 A file is a commit that must follow the head that was looked at: when another commit came first the Hub refuses it, the head is
 looked at again, and only where the name is still free is it tried again. Each commit's title ends with a word of its own. By that
 a writer knows its commit again when the reply was lost, and knows that it was not its own when the same bytes came from another.
+
+The Hub says of each file how it wants it: text in the commit, and a package (`*.zip` in every new repository's `.gitattributes`) as
+an LFS object that is uploaded before. That upload is the plain one over HTTP and not Xet's: a package is small, never uploaded a
+second time in another version, and what goes wrong is an answer with a status and ends in time.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
+import logging
 import random
 import re
 import threading
@@ -70,6 +76,7 @@ class HubStorage:
         self._cache: OrderedDict[str, bytes] = OrderedDict()
         self._cached_bytes = 0
         self._caching = threading.Lock()
+        logging.getLogger("huggingface_hub._commit_api").addFilter(_is_news)
 
     def __repr__(self) -> str:
         return f"HubStorage({self.repo_id!r})"
@@ -131,7 +138,8 @@ class HubStorage:
         if self._is_stored(name, head, title):
             return  # an earlier try whose reply was lost
         self._api.create_commit(
-            operations=[CommitOperationAdd(path_in_repo=name, path_or_fileobj=content)],
+            # Of a buffer an LFS object goes over HTTP also where hf_xet is installed.
+            operations=[CommitOperationAdd(path_in_repo=name, path_or_fileobj=io.BytesIO(content))],
             commit_message=title,
             parent_commit=head,
             revision=_BRANCH,
@@ -198,6 +206,11 @@ class HubStorage:
                     raise MissingError(str(trouble)) from error
             time.sleep(pause)
             wait = min(2 * wait, _LONGEST_WAIT_S)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether it is more than that a buffer is uploaded over HTTP, which is meant so."""
+    return "binary IO buffer" not in str(record.msg)
 
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:

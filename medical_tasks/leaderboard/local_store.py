@@ -122,7 +122,9 @@ class LocalStorage:
         with os.scandir(self.folder / _PARTS) as entries:
             for entry in entries:
                 try:
-                    if now - entry.stat(follow_symlinks=False).st_mtime > _OLD_S:
+                    # Folders are not ours.
+                    old = now - entry.stat(follow_symlinks=False).st_mtime > _OLD_S
+                    if old and not entry.is_dir(follow_symlinks=False):
                         _remove(Path(entry.path))
                 except FileNotFoundError:
                     continue  # its writer has finished

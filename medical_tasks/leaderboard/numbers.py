@@ -10,4 +10,9 @@ __all__ = ["is_number"]
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether it is a finite number, and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False

@@ -34,6 +34,7 @@ def published_entries() -> list[Entry]:
             group=hashlib.sha256(f"{result.source}\n{result.task}\n{result.judge}".encode()).hexdigest()[:10],
             url=result.link,
             differences=result.differences,
+            beside=result.beside,
         )
         for result in all_published()
         if result.task in known

@@ -76,6 +76,8 @@ class Entry:
         at: day, ISO 8601; "" where it is not known.
         url: page of the model or paper.
         differences: why it cannot be set beside the others, a sentence each.
+        beside: of a published result, `PublishedResult.beside`: a metric that follows the authors' script to the one of ours that
+            asks the same.
     """
 
     model: str
@@ -93,3 +95,4 @@ class Entry:
     at: str = ""
     url: str = ""
     differences: Sequence[str] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)

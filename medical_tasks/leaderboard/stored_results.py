@@ -10,10 +10,13 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from medical_tasks.comparison_wording import mapping
 from medical_tasks.leaderboard.events import DamagedError, HandedIn
+from medical_tasks.leaderboard.numbers import is_number
 
 __all__ = ["check_hash", "read_stored_results"]
 
@@ -41,9 +44,25 @@ def read_stored_results(name: str, content: bytes, handed_in: HandedIn) -> Mappi
         handed_in: what its first event says.
 
     Raises:
-        DamagedError: It is not the file that was handed in.
+        DamagedError: It is not the file that was handed in, or not one with results.
     """
     check_hash(name, content, handed_in)
-    with zipfile.ZipFile(io.BytesIO(content)) as package:
-        found: Mapping[str, Any] = json.loads(package.read("results.json"))
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as package:
+            found: Mapping[str, Any] = json.loads(package.read("results.json"))
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, RuntimeError) as error:
+        # Its first event was changed with it.
+        raise DamagedError(f"{name}: no package with results ({type(error).__name__}).") from error
+    tasks = mapping(mapping(found).get("tasks"))
+    odd = [task for task in handed_in.tasks if not _is_result(tasks.get(task))]
+    if odd:
+        raise DamagedError(f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names.")
     return found
+
+
+def _is_result(entry: Any) -> bool:
+    parts = [mapping(entry).get(key) for key in ("metrics", "breakdown", "coverage", "recipe")]
+    coverage = mapping(parts[2])
+    return all(isinstance(part, Mapping) for part in parts) and all(
+        is_number(coverage.get(key)) for key in ("asked", "scored")
+    )

@@ -70,7 +70,7 @@ def package_lines(submission: Submission, package: Package, *, as_json: bool) ->
     lines = history_lines([submission], as_json=False)
     lines += [f"  {key}: {value}" for key, value in said.items() if value]
     rows = []
-    for name in submission.tasks:
+    for name in package.manifest.tasks:
         entry = package.results["tasks"][name]
         for metric_name, metric in entry["metrics"].items():
             value = number(metric["value"], metric.get("unit", ""))
@@ -91,15 +91,31 @@ def entry_lines(entries: Sequence[Entry], *, as_json: bool) -> list[str]:
             [{**asdict(entry), "rank": asdict(place) if (place := places[id(entry)]) else None} for entry in entries]
         )
     rows = []
+    notes: dict[str, None] = {}
     for entry in entries:
-        metric = entry.metrics.get(headlines[entry.task].name)
+        headline_name = headlines[entry.task].name
+        counted = _counted(entry, headline_name)
+        metric = entry.metrics.get(counted)
+        if entry.state == "reported":
+            notes["reported: of papers, not verified, without a rank; how each differs: `differences` of --json"] = None
+        if counted != headline_name:
+            notes[f"{counted}: what a paper reports beside {headline_name}; the two do not count alike"] = None
         told = ("n/a", "n/a") if metric is None else (number(metric["value"], metric.get("unit", "")), interval(metric))
         scored = "n/a" if entry.coverage is None else coverage({"coverage": entry.coverage})
         place = places[id(entry)]
         names = (entry.task, one_line(entry.model, 40), entry.state)
-        rows.append((*names, headlines[entry.task].name, *told, scored, str(place or "n/a"), entry.group))
+        rows.append((*names, counted, *told, scored, str(place or "n/a"), entry.group))
     header = ("task", "model", "state", "metric", "value %", "95 % interval", "scored", "rank", "group")
-    return align(header, rows) if rows else ["no entries"]
+    return [*align(header, rows), *(f"note: {note}" for note in notes)] if rows else ["no entries"]
+
+
+def _counted(entry: Entry, headline: str) -> str:
+    """The metric that stands under a headline: of a published result the one that its authors count by, where it lacks ours."""
+    if headline in entry.metrics:
+        return headline
+    return next(
+        (theirs for theirs, ours in entry.beside.items() if ours == headline and theirs in entry.metrics), headline
+    )
 
 
 def check_lines(found: StoreCheck) -> list[str]:

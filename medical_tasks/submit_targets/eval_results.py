@@ -134,13 +134,14 @@ def _chosen(arguments: argparse.Namespace, entries: Mapping[str, Any]) -> list[T
 def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]) -> None:
     from medical_tasks.catalog import dataset_spec
     from medical_tasks.eval_results.refusals import refusals
+    from medical_tasks.eval_results.soundness import check_entry
     from medical_tasks.run_responses import check_recipe
 
     problems: list[str] = []
     refused: list[str] = []
     for task in tasks:
         check_recipe(arguments.run, entries[task.name]["recipe"])
-        _check_entry(arguments.run, task, entries[task.name])
+        check_entry(arguments.run, task, entries[task.name])
         found = refusals(task, dataset_spec(task.dataset), entries[task.name], allow_partial=arguments.allow_partial)
         problems += [f"{task.name}: {reason}" for reason in found]
         refused += [task.name] if found else []
@@ -150,21 +151,4 @@ def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec],
             f"{arguments.run}: nothing was written, since a reader of the leaderboard would be misled:\n  "
             + "\n  ".join(problems)
             + (f"\nThe others can be written with --tasks {','.join(rest)}" if rest else "")
-        )
-
-
-def _check_entry(folder: Path, task: TaskSpec, entry: Mapping[str, Any]) -> None:
-    """Refuses an entry that lacks what a published number is told with."""
-    recipe = entry["recipe"]
-    lacking = [name for name in ("metrics", "coverage") if not isinstance(entry.get(name), Mapping)]
-    lacking += [name for name in ("suite", "task_version", "judge") if name not in recipe]
-    lacking += [f"data.{name}" for name in ("split", "version", "rows_sha256") if name not in recipe["data"]]
-    if not lacking:
-        headline = entry["metrics"].get(task.metrics[0].name, {})
-        wanted = ("value", "ci_low", "ci_high", "n", "bound_low", "bound_high")
-        lacking += [f"coverage.{name}" for name in ("asked", "scored", "unscored") if name not in entry["coverage"]]
-        lacking += [f"{task.metrics[0].name}.{name}" for name in wanted if headline and name not in headline]
-    if lacking:
-        raise UsageError(
-            f"{folder}: its results.json is damaged: {task.name} lacks {', '.join(lacking)}. Give that run's command again."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -180,6 +181,17 @@ def partial(tasks: dict[str, Any]) -> None:
         (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].pop("ci_low"), "medcalc lacks accuracy.ci_low"),
         (lambda tasks: tasks["medcalc"]["recipe"]["data"].pop("rows_sha256"), "medcalc lacks data.rows_sha256"),
         (lambda tasks: tasks["medcalc"]["recipe"].pop("model"), r"the recipe is damaged"),
+        (lambda tasks: tasks["medcalc"]["recipe"]["data"].update(rows_sha256=5), "has data.rows_sha256 5, which is no text"),
+        (lambda tasks: tasks["medcalc"]["recipe"].update(task_version=1), "medcalc has task_version 1, which is no text"),
+        (lambda tasks: tasks["medcalc"]["recipe"].update(judge={"name": "x"}), "medcalc lacks judge.votes"),
+        (lambda tasks: tasks["medcalc"]["recipe"].update(judge={"name": "x", "votes": 1, "prompts": "own"}), "judge.prompts.set"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(value=40.5), r"has accuracy.value 40.5, .* from 0 to 1\."),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(value=math.nan), "accuracy.value nan, which is no number"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(value=True), "accuracy.value True, which is no number"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(ci_low="0.1"), "accuracy.ci_low '0.1', which is no number"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(n=-1), "accuracy.n -1, which is no count"),
+        (lambda tasks: tasks["medcalc"]["coverage"].update(scored="all"), "coverage.scored 'all', which is no count"),
+        (lambda tasks: tasks["medcalc"]["coverage"].update(asked=10), "31 scored items of 10 asked"),
     ],
 )  # fmt: skip
 def test_a_number_that_would_mislead_is_refused(
@@ -224,6 +236,7 @@ def test_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) -> None:
         lambda tasks: tasks["kqa"]["recipe"].update(settings),
         lambda tasks: tasks["kqa"]["recipe"]["model"].update(name="responses/answers.jsonl"),
         lambda tasks: tasks["kqa"].update(cut_at_length=3),
+        lambda tasks: tasks["kqa"]["recipe"].update(suite="medical-tasks\nvalue: 9\u202e"),
     )
     assert submit("--tasks=kqa", KQA) == 0
     notes = read("kqa.yaml").notes
@@ -231,6 +244,7 @@ def test_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) -> None:
     assert "answers made outside the suite, prompts unknown; settings documents=[corpus] top_k=7; judge" in notes
     assert "; 3 answers were cut at the length limit; data answered" in notes
     assert "secret" not in notes
+    assert notes.isprintable()
 
 
 @pytest.mark.parametrize(
@@ -245,7 +259,12 @@ def test_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) -> None:
         ([KQA, "--dataset-repo=medcalc_bench=../../x"], "not a repository of the Hub. Write OWNER/NAME."),
         ([KQA, "--dataset-repo=medcalc_bench=https://hf.co/a/b"], "not a repository of the Hub"),
         ([KQA, MEDCALC, "--dataset-revision=kqa=main"], "--dataset-revision 'main': not a commit"),
+        ([KQA, "--dataset-repo=medcalc_bench=owner/medcalc.git"], "'owner/medcalc.git': not a repository of the Hub"),
         ([KQA, MEDCALC, "--date=yesterday"], "--date 'yesterday': not a date"),
+        ([KQA, MEDCALC, "--date=2026-W10-3"], "--date '2026-W10-3': not a date. Write it like 2026-08-31"),
+        ([KQA, MEDCALC, "--date=2026-08-32"], "--date '2026-08-32': not a date (day "),
+        ([KQA, MEDCALC, "--date=9999-08-31"], "--date '9999-08-31': lies in the future"),
+        ([KQA, MEDCALC, "--source-url=https://x.org", "--source-user=a/b c"], "--source-user 'a/b c': not a name of the Hub"),
         ([KQA, MEDCALC, "--source-name=Report"], "--source-name: says whose page it is; give --source-url as well."),
         ([KQA, MEDCALC, "--source-url=javascript:alert(1)"], "not the address of a page"),
         ([KQA, MEDCALC, "--source-url=https://u:p@x.org/"], "not the address of a page"),

@@ -33,7 +33,7 @@ def test_metrics() -> None:
         "hallucination_rate_answered": ("mean", False, count),
         "contradicted": ("proportion", False, share),
         "answered": ("proportion", True, share),
-        "words": ("mean", True, count),
+        "words": ("mean", False, count),
         "comprehensiveness_official": ("mean", True, share),
         "comprehensiveness_norm_official": ("mean", True, share),
         "hallucination_official": ("mean", False, count),

@@ -5,8 +5,10 @@
     hub.commits                   # every commit, the oldest first
 
 The state is a list of commits, each with all files. A commit must follow the head that it names, as on the Hub; `before_commit`
-lets another writer come first. `faults` holds, by the endpoint's word (`refs`, `paths-info`, `preupload`, `commit`, `tree`,
-`resolve`), what its next requests get instead of an answer: a status, or `hang`, or `lost` (done, and no reply is sent).
+lets another writer come first. Files that `.gitattributes` names are LFS objects: asked for by `batch`, sent with PUT to a server
+of their own (`fake_objects`), told by `verify`, named in the commit, and read by a redirect to that server. `faults` holds, by the
+endpoint's word (`refs`, `paths-info`, `preupload`, `batch`, `verify`, `commit`, `tree`, `resolve`), what its next requests get
+instead of an answer: a status, or `hang`, or `lost` (done, and no reply is sent).
 """
 
 from __future__ import annotations
@@ -22,10 +24,13 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.leaderboard.fake_objects import FakeObjects
+
 __all__ = ["REPO", "TOKEN", "Commit", "FakeHub"]
 
 REPO = "org/board"
 TOKEN = "hf_" + "secretsecretsecret"
+_ATTRIBUTES = b"*.zip filter=lfs diff=lfs merge=lfs -text\n*.zst filter=lfs diff=lfs merge=lfs -text\n"
 _PAGE = 3
 """Entries of one page of a listing."""
 
@@ -44,11 +49,12 @@ class FakeHub:
     """The server, for the length of a `with` block."""
 
     def __init__(self) -> None:
-        first = Commit("0" * 40, "initial commit", {".gitattributes": b"*.zip lfs\n", "README.md": b"# board\n"})
+        first = Commit("0" * 40, "initial commit", {".gitattributes": _ATTRIBUTES, "README.md": b"# board\n"})
         self.commits = [first]
         self.faults: dict[str, list[int | str]] = {}
         self.before_commit: Callable[[], object] | None = None
         self.asked: list[str] = []
+        self.objects = FakeObjects()
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -67,6 +73,7 @@ class FakeHub:
         return self.commits[-1]
 
     def __enter__(self) -> Self:
+        self.objects.__enter__()
         self._thread.start()
         return self
 
@@ -77,6 +84,7 @@ class FakeHub:
         self._http.shutdown()
         self._thread.join()
         self._http.server_close()
+        self.objects.__exit__(kind, error, trace)
 
     def add(self, title: str, name: str, content: bytes, *, parent: str | None = None) -> Commit | None:
         """Commits a file; None when the head is no longer the parent."""
@@ -144,6 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
                 "revision": self._revision,
             }
             return path[4], known.get(path[4])
+        if path[:5] == ["datasets", repo[0], f"{repo[1]}.git", "info", "lfs"]:
+            return path[-1], {"batch": self._batch, "verify": self._verify}.get(path[-1])
         if path[:3] == ["datasets", *repo] and path[3:4] == ["resolve"]:
             self._rest = path[4:]
             return "resolve", self._resolve
@@ -170,9 +180,28 @@ class _Handler(BaseHTTPRequestHandler):
         said = []
         for file in json.loads(body)["files"]:
             stored = self.hub.head.files.get(file["path"])
-            oid = {} if stored is None else {"oid": _blob(stored)}
-            said.append({"path": file["path"], "uploadMode": "regular", "shouldIgnore": False, **oid})
+            large = _is_large(file["path"])
+            oid = {} if stored is None else {"oid": _digest(stored) if large else _blob(stored)}
+            mode = "lfs" if large else "regular"
+            said.append({"path": file["path"], "uploadMode": mode, "shouldIgnore": False, **oid})
         self._reply(200, {"files": said})
+
+    def _batch(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+        said = []
+        for wanted in json.loads(body)["objects"]:
+            actions = {
+                "upload": {"href": self.hub.objects.address(wanted["oid"])},
+                "verify": {"href": f"{self.hub.endpoint}/datasets/{REPO}.git/info/lfs/verify"},
+            }
+            # What is there already is not asked for again.
+            said.append({**wanted, **({} if wanted["oid"] in self.hub.objects.files else {"actions": actions})})
+        self._reply(200, {"transfer": "basic", "objects": said})
+
+    def _verify(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
+        told = json.loads(body)
+        stored = self.hub.objects.files.get(told["oid"])
+        there = stored is not None and len(stored) == told["size"]
+        self._reply(200 if there else 404, {})
 
     def _commit(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
         before, self.hub.before_commit = self.hub.before_commit, None
@@ -180,16 +209,23 @@ class _Handler(BaseHTTPRequestHandler):
             before()
         lines = [json.loads(line) for line in body.splitlines()]
         header = next(line["value"] for line in lines if line["key"] == "header")
-        (file,) = [line["value"] for line in lines if line["key"] == "file"]
-        made = self.hub.add(
-            header["summary"], file["path"], base64.b64decode(file["content"]), parent=header.get("parentCommit")
-        )
+        (line,) = [line for line in lines if line["key"] != "header"]
+        file = line["value"]
+        if _is_large(file["path"]):
+            content = self.hub.objects.files.get(file["oid"]) if line["key"] == "lfsFile" else None
+        else:
+            content = base64.b64decode(file["content"]) if line["key"] == "file" else None
+        if content is None:
+            self._reply(400, {"error": "the file is not sent as it was asked for"})
+            return
+        made = self.hub.add(header["summary"], file["path"], content, parent=header.get("parentCommit"))
         if made is None:
             self._reply(412, {"error": "A commit has happened since. Please refresh and try again."})
         elif lost:
             self.close_connection = True
         else:
-            self._reply(200, {"commitUrl": f"{self.hub.endpoint}/commit/{made.oid}", "commitOid": made.oid})
+            address = f"{self.hub.endpoint}/datasets/{REPO}/commit/{made.oid}"
+            self._reply(200, {"commitUrl": address, "commitOid": made.oid})
 
     def _tree(self, body: bytes, query: dict[str, list[str]], *, lost: bool) -> None:
         commit = self.hub.at(self._rest[0])
@@ -213,6 +249,8 @@ class _Handler(BaseHTTPRequestHandler):
         name = "/".join(self._rest[1:])
         if commit is None or name not in commit.files:
             self._reply(404, {"error": "no such file"}, code="EntryNotFound")
+        elif _is_large(name):
+            self._send(302, b"", {"Location": self.hub.objects.address(_digest(commit.files[name]))})
         else:
             self._send(200, commit.files[name], {})
 
@@ -236,6 +274,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
         """Says nothing."""
+
+
+def _is_large(name: str) -> bool:
+    return name.endswith(".zip")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _blob(content: bytes) -> str:

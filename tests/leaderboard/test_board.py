@@ -20,6 +20,7 @@ from medical_tasks.leaderboard.decisions import AlreadySubmittedError
 from medical_tasks.leaderboard.events import DamagedError
 from medical_tasks.leaderboard.hub_store import HubStorage
 from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.queue_limits import QueueFullError, QueueLimits
 from medical_tasks.leaderboard.records import Submission
 from medical_tasks.submission_package.limits import ReadLimits
 from medical_tasks.submission_package.problems import PackageError
@@ -227,6 +228,69 @@ def test_a_package_whose_event_was_lost_gets_it_when_it_is_seen(board: Board) ->
     assert (waiting.problems, waiting.waiting, waiting.events) == ((), (name,), 0)
 
 
+def test_a_full_store_is_shown_and_mended_later(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = board.storage.create
+    full = True
+
+    def create(name: str, content: bytes) -> None:
+        if full and name.startswith("events/"):
+            raise MissingError("No space left on device")
+        real(name, content)
+
+    monkeypatch.setattr(board.storage, "create", create)
+    name = board.submit(PACKAGE).id  # the package is safe
+    for one in (board, Board(board.storage)):
+        assert [each.id for each in one.submissions("pending")] == [name]
+        assert one.submission(name).submitter.model == "A model"
+        assert one.package(name).manifest.id == name
+        with pytest.raises(MissingError, match="No space left"):
+            one.decide(name, "accepted", by="A")
+        with pytest.raises(AlreadySubmittedError):
+            one.submit(PACKAGE)
+    assert board.storage.names() == [package_name(name)]
+    full = False
+    assert states(board.decide(name, "accepted", by="A")) == ["pending", "accepted"]
+    assert check_store(Board(board.storage)).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("queue", "message"),
+    [
+        (
+            QueueLimits(count=2),
+            "2 submissions are pending, 2 may be. Nothing of this package was kept: hand it in again",
+        ),
+        (QueueLimits(of_submitter=2), "2 submissions of An ORGANISATION are pending, 2 may be"),
+        (
+            QueueLimits(total_bytes=2 * len(PACKAGE) + 999),
+            r"have [\d,]+ bytes and this package [\d,]+, [\d,]+ may be together",
+        ),
+    ],
+)
+def test_what_waits_has_a_limit(board: Board, queue: QueueLimits, message: str) -> None:
+    few = Board(board.storage, queue=queue)
+    first, second = (few.submit(package(name)).id for name in ("a", "b"))
+    Path(board.storage.folder, event_name(first, 1)).unlink()  # type: ignore[attr-defined]
+    before = [name for name in board.storage.names() if name != event_name(first, 1)]
+    for one in (few, Board(board.storage, queue=queue)):
+        with pytest.raises(QueueFullError, match=message):
+            one.submit(package("c", organisation="An ORGANISATION"))
+        with pytest.raises(AlreadySubmittedError):
+            one.submit(package("a"))
+        assert [name for name in board.storage.names() if name != event_name(first, 1)] == before
+    few.decide(second, "rejected", by="A", reason="room")
+    assert few.submit(package("c", organisation="An ORGANISATION")).state == "pending"
+    assert Board(board.storage).submit(package("d")).state == "pending"
+
+
+def test_those_who_name_no_organisation_wait_by_model(board: Board) -> None:
+    few = Board(board.storage, queue=QueueLimits(of_submitter=1))
+    few.submit(package("a", organisation=""))
+    few.submit(package("b", organisation=""))
+    with pytest.raises(QueueFullError, match="1 submissions of A are pending"):
+        few.submit(package("A", organisation=""))
+
+
 def test_what_is_not_there(board: Board) -> None:
     with pytest.raises(MissingError, match=f"{'f' * 16}: no such submission"):
         board.submission("f" * 16)
@@ -253,6 +317,22 @@ def _edit(key: str, value: Any) -> Any:
         ("event", _edit("at", "yesterday"), "`at` must be a time like"),
         ("event", _edit("by", "\x1b[2J"), "`by` and `reason` must be texts of one line"),
         ("event", _edit("verified", {}), "`verified` must be null or"),
+        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": NaN'), "not valid JSON"),
+        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": 1e999'), "not valid JSON"),
+        (
+            "event",
+            lambda content: content.replace(b'"parameters": null', b'"parameters": 1' + b"0" * 400),
+            "wrong kind",
+        ),
+        ("event", lambda content: content.replace(b'"A model"', b'"\\ud800"'), "wrong kind"),
+        ("event", lambda content: content.replace(b'"A model"', b'"' + b"x" * 1001 + b'"'), "wrong kind"),
+        ("event", _edit("at", "2026-13-31T12:00:00Z"), "`at` must be a time like"),
+        ("event 2", _edit("verified", {"matches": False}), "`verified` must be null or"),
+        (
+            "event 2",
+            _edit("verified", {"matches": True, "package": "f" * 16}),
+            "event 2 has the verification of another",
+        ),
         ("event", _edit("submission", {}), "`submission` must have submitter, tasks"),
         ("event", _edit("submission", None), "`submission` must have"),
         ("package", lambda content: content + b" ", "not the file that was handed in"),
@@ -319,6 +399,7 @@ def hub() -> Iterator[FakeHub]:
         yield server
 
 
+@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 def test_it_works_on_the_hub_too(hub: FakeHub) -> None:
     first = Board(HubStorage(REPO, TOKEN, endpoint=hub.endpoint, first_wait_s=0.001))
     name = first.submit(PACKAGE).id

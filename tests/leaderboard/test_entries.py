@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import hashlib
+import io
+import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from medical_tasks.catalog import task_spec, tasks
-from medical_tasks.leaderboard.board import Board, package_name
+from medical_tasks.leaderboard.board import Board, event_name, package_name
 from medical_tasks.leaderboard.entries import entries_of
 from medical_tasks.leaderboard.local_store import LocalStorage
 from medical_tasks.leaderboard.published_entries import published_entries
@@ -94,6 +97,22 @@ def test_a_package_changed_in_the_store_is_left_out_and_told(board: Board) -> No
     fresh = Board(board.storage)
     assert [entry.submission for entry in submitted(fresh)] == [sound]
     assert "not the file that was handed in" in fresh.damaged[name]
+
+
+@pytest.mark.parametrize("results", [None, "{", "[]", '{"tasks": {}}', '{"tasks": {"medcalc": {"recipe": {}}}}'])
+def test_a_package_forged_together_with_its_event_is_left_out(board: Board, results: str | None) -> None:
+    name = accepted(board, package("forged"))
+    folder, made = Path(board.storage.folder), io.BytesIO()  # type: ignore[attr-defined]
+    if results is not None:
+        with zipfile.ZipFile(made, "w") as file:
+            file.writestr("results.json", results)
+    was = hashlib.sha256((folder / package_name(name)).read_bytes()).hexdigest()
+    (folder / package_name(name)).write_bytes(made.getvalue())
+    event = folder / event_name(name, 1)
+    event.write_text(event.read_text().replace(was, hashlib.sha256(made.getvalue()).hexdigest()))
+    fresh = Board(board.storage)
+    assert submitted(fresh) == []
+    assert "no package with results" in fresh.damaged[name] or "has no results of medcalc" in fresh.damaged[name]
 
 
 def test_published_results_are_reported_and_have_no_interval(board: Board) -> None:

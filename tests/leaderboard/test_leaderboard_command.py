@@ -39,7 +39,8 @@ def test_from_handing_in_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("accept", name, "--by", "Ann") == 0
     assert capsys.readouterr().out.startswith(f"{name}: accepted since ")
     assert run("entries", "--task", "medcalc") == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    lines = capsys.readouterr().out.splitlines()[2:]
+    rows = [line.split() for line in lines if not line.startswith("note: ")]
     assert rows[0] == [
         "medcalc",
         "A",
@@ -55,6 +56,13 @@ def test_from_handing_in_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         rows[0][-1],
     ]
     assert {row[-2] for row in rows[1:]} <= {"n/a"}  # published ones have no rank
+    # Papers count as the authors' script does: that figure stands under the headline, under its own name.
+    papers = {tuple(row[row.index("reported") + 1 :][:2]) for row in rows[1:]}
+    assert len(rows) > 5
+    assert {name for name, _ in papers} == {"accuracy_official"}
+    assert any(10 < float(value) < 90 for _, value in papers)  # percent
+    assert lines[-2].startswith("note: reported: of papers, not verified, without a rank")
+    assert lines[-1] == "note: accuracy_official: what a paper reports beside accuracy; the two do not count alike"
     assert run("reject", name, "--by", "Ben", "--reason", "wrong model") == 0
     assert run("history", name) == 0
     said = capsys.readouterr().out.splitlines()[-4:]
@@ -175,7 +183,8 @@ def test_accepting_what_matches_makes_it_verified(capsys: pytest.CaptureFixture[
     options = outcome["options"]
     assert (options.data, options.sample, dict(options.judge_args)) == (Path("datasets"), 3, {"a": "b"})
     event = Board(LocalStorage(Path("board"))).submission(name).history[-1]
-    assert event.verified == {
+    assert event.verified is not None
+    assert {key: event.verified[key] for key in ("package", "matches", "checks")} == {
         "package": name,
         "matches": True,
         "checks": [

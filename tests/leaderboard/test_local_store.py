@@ -170,6 +170,8 @@ def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
     for left in (old, new):
         left.write_bytes(b"half")
     os.utime(old, (0, 0))
+    (tmp_path / ".parts" / "folder").mkdir()
+    os.utime(tmp_path / ".parts" / "folder", (0, 0))
     assert store.names() == ["a"]
     store.create("b", b"y")
     assert files(tmp_path) == [".parts/new", "a", "b"]

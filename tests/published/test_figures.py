@@ -133,6 +133,21 @@ def test_the_categories_of_medcalc_add_up_to_the_whole() -> None:
         assert abs(right / 1047 - result.metrics["accuracy_official"]) < 0.00011
     (other,) = [result for result in all_published() if result.breakdown and result.n_items is None]
     assert (other.model, other.task) == ("GPT-3.5-turbo", "medcalc_code")
+    parts = other.breakdown["category"]
+    mean = sum(size * parts[group]["accuracy_official"] for group, size in sizes.items()) / 1047
+    (said,) = [sentence for sentence in other.differences if "their mean" in sentence]
+    assert f"is {100 * mean:.1f}, not {100 * other.metrics['accuracy_official']:.1f}" in said
+
+
+def test_a_difference_stands_at_the_rows_it_is_true_of() -> None:
+    """Table 15 of MedCalc-Bench names GPT-4 as table 2 does; what ArchEHR-QA chooses sentences by, it does in two approaches."""
+    renamed = {
+        result.model for result in published_results("medcalc") if "GPT-3.5-turbo" in " ".join(result.differences)
+    }
+    assert renamed == {"GPT-3.5"}
+    for task in ("archehr_evidence_first", "archehr_heuristic"):
+        for result in published_results(task):
+            assert "unless an embedder is given" in " ".join(result.differences)
 
 
 def test_the_document_counts_what_is_there() -> None:
