@@ -11,8 +11,8 @@ checked`, with what was compared or is missing. Data are those built here, or --
 answers: --responses gives them. The judge that compares words is asked again; what another judge said is held against its texts,
 and --judge asks it about a sample.
 
-Exit codes: 0 nothing differs, and of every task the scores were computed again, or answers given with --responses had the hashes
-told; 5 nothing differs, but of some task neither could be done, so that nothing is proven; 6 something differs; 2 it is no package.
+Exit codes: 0 nothing differs, and the scores of every task were computed again; 5 nothing differs, but of some task they could not
+be, so that nothing is proven; 6 something differs; 2 it is no package; 3 the judge that was named is not there.
 """
 
 from __future__ import annotations
@@ -125,3 +125,6 @@ def _print(path: Path, model: str, found: Verification) -> None:
     else:
         verdict = "It matches"
     print(f"\n{verdict}: {said}.")
+    if found.on_trust and not found.differs:
+        tasks = ", ".join(found.on_trust)
+        print(f"The judge of {tasks} was not asked again: its verdicts are the submitter's word (--judge asks it).")

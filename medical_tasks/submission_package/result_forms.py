@@ -171,6 +171,9 @@ def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
     for by, groups in entry["breakdown"].items():
         if not is_object(groups) or not all(is_object(group) for group in groups.values()):
             raise PackageError(f"{where}, breakdown, {shown(by)}: must be an object of objects. {WRITE_AGAIN}")
+    cut = recipe.get("truncation", {}).get("words_left_out", {})
+    if entry["cut_at_length"] > entry["coverage"]["answered"] or entry.get("shortened", 0) != len(cut):
+        raise PackageError(f"{where}: cut_at_length or shortened is not of as many items as it can be. {WRITE_AGAIN}")
     model = recipe["model"]
     if not line_text(300, least=1).holds(model.get("name")):
         raise PackageError(f"{where}, recipe, model: must have a name of one line. {WRITE_AGAIN}")

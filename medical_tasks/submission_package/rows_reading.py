@@ -177,8 +177,19 @@ def check_verdicts(
     }
     if judge["verdicts"] != counted:
         raise PackageError(f"{VERDICTS}: {name} has other numbers of verdicts than its entry says. {WRITE_AGAIN}")
+    if any("value" in row and _votes_ahead(row) < judge["votes"] - len(row["votes"]) for row in verdicts):
+        raise PackageError(
+            f"{VERDICTS}: {name} has verdicts that fewer votes decided than its judge gives. {WRITE_AGAIN}"
+        )
     if any(("comparable" in row) == judge["comparable"] or len(row["votes"]) > judge["votes"] for row in verdicts):
         raise PackageError(f"{VERDICTS}: {name} has verdicts of another judge than its entry says. {WRITE_AGAIN}")
+
+
+def _votes_ahead(row: Mapping[str, Any]) -> int:
+    """By how many votes the value leads: what was not asked, or not read, could change it if that were fewer."""
+    counts = [row["votes"].count(vote) for vote in row["votes"] if vote != row["value"]]
+    own: int = row["votes"].count(row["value"])
+    return own - max(counts, default=0)
 
 
 def _task(where: str, value: Any, tasks: Mapping[str, TaskSpec]) -> str:

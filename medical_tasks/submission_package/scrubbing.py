@@ -2,8 +2,10 @@
 
 In `recipe` and `judge` of every task of `results.json`:
 
-- an address (`scheme://...`, an IPv4 address, `host:port`) becomes `[address]`, and the host's alias of `openai-api/ALIAS/MODEL`
-  becomes `[host]`;
+- what has the form of a key (`sk-...`, `hf_...`, behind `--api-key`), and the value of a setting that is called one, becomes
+  `[secret]`;
+- an address (`scheme://...`, an IPv4 address, an IPv6 one in brackets, `host:port`) becomes `[address]`, and the host's
+  alias of `openai-api/ALIAS/MODEL` becomes `[host]`;
 - a path (absolute, `~`, `.` or `..` in front, a drive, backslashes, or more parts than `ORGANISATION/NAME`) becomes its last part;
   `[path]` where that is or may be somebody's home. A model known by its weights alone, which is one from a folder, keeps the last
   part of its name;
@@ -24,12 +26,13 @@ from typing import Any, Final
 from medical_tasks.judges.opener import JUDGE_KINDS
 from medical_tasks.models.opener import KINDS
 
-__all__ = ["ADDRESS", "FILE", "FILE_SETTINGS", "HOST", "PATH", "WITHHELD", "scrub", "scrub_recipe"]
+__all__ = ["ADDRESS", "FILE", "FILE_SETTINGS", "HOST", "PATH", "SECRET", "WITHHELD", "scrub", "scrub_recipe"]
 
 ADDRESS: Final = "[address]"
 HOST: Final = "[host]"
 PATH: Final = "[path]"
 FILE: Final = "[file]"
+SECRET: Final = "[secret]"  # noqa: S105 - stands in the place of one
 WITHHELD: Final = "[not told]"
 
 FILE_SETTINGS: Final = frozenset(
@@ -41,11 +44,16 @@ FILE_SETTINGS: Final = frozenset(
 """Settings of tasks and models whose value is a file or a folder."""
 
 _OWN_WORDS: Final = ("demo",)  # values of such a setting that are no path
+_SECRET_NAMES: Final = frozenset({"api_key", "authorization", "headers", "hf_token", "password", "secret", "token"})
+_SECRET: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-|hf_|ghp_)[A-Za-z0-9_-]{16,}|(?<=--api-key[ =])[^\s]+|(?<=--hf-token[ =])[^\s]+|(?<=Bearer )[^\s\"']+"
+)
 _FILE_NAMES: Final = frozenset({"file", "folder", "path"})
 _KINDS: Final = frozenset({*KINDS, *JUDGE_KINDS})
 _BY_FILE: Final = ("responses", "recorded")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>,;()\[\]{}]*")
 _IPV4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.])")
+_IPV6: Final = re.compile(r"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.%]*\](?::\d{1,5})?")
 _HOST_PORT: Final = re.compile(r"(?<![\w.:/-])[A-Za-z0-9][A-Za-z0-9.-]{0,250}:\d{2,5}(?![\w.:])")
 _WORD: Final = re.compile(r"[^\s\"'=,;()]+")
 _HUB_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -106,6 +114,8 @@ def _value(name: str, value: Any) -> Any:
         return [_value(name, each) for each in value]
     if not isinstance(value, str):
         return value
+    if name in _SECRET_NAMES:
+        return SECRET
     if name in _FILE_NAMES:
         return FILE
     if name in FILE_SETTINGS:
@@ -130,9 +140,10 @@ def _named(name: str, identity: Mapping[str, Any]) -> str:
 
 
 def _text(text: str) -> str:
+    text = _SECRET.sub(SECRET, text)
     if not any(sign in text for sign in "/\\:.~"):
         return text
-    plain = _IPV4.sub(ADDRESS, _URL.sub(ADDRESS, text))
+    plain = _IPV6.sub(ADDRESS, _IPV4.sub(ADDRESS, _URL.sub(ADDRESS, text)))
     return _HOST_PORT.sub(ADDRESS, _WORD.sub(lambda found: _word(found[0]), plain))
 
 

@@ -19,13 +19,11 @@ class Check:
         name: what: `content`, or the task and the part (`medcalc: scores`).
         outcome: whether it is the same.
         detail: one line: how much was compared, what differs, or what is needed to check it. No text of credentialed data.
-        from_elsewhere: whether it was compared with answers that the package does not bring itself.
     """
 
     name: str
     outcome: Outcome
     detail: str
-    from_elsewhere: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +40,7 @@ class Verification:
 
     @property
     def matches(self) -> bool:
-        """Whether nothing differs, and of every task scores were computed again or answers from elsewhere compared."""
+        """Whether nothing differs, and the scores of every task were computed again."""
         return not self.differs and not self.unproven
 
     @property
@@ -52,19 +50,25 @@ class Verification:
 
     @property
     def unproven(self) -> tuple[str, ...]:
-        """Tasks of which neither scores could be computed again nor answers from elsewhere compared."""
+        """Tasks whose scores could not be computed again; the right hash of an answer says nothing of its score."""
         proven: dict[str, bool] = {}
         for check in self.checks:
             task, colon, part = check.name.partition(": ")
             if colon:
-                proves = part == "scores" or check.from_elsewhere
-                proven[task] = proven.get(task, False) or (proves and check.outcome != "not checked")
+                proven[task] = proven.get(task, False) or (part == "scores" and check.outcome != "not checked")
         return tuple(task for task, done in proven.items() if not done)
 
+    @property
+    def on_trust(self) -> tuple[str, ...]:
+        """Tasks whose verdicts are the submitter's word: their judge could be asked again, and was not."""
+        found = (check.name.partition(": ") for check in self.checks if check.outcome == "not checked")
+        return tuple(task for task, _, part in found if part == "judge")
+
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON: `package`, `matches`, `checks` with `name`, `outcome` and `detail`."""
+        """The same as JSON: `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`."""
         return {
             "package": self.package,
             "matches": self.matches,
+            "on_trust": list(self.on_trust),
             "checks": [{"name": check.name, "outcome": check.outcome, "detail": check.detail} for check in self.checks],
         }

@@ -3,6 +3,7 @@
 The judge that compares words is asked again; it always says the same. What any other judge said is taken from the package, each
 verdict for the very question it was given on, and where the judge's text is there it is read again: a verdict that was turned
 round then contradicts its text. That the text is the judge's own only the judge can show: `--judge` asks it about a sample.
+Verdicts that are all what the judge of words would say are not called checked: whoever has no judge could have made them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
 from medical_tasks.finishing import score_responses
-from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unscored, Verdict
+from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
+from medical_tasks.judges.case import UNREADABLE, asked_sha256
+from medical_tasks.judges.lexical import decide
 from medical_tasks.run_judge import RECORDED, JudgeRequest, RunJudge, TaskJudge
 from medical_tasks.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
@@ -26,13 +29,16 @@ from medical_tasks.submission_package.scrubbing import scrub_recipe
 from medical_tasks.submission_package.verification import Check
 from medical_tasks.submission_package.verify_options import VerifyOptions
 
-__all__ = ["LEAST_AGREEMENT", "Replay", "ask_again", "check_verdicts", "judge_request", "withheld"]
+__all__ = ["LEAST_AGREEMENT", "Replay", "ask_again", "check_verdicts", "judge_request", "unread_replies", "withheld"]
 
 LEAST_AGREEMENT: Final = 0.8
 """Share of equal verdicts below which a judge that samples is said not to have given them."""
 
+LEAST_VERDICTS: Final = 20
+"""Verdicts of entailment from which on it says something that all of them are those of the judge that compares words."""
+
 _ALWAYS_SAME: Final = ("lexical", "nli")
-_ASKED: Final = "recorded for another question"
+_FROM_FILE: Final = "recorded"
 
 
 def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: str) -> JudgeRequest:
@@ -54,6 +60,15 @@ def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: st
     return JudgeRequest(name=name, args=args, options=asked, mode=mode, prompts=str(recipe["prompts"].get("set")))
 
 
+def unread_replies(rows: Sequence[Mapping[str, Any]], votes: int) -> dict[tuple[str, str], str]:
+    """Replies that are said to be unreadable; only of one vote, since of several it may be another one that is told."""
+    if votes > 1:
+        return {}
+    return {
+        (row["id"], row["sha256"]): row["text"] for row in rows if row.get("unscored") == UNREADABLE and row.get("text")
+    }
+
+
 def withheld(rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether verdicts were more than labels and numbers, and what they said was taken out with the texts."""
     return any('""' in json.dumps(row.get("value")) for row in rows)
@@ -64,9 +79,13 @@ class _Checked:
     """A judge from a file whose texts are read again. Implements `judges.base.Judge`."""
 
     judge: Judge
+    unread: Mapping[tuple[str, str], str]
     texts: int = 0
     contradicted: list[str] = field(default_factory=list)
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
+    asked: set[tuple[str, str]] = field(default_factory=set)
+    by_words: list[bool] = field(default_factory=list)
+    values: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.name, self.comparable = self.judge.name, self.judge.comparable
@@ -75,10 +94,22 @@ class _Checked:
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         outcomes = self.judge.ask(questions)
         for question, outcome in zip(questions, outcomes, strict=True):
-            self.asked.append((question.id, outcome.sha256))
-            if isinstance(outcome, Verdict) and outcome.text and self.reads == "prompt":
-                self.texts += 1
-                if question.read(outcome.text) != outcome.value:
+            paired = question.pair if self.reads == "pair" else None
+            key = (question.id, asked_sha256(paired or question.messages))
+            self.asked.add(key)
+            if not isinstance(outcome, Verdict):
+                if key in self.unread and not isinstance(question.read(self.unread[key]), Unreadable):
+                    self.contradicted.append(question.id)
+                continue
+            if question.pair is not None:
+                said = decide(question.pair.premise, question.pair.hypothesis)
+                self.by_words.append(said in question.pair.values and question.pair.values[said] == outcome.value)
+                self.values.add(repr(outcome.value))
+            if self.reads == "prompt":
+                self.texts += bool(outcome.text)
+                if not outcome.text:
+                    self.silent.append(question.id)
+                elif question.read(outcome.text) != outcome.value:
                     self.contradicted.append(question.id)
         return outcomes
 
@@ -93,22 +124,29 @@ class Replay(RunJudge):
     """
 
     checked: _Checked | None = None
+    unread: Mapping[tuple[str, str], str] = {}
+    """Question and hash to a reply that could not be read, as the package says."""
 
     def task_judge(self, task: TaskSpec) -> TaskJudge:
         """The verdicts, looked up question by question."""
         made = super().task_judge(task)
-        self.checked = _Checked(made.judging.judge)
+        self.checked = _Checked(made.judging.judge, self.unread)
         made.judging = replace(made.judging, judge=self.checked)
         return made
 
 
 def check_verdicts(
-    name: str, rows: Sequence[Mapping[str, Any]], made: Sequence[Mapping[str, Any]], replay: Replay | None
+    name: str,
+    judge: str,
+    rows: Sequence[Mapping[str, Any]],
+    made: Sequence[Mapping[str, Any]],
+    replay: Replay | None,
 ) -> Check:
     """Compares the verdicts of a package with those that scoring again has led to.
 
     Args:
         name: of the task.
+        judge: of the recipe.
         rows: of the package.
         made: of scoring again.
         replay: what stood in for the judge; None when it was asked again.
@@ -125,17 +163,31 @@ def check_verdicts(
     if checked is None:
         return Check(name=title, outcome="not checked", detail="no question was asked")
     wrong = [f"{shown(each)} contradicts the judge's own text" for each in checked.contradicted]
+    kind = judge.partition("/")[0]
+    texts = all("text" in row for row in rows)  # of credentialed data there are none
+    if kind != _FROM_FILE:
+        wrong += [f"{shown(each)} has no text of a judge that says why" for each in checked.silent if texts]
+        wrong += [
+            f"{shown(row['id'])} is not by a judge of that kind" for row in rows if ("reads" in row) != (kind == "nli")
+        ]
     asked = {each for each, _ in checked.asked}
     wrong += [f"{shown(row['id'])} is a verdict on no question" for row in rows if row["id"] not in asked]
     here = {row["id"] for row in rows}
-    wrong += [f"{shown(each)} has no verdict" for each in asked if each not in here]
+    wrong += [f"{shown(each)} has no verdict" for each in sorted(asked - here)]
     wrong += [
         f"{shown(row['id'])} was given on another question or answer"
-        for row in made
-        if _ASKED in str(row.get("unscored")) and row["id"] in here
+        for row in rows
+        if row["id"] in asked and (row["id"], row["sha256"]) not in checked.asked
     ]
     if wrong:
         return Check(name=title, outcome="mismatch", detail=f"{len(wrong)} are not sound: {wrong[0]}")
+    if len(rows) != len(made):
+        detail = f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
+        return Check(name=title, outcome="mismatch", detail=detail)
+    # Where every verdict is the same, any two judges may agree.
+    if all(checked.by_words) and len(checked.by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
+        detail = f"all {len(checked.by_words):,} on entailment are what the judge that compares words says; --judge asks {judge}"
+        return Check(name=title, outcome="not checked", detail=detail)
     read = f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
     return Check(
         name=title,

@@ -8,9 +8,11 @@ from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.judges.opener import JUDGE_KINDS
 from medical_tasks.recipe import make_recipe
 from medical_tasks.spec import TaskSpec
 from medical_tasks.submission_package.comparing import differences, told
+from medical_tasks.submission_package.problems import shown
 from medical_tasks.submission_package.scrubbing import scrub_recipe
 from medical_tasks.submission_package.verification import Check, Outcome
 from medical_tasks.submission_package.verify_arguments import question_arguments, scoring_arguments
@@ -46,7 +48,13 @@ def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[Found]:
     own = make_recipe(task, data={}, prompts=None, model={}, max_new_tokens=task.generation_size, max_samples=None)
     for name in _ALWAYS:
         yield _compared(name, recipe[name], own[name])
+    unknown = [name for name in recipe.get("task_args", {}) if name not in {*task.arguments, *task.scoring_arguments}]
+    if unknown:
+        yield "mismatch", f"task_args: {shown(unknown[0])} is a setting of no such task"
     name = str(recipe["model"]["name"])
+    for part, has in (("protocol", bool(task.protocol)), ("baseline", name.startswith("baseline/"))):
+        if part in recipe and not has:
+            yield "mismatch", f"{part}: there is none of {task.name} with {shown(name)}"
     asked = not name.startswith(("responses/", "baseline/"))
     generation, prompts = recipe["generation"], recipe["prompts"]
     if asked != (prompts is not None) or asked != (generation is not None):
@@ -121,6 +129,8 @@ def _judge(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) ->
         own = dict(LexicalJudge().identity)
         yield _compared("lexical judge", {name: said.get(name) for name in own}, own)
         yield _compared("votes", said["votes"], 1)
+    elif (kind := said["name"].partition("/")[0]) not in JUDGE_KINDS or kind == "lexical":
+        yield "mismatch", f"judge: {shown(said['name'])} is no judge that there is"
     if said.get("mode") not in ("single", "batched"):
         yield "mismatch", "judge, mode: must be single or batched"
 

@@ -22,7 +22,7 @@ from medical_tasks.submission_package.comparing import differences, told
 from medical_tasks.submission_package.problems import shown
 from medical_tasks.submission_package.row_forms import item_columns
 from medical_tasks.submission_package.verification import Check
-from medical_tasks.submission_package.verify_judges import Replay, judge_request
+from medical_tasks.submission_package.verify_judges import Replay, judge_request, unread_replies
 from medical_tasks.submission_package.verify_options import VerifyOptions
 
 __all__ = ["Scored", "check_results", "check_scores", "scored_again", "scratch_folder"]
@@ -103,6 +103,7 @@ def scored_again(
         file.write_text("".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii")
         request = judge_request(recipe["judge"], options, name=f"{RECORDED}{file}")
         replay = Replay(request, store=scratch / "verdicts.sqlite", log_dir=scratch)
+        replay.unread = unread_replies(verdicts, recipe["judge"]["votes"])
         with replay:
             results = finish([answered], run, replay)
     said = run.path / VERDICTS_FILE

@@ -116,7 +116,7 @@ def _scores(
             return _not_scored(task, entry, str(error).replace(str(scratch), "the package").split("\n", 1)[0])
         found = [check_scores(reported, rows, made)]
         if recipe["judge"] is not None:
-            found.append(check_verdicts(task.name, verdicts, made.verdicts, made.replay))
+            found.append(check_verdicts(task.name, recipe["judge"]["name"], verdicts, made.verdicts, made.replay))
         if made.replay is not None:
             found.append(ask_again(answered, recipe["judge"], verdicts, options, scratch))
     return [*found, check_results(reported, entry, made)]

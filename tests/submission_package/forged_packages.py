@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,6 +69,15 @@ class Opened:
             read = [{key: float("nan") if value == "nan" else value for key, value in row.items()} for row in rows]
             made = recompute(reported_task(task_spec(name), entry), entry, read, DEFAULT_LIMITS)
             entry |= {key: made[key] for key in ("n_items", "metrics", "coverage", "breakdown")}
+
+    def verdict_hashes(self) -> None:
+        """Makes hashes and numbers of verdicts what they now are, of its first task; no total is touched."""
+        by_item, _ = verdicts_of_items(self.verdicts, {row["id"] for row in self.items})
+        for row in self.items:
+            row["verdicts_sha256"] = verdicts_sha256(by_item.get(row["id"], ()))
+        reasons = Counter(row["unscored"] for row in self.verdicts if "unscored" in row)
+        decided = len(self.verdicts) - reasons.total()
+        self.entry["judge"]["verdicts"] = {"asked": len(self.verdicts), "decided": decided, "unscored": dict(reasons)}
 
     def closed(self) -> bytes:
         """The package, with the hashes of its files right."""

@@ -148,6 +148,101 @@ def other_question(opened: Opened) -> None:
     opened.answers[0]["response"] += " Ask your doctor."
 
 
+def renamed(judge: str, **identity: str) -> Callable[[Opened], None]:
+    """The lexical judge's verdicts given out as those of another."""
+
+    def change(opened: Opened) -> None:
+        named = opened.entry["recipe"]["judge"]
+        kept = {part: named[part] for part in ("reasks", "reply_tokens", "mode", "prompts", "votes")}
+        opened.entry["recipe"]["judge"] = {**kept, **identity, "name": judge, "comparable": True}
+        opened.entry["judge"] |= {"name": judge, "comparable": True}
+        for row in opened.verdicts:
+            del row["comparable"]
+        groups = (group for by in opened.entry["breakdown"].values() for group in by.values())
+        for metrics in (opened.entry["metrics"], *groups):
+            for metric in metrics.values():
+                metric.pop("comparable", None)
+        opened.verdict_hashes()
+
+    return change
+
+
+def without_pair(opened: Opened) -> None:
+    renamed("openai-api/[host]/m", backend="openai-api")(opened)
+    for row in opened.verdicts:
+        del row["reads"]
+    opened.verdict_hashes()
+
+
+@pytest.mark.parametrize(
+    ("change", "part", "said"),
+    [
+        (renamed("openai-api/[host]/m", backend="openai-api"), "verdicts", "is not by a judge of that kind"),
+        (without_pair, "verdicts", "has no text of a judge that says why"),
+        (renamed("physicians"), "recipe", "judge: 'physicians' is no judge that there is"),
+    ],
+)
+def test_verdicts_of_words_under_another_name_are_found(
+    kqa: bytes, change: Callable[[Opened], None], part: str, said: str
+) -> None:
+    found = verified(forged(kqa, change, totals=False))
+    assert outcomes(found)[part] == "mismatch"
+    assert said in detail(found, part)
+
+
+def test_verdicts_of_words_under_an_entailment_models_name_are_not_called_checked(runs: Runs) -> None:
+    sound = runs.package("kqa", "--model", "baseline/random")
+    found = verified(forged(sound, renamed("nli/org/model", kind="nli"), totals=False))
+    assert outcomes(found)["verdicts"] == "not checked"
+    assert "are what the judge that compares words says" in detail(found, "verdicts")
+    assert found.on_trust == ("kqa",)
+
+
+def undecided(opened: Opened) -> None:
+    """A verdict against the model is said to have been unreadable."""
+    row = opened.verdicts[0]
+    del row["value"]
+    row.update(unscored="judge: unreadable reply", votes=[])
+    opened.verdict_hashes()
+
+
+def verdict_twice(opened: Opened) -> None:
+    opened.verdicts.insert(1, opened.verdicts[0])
+    opened.verdict_hashes()
+
+
+def verdict_elsewhere(opened: Opened) -> None:
+    opened.verdicts.insert(1, {**opened.verdicts[0], "sha256": "ab" * 32})
+    opened.verdict_hashes()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (undecided, "contradicts the judge's own text"),
+        (verdict_twice, "24 verdicts on the 23 questions"),
+        (verdict_elsewhere, "was given on another question or answer"),
+    ],
+)
+def test_verdicts_too_many_or_hidden_are_found(chat_judged: bytes, change: Callable[[Opened], None], said: str) -> None:
+    assert said in detail(verified(forged(chat_judged, change, totals=False)), "verdicts")
+
+
+def other_settings(opened: Opened) -> None:
+    opened.entry["recipe"] |= {"task_args": {"made_up": "1"}, "protocol": {"a": "b"}, "baseline": {"a": "b"}}
+    opened.entry["recipe"]["model"]["name"] = "hf/org/model"
+
+
+def test_settings_that_the_task_does_not_have_are_found(medcalc: bytes) -> None:
+    said = detail(verified(forged(medcalc, other_settings)), "recipe")
+    for part in (
+        "task_args: 'made_up' is a setting of no such task",
+        "protocol: there is none",
+        "baseline: there is none",
+    ):
+        assert part in said
+
+
 def test_verdicts_on_another_answer_are_found(chat_judged: bytes) -> None:
     found = verified(forged(chat_judged, other_question))
     assert "was given on another question or answer" in detail(found, "verdicts")
@@ -208,6 +303,11 @@ def test_answers_given_beside_the_package_are_compared(right: bytes, tmp_path: P
     given = tmp_path / "answers.jsonl"
     given.write_text("".join(f"{json.dumps({'id': each, 'response': answers[each]})}\n" for each in answers), "utf-8")
     assert verified(right, responses=given).matches
+    # Right hashes say nothing of scores that nobody computed.
+    found = verified(right, responses=given, data=tmp_path)
+    assert outcomes(found)["answers"] == "match"
+    assert found.unproven == ("medcalc",)
+    assert not found.matches
     found = verified(forged(right, changed_answer), responses=given)
     assert outcomes(found)["answers"] == "mismatch"
     assert "1 of 3 given here are not those whose hash is told" in detail(found, "answers")

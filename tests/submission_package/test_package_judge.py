@@ -55,4 +55,8 @@ def test_the_judge_is_asked_again(
     assert main([*asked[:2], "--judge", "openai-api/judge-host/another"]) == 2
     assert "is another judge than that of kqa: judge, model: 'scripted' in the package" in capsys.readouterr().err
     assert main(asked[:2]) == 0
-    assert "was not asked again; give --judge" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "was not asked again; give --judge" in told
+    assert told.endswith(
+        "The judge of kqa was not asked again: its verdicts are the submitter's word (--judge asks it).\n"
+    )

@@ -227,6 +227,18 @@ def vote_against(opened: Opened) -> None:
     opened.verdicts[0].update(value="entailment", votes=["neutral"])
 
 
+def too_few_votes(opened: Opened) -> None:
+    opened.entry["judge"]["votes"] = opened.entry["recipe"]["judge"]["votes"] = 5
+
+
+def cut_too_often(opened: Opened) -> None:
+    opened.entry["cut_at_length"] = 6
+
+
+def shortened_unsaid(opened: Opened) -> None:
+    opened.entry["recipe"]["truncation"] = {"words_left_out": {opened.items[0]["id"]: 3}}
+
+
 def said_comparable(opened: Opened) -> None:
     opened.entry["judge"]["comparable"] = opened.entry["recipe"]["judge"]["comparable"] = True
 
@@ -238,6 +250,9 @@ def said_comparable(opened: Opened) -> None:
         (without_answer, "answers.jsonl: lacks the answer to"),
         (verdict_on_nothing, "the question 'nobody/must/0' is about no item of kqa"),
         (vote_against, "value: must be what most votes say"),
+        (too_few_votes, "that fewer votes decided than its judge gives"),
+        (cut_too_often, "cut_at_length or shortened is not of as many items"),
+        (shortened_unsaid, "cut_at_length or shortened is not of as many items"),
         (said_comparable, "the judge lexical is never comparable"),
     ],
 )

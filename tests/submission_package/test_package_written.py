@@ -135,6 +135,14 @@ RECIPES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     ({"generation": {"model_args": {"tokenizer": "toks"}}}, {"generation": {"model_args": {"tokenizer": "[path]"}}}),
     ({"task_args": {"documents": "docs", "top_k": "5"}}, {"task_args": {"documents": "[path]", "top_k": "5"}}),
+    (
+        {"generation": {"model_args": {"token": "abc", "api_key_env": "MY_KEY", "bind": "[::1]:8000"}}},
+        {"generation": {"model_args": {"token": "[secret]", "api_key_env": "MY_KEY", "bind": "[address]"}}},
+    ),
+    (
+        {"judge": {"name": "vllm-server/m", "flags": "--api-key k3y --n 2", "note": "sk-0123456789abcdefgh"}},
+        {"judge": {"name": "vllm-server/m", "flags": "--api-key [secret] --n 2", "note": "[secret]"}},
+    ),
     ({"task_args": {"documents": "demo"}}, {"task_args": {"documents": "demo"}}),
     (
         {"scoring": {"claims": {"file": "alice.json", "sha256": "x"}}},
