@@ -15,7 +15,7 @@ from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.events import DamagedError
 from medical_tasks.leaderboard.groups import group_of, setting_of
 from medical_tasks.leaderboard.published_entries import published_entries
-from medical_tasks.leaderboard.records import Entry, Submission
+from medical_tasks.leaderboard.records import Entry, EntryState, Submission
 from medical_tasks.leaderboard.same_model import model_key
 
 __all__ = ["entries_of"]
@@ -63,7 +63,7 @@ def _entries(submission: Submission, results: Mapping[str, Any]) -> Iterator[Ent
             metrics=entry["metrics"],
             breakdown=entry["breakdown"],
             coverage=entry["coverage"],
-            state="accepted" if last.verified is None else "verified",
+            state=_state(name, last.verified),
             setting=setting_of(task, entry["recipe"]),
             group=group_of(task, entry["recipe"]),
             recipe=entry["recipe"],
@@ -72,3 +72,8 @@ def _entries(submission: Submission, results: Mapping[str, Any]) -> Iterator[Ent
             url=submitter.url,
             differences=tuple(marks(entry)),
         )
+
+
+def _state(task: str, verified: Mapping[str, Any] | None) -> EntryState:
+    """What is shown of a task: verified only where nothing of it rests on the submitter's word for what a judge said."""
+    return "accepted" if verified is None or task in verified.get("on_trust", ()) else "verified"

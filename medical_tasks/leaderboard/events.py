@@ -132,7 +132,10 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Handed
     if not (_is_line(by) and _is_line(reason)):
         raise DamagedError(f"{name}: `by` and `reason` must be texts of one line.")
     if verified is not None and not (
-        state == "accepted" and isinstance(verified, dict) and verified.get("matches") is True
+        state == "accepted"
+        and isinstance(verified, dict)
+        and verified.get("matches") is True
+        and isinstance(verified.get("on_trust", []), list)
     ):
         raise DamagedError(
             f"{name}: `verified` must be null or the report of a verification that matches, of one that was accepted."

@@ -67,7 +67,8 @@ class Entry:
         metrics: as in `results.json`: name to `value`, `ci_low`, `ci_high`, `n`; no interval for a published result.
         breakdown: likewise.
         coverage: as in `results.json`; None for a published result.
-        state: `accepted` by a maintainer, `verified` when they scored its answers again, `reported` for a paper's figure.
+        state: `accepted` by a maintainer, `verified` when they scored its answers again and asked its judge, if it has
+            one, again too; `reported` for a paper's figure.
         setting: what else tells it from other entries of the model (shots, prompts, judge, source table).
         group: entries of one group are of the same task version, data, prompts' set, judge and scoring, so that their numbers can
             be set side by side; a hash in short.

@@ -79,6 +79,8 @@ def test_the_board_opens_sorts_and_filters(space: Space, open_page: OpenPage) ->
     assert names(page) == ["Strong", "Middle", HOSTILE, "Weak"]
     # Wilson intervals of 36, 24, 20 and 6 of 40 overlap in the middle alone.
     assert page.locator("#board-0 tbody tr td:first-child").all_inner_texts() == ["1", "2-3", "2-3", "4"]
+    page.get_by_role("button", name="Rank", exact=True).first.click()
+    assert page.locator("#board-0 tbody tr td:first-child").all_inner_texts() == ["1", "2-3", "2-3", "4"]
     page.get_by_role("button", name="Model").first.click()
     assert names(page) == ["Middle", HOSTILE, "Strong", "Weak"]
     page.fill("#board-0-filter", "STRONG")
@@ -103,6 +105,22 @@ def test_a_link_opens_a_model_and_back_returns(space: Space, open_page: OpenPage
     page.go_back()
     shown(page, "#board-0")
     assert page.url.endswith("/?task=medcalc")
+
+
+def test_tabs_are_filled_and_are_steps_to_come_back_from(space: Space, open_page: OpenPage) -> None:
+    page = open_page(f"{space.address}/?view=about")
+    shown(page, "text=About this leaderboard")
+    page.get_by_role("tab", name="Leaderboard").click()
+    shown(page, "#board-0")
+    page.get_by_role("tab", name="Queue").click()
+    shown(page, "#queue")
+    page.go_back()
+    shown(page, "#board-0")
+    assert page.url.endswith("/?task=medcalc")
+    page.go_back()
+    shown(page, "text=About this leaderboard")
+    page.go_forward()
+    shown(page, "#board-0")
 
 
 def test_two_models_are_compared_and_two_groups_are_not(space: Space, open_page: OpenPage) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +59,17 @@ def test_an_upload_beyond_the_limit_leaves_nothing(server: tuple[str, Path]) -> 
     )
     assert answer.status_code == 413
     assert [path for path in uploads.rglob("*") if path.is_file()] == []
+
+
+def test_an_upload_that_breaks_off_goes_with_the_next_ones(server: tuple[str, Path]) -> None:
+    address, uploads = server
+    halves = httpx.post(f"{address}/gradio_api/upload", files={"other": ("a.zip", b"\0")})
+    assert halves.json() == []
+    (left,) = [path for path in uploads.rglob("*") if path.is_file()]
+    os.utime(left, (0, 0))
+    # Every upload looks for what is over.
+    httpx.post(f"{address}/gradio_api/upload", files={"files": ("b.zip", b"\0")}).raise_for_status()
+    assert [path.name for path in uploads.rglob("*") if path.is_file()] == ["b.zip"]
 
 
 def test_a_path_that_was_never_uploaded_is_not_read(server: tuple[str, Path]) -> None:

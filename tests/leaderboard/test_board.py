@@ -328,6 +328,7 @@ def _edit(key: str, value: Any) -> Any:
         ("event", lambda content: content.replace(b'"A model"', b'"' + b"x" * 1001 + b'"'), "wrong kind"),
         ("event", _edit("at", "2026-13-31T12:00:00Z"), "`at` must be a time like"),
         ("event 2", _edit("verified", {"matches": False}), "`verified` must be null or"),
+        ("event 2", _edit("verified", {"matches": True, "on_trust": 1}), "`verified` must be null or"),
         (
             "event 2",
             _edit("verified", {"matches": True, "package": "f" * 16}),

@@ -67,6 +67,14 @@ def test_accepted_by_verification_is_verified(board: Board) -> None:
     name = board.submit(package()).id
     board.decide(name, "accepted", by="A", verified={"package": name, "matches": True, "checks": []})
     assert [entry.state for entry in submitted(board)] == ["verified"]
+
+
+def test_verdicts_on_trust_are_not_verified(board: Board) -> None:
+    name = board.submit(package()).id
+    (task,) = board.submission(name).tasks
+    report = {"package": name, "matches": True, "checks": [], "on_trust": [task]}
+    board.decide(name, "accepted", by="A", verified=report)
+    assert [entry.state for entry in submitted(board)] == ["accepted"]
     board.decide(name, "rejected", by="A", reason="x")
     board.decide(name, "accepted", by="A", reason="without a look")
     assert [entry.state for entry in submitted(board)] == ["accepted"]

@@ -15,17 +15,15 @@ from medical_tasks.leaderboard.app.pages import framed, page_at
 from medical_tasks.leaderboard.app.snapshot import Content
 from medical_tasks.leaderboard.app.submit_page import introduction, refused
 from medical_tasks.leaderboard.app.submitting import Step, check, hand_in
-from medical_tasks.leaderboard.app.uploads import discard, upload_path
+from medical_tasks.leaderboard.app.uploads import KEPT_SECONDS, discard, upload_path
 from medical_tasks.report.html_text import markup
 
 if TYPE_CHECKING:
     import gradio
 
-__all__ = ["KEPT_SECONDS", "TITLE", "build"]
+__all__ = ["TITLE", "build"]
 
 TITLE: Final = "Medical tasks leaderboard"
-KEPT_SECONDS: Final = 3600
-"""How long an upload that nobody confirms is kept."""
 _FIELDS: Final = ("task", "metric", "group", "model", "compared_task", "first", "second")
 _MOST_CHARACTERS: Final = 2000
 _PAGES: Final = ("leaderboard", "model", "compare", "queue")

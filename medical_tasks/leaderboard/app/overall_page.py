@@ -33,7 +33,9 @@ def overall_page(snapshot: Snapshot) -> Markup:
     groups = list(dict.fromkeys(row.group for row in rows if row.group))
     letters = {group: place for place, group in enumerate(groups, start=1)}
     columns = [
-        Column(name="rank", label="Rank", kind="range", help="From the best to the worst place it can have"),
+        Column(
+            name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
+        ),
         Column(name="model", label="Model", header=True),
         Column(name="mean", label="Mean %", kind="number", help="Of the headline metrics of all benchmarks"),
         Column(name="interval", label="95 % interval", kind="plot", axis=axis_ticks()),

@@ -32,7 +32,7 @@ def queue_page(snapshot: Snapshot) -> Markup:
     )
     counts = {state: sum(one.state == state for one in decided) for state in ("accepted", "rejected")}
     columns = [
-        Column(name="place", label="Place", kind="number", help="In the queue"),
+        Column(name="place", label="Place", kind="number", rising=True, help="In the queue"),
         Column(name="model", label="Model", header=True),
         Column(name="organisation", label="Organisation"),
         Column(name="tasks", label="Tasks"),

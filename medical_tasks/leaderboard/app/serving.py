@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.leaderboard.app.settings import PORT_VARIABLE, Settings, settings_of
+from medical_tasks.leaderboard.app.upload_room import own_folder
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -62,8 +64,9 @@ def launch(settings: Settings) -> gradio.Blocks:
         MissingError: The store needs something that is not here.
     """
     port = _port(settings)
-    # Before Gradio is imported: it asks its own host for its newest version otherwise.
+    # Before Gradio is imported: it asks its own host for its newest version otherwise, and keeps uploads among other apps'.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    folder = own_folder()
     from medical_tasks.leaderboard.app.interface import build
     from medical_tasks.leaderboard.app.look import head, theme
     from medical_tasks.leaderboard.app.snapshot import Content
@@ -90,7 +93,7 @@ def launch(settings: Settings) -> gradio.Blocks:
             max_file_size=DEFAULT_LIMITS.package_bytes,
             theme=theme(),
             head=head(),
-            app_kwargs={"middleware": _middleware(), "docs_url": None, "redoc_url": None, "openapi_url": None},
+            app_kwargs={"middleware": _middleware(folder), "docs_url": None, "redoc_url": None, "openapi_url": None},
         )
     except OSError as error:
         raise _taken(settings, error) from error
@@ -116,9 +119,10 @@ def _taken(settings: Settings, error: OSError) -> UsageError:
     )
 
 
-def _middleware() -> list[Any]:
+def _middleware(folder: Path) -> list[Any]:
     from starlette.middleware import Middleware
 
+    from medical_tasks.leaderboard.app.door import Door
     from medical_tasks.leaderboard.app.headers import Headers
 
-    return [Middleware(Headers)]
+    return [Middleware(Headers), Middleware(Door, folder=folder)]

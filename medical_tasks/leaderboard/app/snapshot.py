@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from medical_tasks.errors import MedicalTasksError
+from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.entries import entries_of
 from medical_tasks.leaderboard.records import Entry, Submission
@@ -94,6 +94,10 @@ class Content:
             names = tuple(self.board.storage.names())
             if names == self._names:  # files never change: the same names are the same content
                 return replace(self._last, problem="")
+            if self._names and not names:  # a folder that is not there looks like an empty store, and files never go
+                raise MissingError(
+                    f"all of its {len(self._names):,} files are gone. See whether its folder is where it was."
+                )
             submissions = {submission.id: submission for submission in self.board.submissions()}
             entries = tuple(self._read(self.board))
         except MedicalTasksError as error:

@@ -139,7 +139,9 @@ def _columns(by: MetricSpec, more: Sequence[MetricSpec], entries: Sequence[Entry
         return Column(name=metric.name, label=label, kind="number", help=metric.description)
 
     return [
-        Column(name="rank", label="Rank", kind="range", help="From the best to the worst place it can have"),
+        Column(
+            name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
+        ),
         Column(name="model", label="Model", header=True),
         metric_column(by),
         Column(name="interval", label="95 % interval", kind="plot", axis=axis_ticks(scale)),

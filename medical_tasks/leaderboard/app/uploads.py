@@ -12,8 +12,10 @@ from medical_tasks.errors import MissingError, system_reason
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS, ReadLimits
 from medical_tasks.submission_package.problems import PackageError
 
-__all__ = ["discard", "megabytes", "upload_path", "uploaded"]
+__all__ = ["KEPT_SECONDS", "discard", "megabytes", "upload_path", "uploaded"]
 
+KEPT_SECONDS: Final = 3600
+"""How long an upload that nobody confirms is kept."""
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 

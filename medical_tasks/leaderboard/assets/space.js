@@ -7,6 +7,7 @@
   // Until the page that was asked for is there; an answer that never comes does not lock the tabs.
   const PATIENCE = 10000;
   let busyUntil = performance.now() + PATIENCE;
+  let chosen = ""; // the tab that the visitor clicked, not one that an answer opened
 
   /** The scheme that Gradio chose, for our own colours. */
   function scheme() {
@@ -15,9 +16,13 @@
 
   const addressOf = (element) => element.firstElementChild?.dataset.address;
 
-  function at(query) {
+  /** Keeps the address in step; a tab that the visitor clicked is a step to come back from. */
+  function at(query, page) {
+    const step = chosen === `page-${page}-button`;
+    if (step) chosen = "";
     const here = new URL(window.location.href);
-    if (here.search !== query) window.history.replaceState({}, "", here.pathname + (query === "?" ? "" : query));
+    if (here.search === query) return;
+    window.history[step ? "pushState" : "replaceState"]({}, "", here.pathname + (query === "?" ? "" : query));
   }
 
   /** Shows a component's HTML, now and whenever it changes. It was escaped where it was made; scripts in it would not run. */
@@ -28,7 +33,7 @@
       window.medicalTasksTables.enhanceAll(element);
       const address = addressOf(element);
       if (address === undefined) return;
-      if (element.offsetParent !== null) at(address);
+      if (element.offsetParent !== null) at(address, page);
       if (!still.includes(page)) busyUntil = 0;
     };
     draw();
@@ -37,9 +42,10 @@
 
   /** A tab was chosen: what to ask for to fill it, "" for nothing. */
   function selected(page) {
+    if (still.includes(page)) busyUntil = 0; // it was there from the start
     if (performance.now() < busyUntil) return [""]; // what is on its way brings its own page
     const address = pages[page] && addressOf(pages[page]);
-    if (address !== undefined) at(address);
+    at(address ?? `?view=${page}`, page);
     return [address === undefined || page === "queue" ? `?view=${page}` : ""];
   }
 
@@ -47,6 +53,9 @@
     go = send;
   }
 
+  document.addEventListener("click", (event) => {
+    chosen = event.target.closest?.("[role=tab]")?.id ?? chosen;
+  }, true);
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-app-link]");
     if (!link || !go || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;

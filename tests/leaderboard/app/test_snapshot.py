@@ -79,6 +79,18 @@ def test_a_store_out_of_reach_is_said_above_what_was(counted: Counted) -> None:
     assert "1 pending" in html
 
 
+def test_a_store_that_is_gone_is_no_empty_store(counted: Counted, tmp_path: Path) -> None:
+    counted.content.snapshot()
+    (tmp_path / "store").rename(tmp_path / "elsewhere")
+    counted.now = 6.0
+    html = page_at(counted.content, Address(view="queue")).html
+    assert "all of its 2 files are gone" in html
+    assert "1 pending" in html
+    (tmp_path / "elsewhere").rename(tmp_path / "store")
+    counted.now = 12.0
+    assert "cannot be read" not in page_at(counted.content, Address(view="queue")).html
+
+
 def test_while_one_reads_the_others_see_what_was(counted: Counted) -> None:
     counted.content.snapshot()
     started, go_on = threading.Event(), threading.Event()
