@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,6 +14,7 @@ __all__ = ["Cell", "Column", "Row", "Toggle", "html_table"]
 
 NOTHING = Markup("")
 _LARGE = 100  # as in table.js and table.css
+_NUMBER = re.compile(r"-?[0-9,]*[0-9](\.[0-9]+)?")  # as in table.js
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +30,7 @@ class Column:
         header: its cells name the row.
         facet: offers a list of its values to choose from, above the table.
         axis: shown below the heading, such as the ticks of a plot.
+        rising: a first look at it is at the smallest, as with ranks; else numbers begin with the largest.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Column:
     header: bool = False
     facet: bool = False
     axis: Markup = NOTHING
+    rising: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ def html_table(
     head = "".join(_heading(column, sortable=sortable) for column in columns)
     body = "".join(_row(row, columns) for row in whole)
     if not whole:
-        body = f'<tr class="mt-empty"><td colspan="{len(columns)}">{escaped(empty)}</td></tr>'
+        body = f'<tr class="mt-empty"><td class="mt-text" colspan="{len(columns)}">{escaped(empty)}</td></tr>'
     named = attributes(
         {"id": id, "class": "mt-table", "data-sortable": sortable and len(whole) > 1, "data-large": len(whole) > _LARGE}
     )
@@ -160,6 +164,7 @@ def _heading(column: Column, *, sortable: bool) -> str:
         "data-kind": column.kind,
         "data-sorts": sortable and column.kind != "plot",
         "data-facet": column.facet,
+        "data-rising": column.rising,
         "title": column.help or None,
     }
     return f'<th{attributes(named)}><span class="mt-label">{escaped(column.label)}</span>{column.axis}</th>'
@@ -176,15 +181,25 @@ def _cell(cell: Cell, column: Column) -> str:
     inner = f"<strong>{text}</strong>" if cell.strong else text
     if cell.note:
         inner += f'<span class="mt-note">{escaped(cell.note)}</span>'
-    key = None if cell.sort is None else repr(cell.sort) if isinstance(cell.sort, float) else str(cell.sort)
     named: dict[str, str | bool | None] = {
         "scope": "row" if column.header else None,
-        "class": f"mt-{column.kind}",
-        "data-sort": key,
+        # A page has thousands of cells, most of them numbers: those need no class, the style knows them by that.
+        "class": None if column.kind in ("number", "range") and not column.header else f"mt-{column.kind}",
+        "data-sort": _sort_key(cell, column),
         "title": cell.title or None,
     }
     tag = "th" if column.header else "td"
     return f"<{tag}{attributes(named)}>{inner}{cell.svg}</{tag}>"
+
+
+def _sort_key(cell: Cell, column: Column) -> str | None:
+    """What `table.js` sorts a cell by, where it is not what the cell shows."""
+    if column.kind == "text":
+        return None if cell.sort is None else str(cell.sort)
+    shown = float(cell.text.replace(",", "")) if _NUMBER.fullmatch(cell.text) else None
+    if cell.sort == shown:
+        return None
+    return "" if cell.sort is None else str(cell.sort)
 
 
 def _controls(columns: Sequence[Column], *, base: str, label: str, toggles: Sequence[Toggle]) -> str:

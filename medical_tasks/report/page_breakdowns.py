@@ -9,7 +9,7 @@ from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_tabl
 from medical_tasks.report.html_text import Markup, escaped, markup
 from medical_tasks.report.numbers import interval, metric_label, number
 from medical_tasks.report.page_data import ReportTask
-from medical_tasks.report.page_metrics import clean, headline, metric_cells, metric_columns, share_scale
+from medical_tasks.report.page_metrics import clean, headline, metric_cells, metric_columns, share_scale, sort_value
 from medical_tasks.report.page_published import beside, published_label
 from medical_tasks.report.plots import interval_mark
 from medical_tasks.report.plots_scale import Scale
@@ -59,6 +59,7 @@ def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
         *metric_columns(scale),
         *(Column(name=f"m{place}", label=_label(tasks, name), kind="number") for place, name in enumerate(others)),
     ]
+    own = ("run",) if any(by in result.breakdown for result in tasks[0].published) else ()
     rows: list[Row] = []
     groups = dict.fromkeys(group for _, known in told for group in known)
     for group in groups:
@@ -69,9 +70,9 @@ def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
                     *([Cell(task.run)] if several else []),
                     *metric_cells(known[group][first], scale=scale),
                 ]
-                rows.append(Row([*cells, *(_other(known[group][name]) for name in others)], tags=("run",)))
+                rows.append(Row([*cells, *(_other(known[group][name]) for name in others)], tags=own))
         rows += _published(tasks[0], by, group, (first, *others), units, scale=scale)
-    with_papers = any(not row.tags for row in rows)
+    with_papers = bool(own) and any(not row.tags for row in rows)
     caption = f"{_label(tasks, first)} by {by}, with 95 % intervals"
     caption += "; further metrics with theirs in brackets." if others else "."
     return markup(
@@ -96,7 +97,8 @@ def _label(tasks: Sequence[ReportTask], name: str) -> str:
 
 def _other(metric: Mapping[str, Any]) -> Cell:
     known = clean(metric)
-    return Cell(number(known["value"], known.get("unit", "")), known["value"], note=f"({interval(known)})")
+    unit = known.get("unit", "")
+    return Cell(number(known["value"], unit), sort_value(known["value"], unit), note=f"({interval(known)})")
 
 
 def _published(
@@ -111,12 +113,13 @@ def _published(
         figures = [beside(result, metrics, name) for name in names]
         values = [value for value, _ in figures]
         counted = figures[0][1]
-        texts = [
-            "–" if value is None else number(value, units[name]) for name, value in zip(names, values, strict=True)
+        figure = [
+            Cell("–" if value is None else number(value, units[name]), sort_value(value, units[name]))
+            for name, value in zip(names, values, strict=True)
         ]
         mark = interval_mark(values[0], None, None, scale=scale, published=True)
         said = f"reported: {result.source}" + (f", counted as {counted}" if counted != names[0] else "")
         who = Cell(published_label(result), note=said)
-        cells = [Cell(group), who, Cell(texts[0], values[0]), Cell(svg=mark), Cell("–"), Cell("–")]
-        rows.append(Row([*cells, *(Cell(text, value) for text, value in zip(texts[1:], values[1:], strict=True))]))
+        cells = [Cell(group), who, figure[0], Cell(svg=mark), Cell("–"), Cell("–")]
+        rows.append(Row([*cells, *figure[1:]]))
     return rows

@@ -23,6 +23,7 @@ __all__ = [
     "metric_columns",
     "model_of",
     "share_scale",
+    "sort_value",
     "spec_of",
 ]
 
@@ -79,23 +80,23 @@ def metric_cells(metric: Mapping[str, Any], *, strong: bool = False, scale: Scal
     """
     known = clean(metric)
     value, unit = known["value"], known.get("unit", "")
-    cells = [Cell(number(value, unit), _shown(value, unit), strong=strong)]
+    cells = [Cell(number(value, unit), sort_value(value, unit), strong=strong)]
     if scale is not None:
         drawn = not unit or scale is not SHARES
         mark = interval_mark(value, known["ci_low"], known["ci_high"], scale=scale) if drawn else Markup("")
         cells.append(Cell(svg=mark))
-    return [*cells, Cell(interval(known), _shown(known["ci_low"], unit)), Cell(f"{known['n']:,}", known["n"])]
+    return [*cells, Cell(interval(known), sort_value(known["ci_low"], unit)), Cell(f"{known['n']:,}", known["n"])]
 
 
 def bounds_cell(metric: Mapping[str, Any]) -> Cell:
     """Writes between which values the metric lies, whatever is missing."""
     known = clean(metric)
-    return Cell(bounds(known), _shown(known["bound_low"], known.get("unit", "")))
+    return Cell(bounds(known), sort_value(known["bound_low"], known.get("unit", "")))
 
 
-def _shown(value: float | None, unit: str) -> float | None:
-    """Rows are sorted by what they show: a share is a number of percents there."""
-    return value if unit or value is None else round(100 * value, 6)
+def sort_value(value: float | None, unit: str = "") -> float | None:
+    """What a cell of a metric is sorted by: the number that it shows (percents, for a share), with a few more digits."""
+    return None if value is None else round(value if unit else 100 * value, 4)
 
 
 def coverage_cell(entry: Mapping[str, Any]) -> Cell:

@@ -9,6 +9,7 @@ from medical_tasks.report.html_table import Cell, Column, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
 from medical_tasks.report.numbers import number
 from medical_tasks.report.page_data import ReportTask
+from medical_tasks.report.page_metrics import sort_value
 from medical_tasks.report.plots_scale import finite
 
 __all__ = ["beside", "published_label", "published_section"]
@@ -76,7 +77,10 @@ def published_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
                 Cell(result.setting),
                 # What a paper leaves out is no value of ours to call n/a.
                 *(
-                    Cell(number(value, units.get(name, "")) if value is not None else "–", value)
+                    Cell(
+                        number(value, units.get(name, "")) if value is not None else "–",
+                        sort_value(value, units.get(name, "")),
+                    )
                     for name, value in zip(names, values, strict=True)
                 ),
                 Cell("–" if result.n_items is None else f"{result.n_items:,}", result.n_items),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from medical_tasks.published.records import PublishedResult
 from medical_tasks.report.html_table import Cell, Column, html_table
-from medical_tasks.report.html_text import Markup, escaped, isolated, markup
+from medical_tasks.report.html_text import Markup, escaped, escaped_content, isolated, markup
 from medical_tasks.report.judge_notes import judge_notes, warning
 from medical_tasks.report.numbers import metric_label, percent
 from medical_tasks.report.page_breakdowns import breakdowns_section
@@ -22,6 +23,7 @@ from medical_tasks.report.page_metrics import (
     metric_cells,
     metric_columns,
     model_of,
+    sort_value,
 )
 from medical_tasks.report.page_overview import direction_cell
 from medical_tasks.report.page_published import beside, published_label, published_section
@@ -90,7 +92,8 @@ def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
                 strong = name == headline(task)
                 cells = [Cell(metric_label(name, metric), strong=strong), Cell(task.run)]
                 cells += [*metric_cells(metric, strong=strong, scale=None), coverage_cell(task.entry)]
-                rows.append([*cells, bounds_cell(metric), direction_cell(task, name)])
+                # What the metric is stands below the table, once.
+                rows.append([*cells, bounds_cell(metric), replace(direction_cell(task, name), title="")])
     said = "".join(
         f"<dt>{escaped(spec.name)}</dt><dd>{escaped(spec.description)}</dd>"
         for spec in tasks[0].metrics
@@ -160,8 +163,8 @@ def _titled(name: str) -> str:
 def _legend(published: bool) -> str:
     if not published:
         return ""
-    run = interval_mark(0.5, 0.2, 0.8).replace('width="100%"', 'width="44"')
-    paper = interval_mark(0.5, None, None, published=True).replace('width="100%"', 'width="44"')
+    run = interval_mark(0.5, 0.2, 0.8)
+    paper = interval_mark(0.5, None, None, published=True)
     said = "reported by a paper, not verified here; no interval is given. Settings differ: see the table of published results"
     return f'<p class="mt-legend"><span>{run} this report\'s runs</span><span>{paper} {said}</span></p>'
 
@@ -214,7 +217,12 @@ def _points_table(plot: ReportPlot, *, base: str) -> Markup:
 def _point(point: PagePlotPoint) -> list[Cell]:
     low, high, value = finite(point.low), finite(point.high), finite(point.value)
     ends = "n/a" if low is None or high is None else f"{percent(low)} to {percent(high)}"
-    return [Cell(point.label), Cell(percent(value), value), Cell(ends, low), Cell(f"{point.n:,}", point.n)]
+    return [
+        Cell(point.label),
+        Cell(percent(value), sort_value(value)),
+        Cell(ends, sort_value(low)),
+        Cell(f"{point.n:,}", point.n),
+    ]
 
 
 def _recipes(tasks: Sequence[ReportTask], *, base: str) -> Markup:
@@ -227,7 +235,8 @@ def _recipes(tasks: Sequence[ReportTask], *, base: str) -> Markup:
             f'<details class="mt-recipe"><summary>{isolated(name)}</summary>',
             f'<p class="mt-copy-line" hidden><button type="button" class="mt-button mt-copy" data-copies="{made}">Copy</button>',
             '<span class="mt-copied" role="status"></span></p>',
-            f'<pre id="{made}" tabindex="0" role="region" aria-label="{escaped(f"Recipe of {task.run}")}">{escaped(text)}</pre>',
-            "</details>",
+            f'<pre id="{made}" tabindex="0" role="region" aria-label="{escaped(f"Recipe of {task.run}")}">',
+            escaped_content(text),
+            "</pre></details>",
         ]
     return markup(*parts)

@@ -113,12 +113,9 @@ def interval_mark(
         scale: the axis that all rows share.
         published: whether it is a paper's.
     """
-    kind = "mt-point mt-published" if published else "mt-point"
+    kind = " mt-published" if published else ""
     drawn = _drawn(value, low, high, scale=scale, y=10, published=published)
-    return markup(
-        f'<svg class="mt-mark mt-steps-{len(scale.ticks) - 1}" width="100%" height="20" aria-hidden="true">'
-        f'<g class="{kind}">{drawn}</g></svg>'
-    )
+    return markup(f'<svg class="mt-mark mt-steps-{len(scale.ticks) - 1}{kind}" aria-hidden="true">{drawn}</svg>')
 
 
 def axis_ticks(scale: Scale = SHARES) -> Markup:
@@ -141,15 +138,15 @@ def _drawn(value: float | None, low: float | None, high: float | None, *, scale:
     parts = []
     if low is not None and high is not None:
         left, right = scale.percent(low), scale.percent(high)
-        parts.append(f'<line class="mt-bar" x1="{left:g}%" x2="{right:g}%" y1="{y}" y2="{y}"/>')
-        parts += [f'<line class="mt-bar" x1="{x:g}%" x2="{x:g}%" y1="{y - 4}" y2="{y + 4}"/>' for x in (left, right)]
+        parts.append(f'<line x1="{left:g}%" x2="{right:g}%" y1="{y}" y2="{y}"/>')
+        parts += [f'<line x1="{x:g}%" x2="{x:g}%" y1="{y - 4}" y2="{y + 4}"/>' for x in (left, right)]
     if value is not None and published:
-        diamond = '<path class="mt-dot" d="M0-6 6 0 0 6-6 0Z"/>'
+        diamond = '<path d="M0-6 6 0 0 6-6 0Z"/>'
         parts.append(
             f'<svg x="{scale.percent(value):g}%" y="{y}" overflow="visible" width="1" height="1">{diamond}</svg>'
         )
     elif value is not None:
-        parts.append(f'<circle class="mt-dot" cx="{scale.percent(value):g}%" cy="{y}" r="4.5"/>')
+        parts.append(f'<circle cx="{scale.percent(value):g}%" cy="{y}" r="4.5"/>')
     return "".join(parts)
 
 

@@ -19,6 +19,8 @@ MARK: Final = "<!-- medical-tasks report -->"
 _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
 """How the Markdown begins that `run` and `score` write."""
 _SUFFIXES: Final = {"html": (".html", ".htm"), "markdown": (".md", ".markdown")}
+_OTHER_SUFFIX: Final = re.compile(r"\.[a-z]{2,5}")
+"""Of a file of another kind: folders that are not there yet may have a dot, but hardly a word behind it."""
 _NAMES: Final = {"html": HTML_FILE, "markdown": REPORT_FILE}
 
 
@@ -38,6 +40,10 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
     """
     place = out.expanduser() if out is not None else folders[0].expanduser() if len(folders) == 1 else Path()
     named = next((form for form, suffixes in _SUFFIXES.items() if place.suffix.lower() in suffixes), None)
+    if out is not None and named is None and not place.is_dir() and _OTHER_SUFFIX.fullmatch(place.suffix.lower()):
+        raise UsageError(
+            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {place.suffix}. Give such a name, or a folder."
+        )
     if out is None or place.is_dir() or named is None:
         forms = tuple(_NAMES) if wanted in (None, "both") else (str(wanted),)
         places = {form: place / _NAMES[form] for form in forms}

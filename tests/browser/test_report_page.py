@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +43,7 @@ def test_the_table_sorts_by_mouse_and_by_keyboard_and_says_so(open_page: Callabl
     page = open_page(report)
 
     def values() -> list[str]:
-        return list(page.locator(f"{ROWS} td.mt-number:nth-child(4)").all_inner_texts())
+        return list(page.locator(f"{ROWS} td:nth-child(4)").all_inner_texts())
 
     before = values()
     head = page.locator("#all-metrics th[data-name=value]")
@@ -189,3 +191,30 @@ def test_a_recipe_is_copied(open_page: Callable[..., Any], report: str) -> None:
     page.locator("#task-calculate .mt-copy").first.click()
     page.get_by_text("Copied.").wait_for()
     assert '"task_version": "1-A"' in page.evaluate("navigator.clipboard.readText()")
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_contents_lead_to_their_task_however_many_are_above(
+    open_page: Callable[..., Any], tmp_path: Path, size: str
+) -> None:
+    """Tasks are laid out when somebody comes near them; what grows above must not carry away what is read."""
+    sample = sample_report(items=3)
+    tasks = [replace(task, name=f"{task.name}_{copy}") for copy in range(6) for task in sample.tasks]
+    path = tmp_path / "many.html"
+    path.write_text(render_page(replace(sample, tasks=tasks)), encoding="utf-8")
+    page = open_page(path.as_uri(), size=SIZES[size])
+    assert page.locator(".mt-contents a").count() >= 14
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    for copy in (5, 1, 3):
+        page.locator(f".mt-contents a[href='#task-calculate_{copy}']").evaluate("link => link.click()")
+        page.wait_for_timeout(400)
+        section = page.locator(f"#task-calculate_{copy}")
+        assert 0 <= section.evaluate("task => task.getBoundingClientRect().top") <= 40
+
+
+def test_a_title_without_a_blank_does_not_widen_the_page(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "long.html"
+    path.write_text(render_page(replace(sample_report(items=1), title="long" * 20)), encoding="utf-8")
+    page = open_page(path.as_uri(), size=SIZES["phone"])
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".mt-theme").is_visible()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.report.page import render_page
+from medical_tasks.report.page_assets import assets_text
 from medical_tasks.report.page_data import ReportData
 from tests.report.page_reading import PageReader
 from tests.report.page_samples import calculation, credentialed, empty, judged, published, sample_report
@@ -48,6 +49,27 @@ def test_it_forbids_every_request_and_runs_its_own_scripts_alone(read: PageReade
     assert rules["script-src"].split() == hashes
     assert "unsafe" not in policy
     assert "http" not in policy
+
+
+def test_a_task_is_laid_out_when_somebody_comes_near_it_and_on_paper_always(read: PageReader) -> None:
+    """Dozens of tasks are more than a browser lays out within a second."""
+    page, paper = assets_text("page.css"), assets_text("print.css")
+    assert ".mt-task { content-visibility: auto;" in page
+    assert ".mt-task { content-visibility: visible; }" in paper
+    # Neither goes with sections that grow while one is on the way to another.
+    assert "scroll-behavior" not in page
+    assert ".mt-contents { overflow-anchor: none; }" in page
+
+
+def test_texts_of_a_recipe_are_safe_with_their_quotes_as_they_are() -> None:
+    text = render_page(ReportData(title="Report", tasks=[_named('</pre><b a="1">&quot;')], suite="suite 1"))
+    assert '"name": "&lt;/pre&gt;&lt;b a=\\"1\\"&gt;&amp;quot;"' in text
+    assert "<b a=" not in text
+
+
+def _named(model: str) -> Any:
+    task = calculation(items=2)
+    return replace(task, entry={**task.entry, "recipe": {"model": {"name": model}}})
 
 
 def test_links_lead_to_papers_alone_and_tell_them_nothing(read: PageReader) -> None:

@@ -67,3 +67,11 @@ def test_reports_are_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text() == f"{MARK}\ntwo"
     assert (tmp_path / "report.md").read_text() == f"{MARK}\ntwo"
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_file_of_another_kind_is_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"report is HTML \(.html\) or Markdown \(.md\), not .pdf. Give such a name"):
+        report_places([tmp_path], tmp_path / "report.pdf", None)
+    assert report_places([tmp_path], tmp_path / "v1.0", "html") == {"html": tmp_path / "v1.0" / "report.html"}
+    (tmp_path / "old.pdf").mkdir()
+    assert report_places([tmp_path], tmp_path / "old.pdf", "html") == {"html": tmp_path / "old.pdf" / "report.html"}

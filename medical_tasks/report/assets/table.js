@@ -5,6 +5,7 @@
   const known = new WeakSet();
   // A browser lays out thousands of rows in seconds, not in a moment; the rest comes when it is asked for.
   const MOST = 100;
+  const NUMBER = /^-?[0-9,]*[0-9](\.[0-9]+)?$/;
 
   const shown = (cell) => (cell.firstChild ? cell.firstChild.textContent.trim() : "");
 
@@ -12,8 +13,9 @@
   function key(cell, kind) {
     const given = cell.getAttribute("data-sort");
     if (kind === "text") return given ?? shown(cell);
-    const value = given === null ? NaN : Number(given);
-    return Number.isFinite(value) ? value : null;
+    if (given === "") return null;
+    const text = given ?? (NUMBER.test(shown(cell)) ? shown(cell).replaceAll(",", "") : "none");
+    return Number.isFinite(Number(text)) ? Number(text) : null;
   }
 
   function compare(a, b) {
@@ -71,8 +73,8 @@
     function sort(head, place) {
       const kind = head.dataset.kind;
       const before = head.getAttribute("aria-sort");
-      // A first look at numbers is at the largest, at names from A.
-      const rising = before ? before === "descending" : kind === "text";
+      // A first look at numbers is at the largest, at names from A, at ranks from the first.
+      const rising = before ? before === "descending" : kind === "text" || head.hasAttribute("data-rising");
       for (const other of heads) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", rising ? "ascending" : "descending");
       const keyed = rows.map((one) => ({ one, key: key(one.row.cells[place], kind) }));
