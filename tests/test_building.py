@@ -2,13 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import os
-import random
-import signal
 import stat
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +12,6 @@ import pytest
 from medical_tasks.building import build_dataset, build_source, dataset_source
 from medical_tasks.dataset_store import MARKER, built_configs, read_rows
 from medical_tasks.errors import IncompleteError, UsageError
-from tests.support import ROOT
 from tests.tiny_dataset import CREDENTIALED, SOURCE, SPEC, SPLITS, make_rows, with_spec, write_official
 
 
@@ -35,17 +28,6 @@ def folder(tmp_path: Path) -> Path:
 
 def files_of(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-
-
-def run_python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def test_load_dataset_reads_configs_splits_and_types(official: Path, folder: Path, tmp_path: Path) -> None:
@@ -150,94 +132,6 @@ def test_a_build_that_ends_between_two_renames_changes_nothing(
     assert len([name for name in files_of(folder) if name.endswith(".parquet")]) == 3
 
 
-@pytest.mark.slow
-def test_a_killed_build_leaves_the_dataset_that_was_there(official: Path, folder: Path) -> None:
-    build_source(SOURCE, place=official, config="full", folder=folder)
-    code = """
-        import dataclasses, os, signal, sys
-        from pathlib import Path
-        from medical_tasks.building import build_source
-        from tests.tiny_dataset import SOURCE, make_rows
-
-        def read(config, split, files):
-            yield from make_rows(split, word="killed")
-            if split == "dev":
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        build_source(dataclasses.replace(SOURCE, read=read), place=None, config="demo", folder=Path(sys.argv[1]))
-    """
-    assert run_python(code, folder).returncode == -signal.SIGKILL
-    assert list(built_configs(folder)) == ["full"]
-    assert read_rows(folder, "full", "test", spec=SPEC) == make_rows("test")
-    assert len(list(folder.glob(".building-*"))) == 1
-    build_source(SOURCE, place=None, config="demo", folder=folder)
-    assert not list(folder.glob(".building-*"))
-    assert list(built_configs(folder)) == ["full", "demo"]
-
-
-DISK_FULL = """
-    import resource, sys
-    from pathlib import Path
-    import datasets, pyarrow.parquet
-    from medical_tasks.building import build_source
-    from medical_tasks.errors import IncompleteError
-    from tests.tiny_dataset import SOURCE
-
-    # No file may grow beyond this: the write fails as it does on a full disk.
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
-    try:
-        build_source(SOURCE, place=Path(sys.argv[2]), config="full", folder=Path(sys.argv[1]))
-    except IncompleteError as error:
-        print(error.exit_code, error)
-"""
-
-
-def no_space_line(folder: Path, reason: str) -> str:
-    """What `DISK_FULL` prints: exit code 5 as for `run` and `score`, and the message."""
-    return (
-        f"5 {folder}: no space to write ({reason}). Nothing of this build was kept; what was built there before is as it "
-        "was. Free some space, or choose another place with --out, and give the same command again.\n"
-    )
-
-
-# Where the disk ends: in a parquet file's first bytes, in its footer, in the Croissant file (14 KB; parquet files 4 KB).
-@pytest.mark.slow
-@pytest.mark.parametrize("limit", [100, 2_000, 9_000])
-def test_full_disk(official: Path, folder: Path, limit: int) -> None:
-    build_source(SOURCE, place=official, config="full", folder=folder)
-    before = {name: (folder / name).read_bytes() for name in files_of(folder)}
-    done = run_python(DISK_FULL, folder, write_official(folder.parent / "newer", word="second"), limit)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert done.stdout == no_space_line(folder, "File too large")
-    assert {name: (folder / name).read_bytes() for name in files_of(folder)} == before
-    assert not list(folder.glob(".building-*"))
-
-
-@pytest.mark.slow
-def test_full_disk_on_a_first_build(official: Path, folder: Path) -> None:
-    done = run_python(DISK_FULL, folder, official, 4_000)
-    assert done.stdout == no_space_line(folder, "File too large"), done.stderr
-    assert not folder.exists()
-
-
-# Rows larger than a parquet page are written while the table still grows, not only when the file is closed. The limits end
-# in the first page, between pages, and in the last of the pages (a file has 4 MB).
-@pytest.mark.slow
-@pytest.mark.parametrize("limit", [2_000, 1_500_000, 3_500_000])
-def test_full_disk_amid_large_rows(folder: Path, tmp_path: Path, limit: int) -> None:
-    # Random, since parquet would pack a repeated word into nothing.
-    official = write_official(tmp_path / "official", word=random.Random(7).randbytes(500_000).hex())
-    done = run_python(DISK_FULL, folder, official, limit)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert done.stdout == no_space_line(folder, "File too large")
-    assert not folder.exists()
-    whole = build_source(SOURCE, place=official, config="full", folder=folder)
-    assert whole.rows == 9
-    assert {split.file_bytes > 3_500_000 for split in built_configs(folder)["full"].splits.values()} == {True}
-
-
 def test_a_disk_that_is_full_before_the_first_byte(
     official: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,27 +187,6 @@ def test_the_librarys_chunking_is_off_for_the_build_alone(official: Path, folder
         with pytest.raises(UsageError, match="negative count"):
             build_source(SOURCE, place=official, config="full", folder=folder)
     assert datasets.config.DEFAULT_CDC_OPTIONS is before
-
-
-@pytest.mark.slow
-def test_two_builds_at_once_both_arrive(official: Path, folder: Path) -> None:
-    code = """
-        import sys
-        from pathlib import Path
-        from medical_tasks.building import build_source
-        from tests.tiny_dataset import SOURCE
-
-        place = Path(sys.argv[3]) if len(sys.argv) > 3 else None
-        build_source(SOURCE, place=place, config=sys.argv[2], folder=Path(sys.argv[1]))
-    """
-    folder.mkdir(parents=True)
-    processes = [
-        subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), *words], cwd=ROOT)
-        for words in ([str(folder), "demo"], [str(folder), "full", str(official)])
-    ]
-    assert [process.wait(timeout=120) for process in processes] == [0, 0]
-    assert set(built_configs(folder)) == {"full", "demo"}
-    assert read_rows(folder, "full", "test") == make_rows("test")
 
 
 def test_published_number_of_rows(official: Path, folder: Path) -> None:

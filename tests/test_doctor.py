@@ -11,6 +11,18 @@ from medical_tasks.cli import main
 from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, built_configs, marker_text
 from medical_tasks.doctor import examine
 from medical_tasks.medcalc_bench.spec import DATASET
+from medical_tasks.sandbox.probe import probe
+
+
+@pytest.fixture(scope="module")
+def tried() -> str | None:
+    return probe()
+
+
+@pytest.fixture(autouse=True)
+def sandbox_tried_once(tried: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sandbox is tried out once, a second's work, and not by each of these tests."""
+    monkeypatch.setattr("medical_tasks.sandbox.probe.probe", lambda: tried)
 
 
 @pytest.fixture

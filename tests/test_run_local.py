@@ -1,4 +1,7 @@
-"""A local model over real rows, end to end: one process, two processes, killed and resumed."""
+"""A local model over real rows, end to end: one process, two processes, killed and resumed.
+
+The two processes start afresh, by the command that the documents give; the others with torch imported.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.models.toy import make_toy_model
 from medical_tasks.task_data import load_task_data
 from tests.support import SHARED, needs_shared
+from tests.warm_process import Started, WarmProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
 
@@ -55,14 +59,11 @@ def _environment() -> dict[str, str]:
     return os.environ | {"HF_HUB_OFFLINE": "1", "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 
 
-def _finish(command: list[str], home: Path) -> str:
-    done = subprocess.run(
-        command, cwd=home, env=_environment(), capture_output=True, text=True, timeout=280, check=False
-    )
+def _finish(warm: WarmProcess, home: Path, out: str) -> None:
+    done = warm.run(["-m", *_words(out)], cwd=home, environment=_environment())
     # 5: a note that is longer than the toy's context stays unanswered.
     assert done.returncode in (0, 5), done.stderr[-3000:]
     assert "Traceback" not in done.stderr
-    return done.stderr
 
 
 def _records(folder: Path) -> dict[str, Any]:
@@ -82,9 +83,9 @@ def _task(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def alone(home: Path) -> Path:
+def alone(home: Path, warm: WarmProcess) -> Path:
     """The run in one process that nothing disturbed."""
-    _finish([sys.executable, "-m", *_words("alone")], home)
+    _finish(warm, home, "alone")
     records = _records(home / "alone")
     coverage = _task(home / "alone")["coverage"]
     assert coverage["asked"] == ROWS
@@ -112,26 +113,26 @@ def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
     assert {**_task(home / "pair"), "recipe": None} == {**_task(alone), "recipe": None}
 
 
-def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(home: Path, alone: Path) -> None:
+def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(home: Path, alone: Path, warm: WarmProcess) -> None:
     done: list[int] = []
     for _ in range(2):
-        process = subprocess.Popen(
-            [sys.executable, "-m", *_words("killed")], cwd=home, env=_environment(), stderr=subprocess.DEVNULL
-        )
-        _wait_for_more(home / "killed", done[-1] if done else 0, process)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        with Path(os.devnull).open("wb") as nowhere:
+            outputs = (nowhere.fileno(), nowhere.fileno())
+            run = warm.start(["-m", *_words("killed")], cwd=home, environment=_environment(), outputs=outputs)
+        _wait_for_more(home / "killed", done[-1] if done else 0, run)
+        os.kill(run.pid, signal.SIGKILL)
+        assert run.wait() == -signal.SIGKILL
         done.append(len(_records(home / "killed")))
         assert not (home / "killed" / "results.json").exists()
     assert 0 < done[0] < done[1] < ROWS - 4
-    _finish([sys.executable, "-m", *_words("killed")], home)
+    _finish(warm, home, "killed")
     assert _records(home / "killed") == _records(alone)  # each put once: the counts are part of the records
     assert _task(home / "killed") == _task(alone)
 
 
-def _wait_for_more(folder: Path, than: int, process: subprocess.Popen[bytes]) -> None:
+def _wait_for_more(folder: Path, than: int, run: Started) -> None:
     until = time.monotonic() + 120
-    while time.monotonic() < until and process.poll() is None:
+    while time.monotonic() < until and not run.ended():
         if (folder / "answers.sqlite").exists() and len(_records_or_none(folder)) > than:
             return
         time.sleep(0.005)

@@ -89,7 +89,10 @@ def test_damage_is_told_as_zlib_tells_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("collected", [False, True])
-def test_a_reader_that_stops_early_leaves_no_thread(tmp_path: Path, collected: bool) -> None:
+def test_a_reader_that_stops_early_leaves_no_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, collected: bool
+) -> None:
+    monkeypatch.setattr(unpacking, "_CHUNK_BYTES", 1000)  # far more of them than are read ahead
     path = tmp_path / "x"
     path.write_bytes(gzip.compress(TEXT * 10))
 

@@ -64,7 +64,7 @@ def shown(page: Page, what: str) -> None:
 
 
 def names(page: Page, table: str = "board-0") -> list[str]:
-    return page.locator(f"#{table} tbody tr:visible th").all_inner_texts()
+    return list(page.locator(f"#{table} tbody tr:visible th").all_inner_texts())
 
 
 def pick(page: Page, label: str, choice: str) -> None:

@@ -146,7 +146,8 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     down_now.clear()
     server.calls.clear()
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0
-    assert len(server.calls) == VERDICTS
+    # Each once, but for those a busy machine is too slow for, which the client sends again.
+    assert len({json.dumps(call.body) for call in server.calls}) == VERDICTS
     assert entry(tmp_path / "r")["coverage"]["scored"] == N_ITEMS
     server.calls.clear()
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0

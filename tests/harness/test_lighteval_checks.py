@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from medical_tasks.harness import lighteval_launcher
 from medical_tasks.harness.lighteval_checks import check_data, check_model
 from medical_tasks.harness.lighteval_launcher import run_app
 from medical_tasks.medcalc_bench.spec import BENCHMARK, DATASET
+from tests.warm_process import WarmProcess
 
 ACCELERATE = ["lighteval", "accelerate", "model_name=m"]
 
@@ -218,11 +218,10 @@ for words in ([], ["accelerate"], ["--nope"], ["nope"]):
 
 
 @pytest.mark.slow
-def test_wrong_arguments_of_lighteval_itself(home: Path) -> None:
-    environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", _MISTAKES], capture_output=True, text=True, env=environment, timeout=240, check=True
-    )
+def test_wrong_arguments_of_lighteval_itself(home: Path, tmp_path: Path, warm: WarmProcess) -> None:
+    script = tmp_path / "mistakes.py"
+    script.write_text(_MISTAKES, encoding="utf-8")
+    done = warm.run([script], cwd=tmp_path, environment=os.environ | {"HF_HUB_OFFLINE": "1"})
     assert done.stdout.split("\n") == ["code 2"] * 4 + [""]
     assert "Traceback" not in done.stderr
     told = [line for line in done.stderr.splitlines() if line.startswith("error: ")]

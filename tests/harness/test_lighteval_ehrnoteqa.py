@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +13,9 @@ from medical_tasks.cli import main
 from medical_tasks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.models.toy import make_toy_model
 from medical_tasks.task_data import load_task_data
+from tests.warm_process import WarmProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # three processes that import torch and lighteval
+pytestmark = pytest.mark.slow
 
 ASKED = [task for task in TASKS if task.options["level"] == "1"]
 NAMES = ",".join(task.name for task in ASKED)
@@ -49,28 +48,19 @@ def _variables(place: Path) -> dict[str, str]:
     }
 
 
-def _start(place: Path, out: str, *launcher: str) -> subprocess.Popen[str]:
+def _run(warm: WarmProcess, place: Path, out: str, *launcher: str) -> str:
     words = ["medical_tasks", "lighteval", "accelerate", "model_name=toy,batch_size=8,dtype=float32", "--tasks", NAMES]
-    return subprocess.Popen(
-        [sys.executable, *launcher, "-m", *words, "--output-dir", out],
-        cwd=place,
-        env={**os.environ, **_variables(place)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    environment = {**os.environ, **_variables(place)}
+    done = warm.run([*launcher, "-m", *words, "--output-dir", out], cwd=place, environment=environment)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
-def ran(place: Path) -> dict[str, str]:
-    """Runs lighteval in one process and in two, beside each other; folder to what was printed."""
-    two = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
-    started = {"one": _start(place, "one"), "two": _start(place, "two", *two)}
-    printed = {}
-    for name, process in started.items():
-        printed[name], _ = process.communicate(timeout=280)
-        assert process.returncode == 0, printed[name][-3000:]
-    return printed
+def ran(warm: WarmProcess, place: Path) -> dict[str, str]:
+    """Runs lighteval in one process and in two; folder to what was printed."""
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", *warm.asking]
+    return {"one": _run(warm, place, "one"), "two": _run(warm, place, "two", *torchrun)}
 
 
 def _ours(place: Path) -> dict[str, dict[str, float]]:
@@ -98,7 +88,7 @@ def test_the_numbers_are_those_of_our_own_runner(place: Path, ran: dict[str, str
                 assert values[shown] == pytest.approx(value, abs=1e-5), (folder, task.name, name)
 
 
-def test_no_text_of_the_notes_is_printed_or_left(place: Path, ran: dict[str, str]) -> None:
+def test_no_text_of_the_notes_is_printed_or_left(hub_home: Path, place: Path, ran: dict[str, str]) -> None:
     items = [item for task in ASKED for item in load_task_data(task, DATASET, data=place / "data", config="demo").items]
     texts = {item.fields["question"] for item in items} | {text for item in items for text in item.fields["choices"]}
     texts |= {line for item in items for note in item.fields["notes"] for line in note["text"].splitlines()}
@@ -109,4 +99,4 @@ def test_no_text_of_the_notes_is_printed_or_left(place: Path, ran: dict[str, str
     for said in [*ran.values(), *(path.read_text(encoding="utf-8") for path in left)]:
         assert not [text for text in long_ones if text in said]
     # lighteval's copy of the rows is gone, and was never in the Hub's cache.
-    assert not [path for path in place.rglob("*.arrow") if path.is_file()]
+    assert not [path for folder in (place, hub_home) for path in folder.rglob("*.arrow") if path.is_file()]

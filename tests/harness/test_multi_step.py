@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from medical_tasks.spec import Item
 from medical_tasks.store import Store
 from medical_tasks.task_data import load_task_data
 from tests.fault_server import Call, FaultServer
+from tests.warm_process import WarmProcess
 
 SAMPLES = 12
 
@@ -66,31 +65,25 @@ def _environment(home: Path, server: FaultServer) -> dict[str, str]:
     }
 
 
-def _run(words: list[str], home: Path, server: FaultServer) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *words],
-        capture_output=True,
-        text=True,
-        env=_environment(home, server),
-        cwd=home,
-        timeout=240,
-        check=False,
-    )
+def _run(warm: WarmProcess, words: list[str], home: Path, server: FaultServer) -> None:
+    done = warm.run(["-m", *words], cwd=home, environment=_environment(home, server))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
 @pytest.mark.slow
-def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(home: Path, items: list[Item]) -> None:
+def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
+    warm: WarmProcess, home: Path, items: list[Item]
+) -> None:
     if (missing := probe()) is not None:
         pytest.skip(f"no sandbox on this machine: {missing}")
     with FaultServer(answer=Programmer(items)) as server:
         run = ["medical_tasks", "run", "--tasks", "medcalc_code", "--config", "demo", "--model", "openai-api/script/m"]
         run += ["--max-samples", str(SAMPLES), "--out", "ours"]
-        _run(run, home, server)
+        _run(warm, run, home, server)
         # Three of four kinds: one question, two, two; and the same question again is not asked twenty times but twice.
         asked = len(server.calls)
         assert asked == 3 * (1 + 2 + 2 + 2)
-        _run(run, home, server)
+        _run(warm, run, home, server)
         assert len(server.calls) == asked
         results: dict[str, Any] = json.loads((home / "ours" / "results.json").read_text())["tasks"]["medcalc_code"]
         assert results["coverage"]["scored"] == SAMPLES
@@ -104,7 +97,7 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(hom
         logs = home / "logs"
         words = ["inspect_ai", "eval", "medical_tasks/medcalc_code", "--model", "openai-api/script/m"]
         words += ["-T", "config=demo", "--sample-id", ",".join(item.id for item in items)]
-        _run([*words, "--log-dir", str(logs), "--log-format", "json", "--display", "none"], home, server)
+        _run(warm, [*words, "--log-dir", str(logs), "--log-format", "json", "--display", "none"], home, server)
     (file,) = logs.glob("*.json")
     log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     scores = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
@@ -112,13 +105,13 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(hom
 
 
 @pytest.mark.slow
-def test_the_open_book_through_our_runner(home: Path) -> None:
+def test_the_open_book_through_our_runner(warm: WarmProcess, home: Path) -> None:
     items = load_task_data(MEDCALC_OPEN_BOOK, DATASET, data=home, config="demo", max_samples=SAMPLES).items
     prompts = load_prompts(MEDCALC_OPEN_BOOK)
     golds = {prompts.render(item)[0]["content"]: item.fields["ground_truth_answer"] for item in items}
     with FaultServer(answer=lambda call: json.dumps({"answer": golds[call.prompt]})) as server:
         run = ["medical_tasks", "run", "--tasks", "medcalc_open_book", "--config", "demo", "--out", "book"]
-        _run([*run, "--model", "openai-api/script/m", "--max-samples", str(SAMPLES)], home, server)
+        _run(warm, [*run, "--model", "openai-api/script/m", "--max-samples", str(SAMPLES)], home, server)
         assert len(server.calls) == SAMPLES
     metrics = json.loads((home / "book" / "results.json").read_text())["tasks"]["medcalc_open_book"]["metrics"]
     assert metrics["accuracy"]["value"] == 1.0

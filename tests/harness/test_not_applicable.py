@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from medical_tasks.results import summarise
 from medical_tasks.spec import Item
 from medical_tasks.task_data import load_task_data
 from tests.support import ROOT
+from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
 
@@ -106,19 +106,14 @@ print(json.dumps({score.name: [score.metrics["mean"].value, score.scored_samples
 """
 
 
-def test_inspect(items: list[Item], replies: list[str], expected: dict[str, float], tmp_path: Path) -> None:
-    pytest.importorskip("inspect_ai")
-    file = tmp_path / "given.json"
+def test_inspect(
+    items: list[Item], replies: list[str], expected: dict[str, float], tmp_path: Path, warm: WarmProcess
+) -> None:
+    file, script = tmp_path / "given.json", tmp_path / "asking.py"
     file.write_text(json.dumps({"rows": [dict(item.fields) for item in items], "replies": replies}), encoding="utf-8")
+    script.write_text(_INSPECT, encoding="utf-8")
     # A process of its own: its unclosed streams are warnings, and those are errors here.
-    done = subprocess.run(
-        [sys.executable, "-c", _INSPECT, str(file), str(tmp_path / "logs")],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=240,
-        check=False,
-    )
+    done = warm.run([script, file, tmp_path / "logs"], cwd=ROOT, environment=os.environ)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert {name: mean for name, (mean, _) in found.items()} == pytest.approx(expected)

@@ -25,6 +25,7 @@ from medical_tasks.spec import Item, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module, load_task_data
 from tests.fault_server import Fault, FaultServer
 from tests.support import ROOT
+from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
 
@@ -103,18 +104,9 @@ def _environment(script: Script, **more: str) -> dict[str, str]:
     }
 
 
-def _run(words: list[str], script: Script, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *words],
-        capture_output=True,
-        text=True,
-        env=_environment(script, **environment),
-        cwd=script.home,
-        timeout=240,
-        check=False,
-    )
+def _run(warm: WarmProcess, words: list[str], script: Script, **environment: str) -> None:
+    done = warm.run(["-m", *words], cwd=script.home, environment=_environment(script, **environment))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
 
 
 def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
@@ -147,7 +139,16 @@ def test_lighteval_command(script: Script, expected: dict[str, dict[str, float]]
     out = script.home / "lighteval"
     model = str(ROOT / "tests" / "harness" / "scripted_model.py")
     words = ["medical_tasks", "lighteval", "custom", "scripted", model, "medical|medcalc,medical|kqa"]
-    _run([*words, "--output-dir", str(out)], script)
+    done = subprocess.run(
+        [sys.executable, "-m", *words, "--output-dir", str(out)],
+        capture_output=True,
+        text=True,
+        env=_environment(script),
+        cwd=script.home,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     (file,) = out.glob("results/**/results_*.json")
     results = json.loads(file.read_text())["results"]
     found = results["medical:medcalc|0"]
@@ -170,11 +171,11 @@ except Exception as error:
 """
 
 
-def test_lighteval_finds_every_task_and_leaks_no_example(script: Script) -> None:
-    environment = _environment(script)
-    done = subprocess.run(
-        [sys.executable, "-c", _TABLE], capture_output=True, text=True, env=environment, timeout=240, check=True
-    )
+def test_lighteval_finds_every_task_and_leaks_no_example(warm: WarmProcess, script: Script) -> None:
+    file = script.home / "table.py"
+    file.write_text(_TABLE, encoding="utf-8")
+    done = warm.run([file], cwd=script.home, environment=_environment(script))
+    assert done.returncode == 0, done.stderr[-3000:]
     table, refusal = done.stdout.splitlines()[-2:]
     offered = [task for task in tasks().values() if not task.protocol and not task.baseline]
     names = [name for name, _, _ in json.loads(table)]
@@ -185,13 +186,15 @@ def test_lighteval_finds_every_task_and_leaks_no_example(script: Script) -> None
     assert refusal.startswith("UsageError medical:medcalc: worked examples are part of a task here")
 
 
-def test_inspect_and_our_runner_on_one_endpoint(script: Script, expected: dict[str, dict[str, float]]) -> None:
+def test_inspect_and_our_runner_on_one_endpoint(
+    warm: WarmProcess, script: Script, expected: dict[str, dict[str, float]]
+) -> None:
     with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
         variables = {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
         logs = script.home / "logs"
         words = ["eval", "medical_tasks/medcalc", "medical_tasks/kqa", "--model", "openai-api/script/m"]
         words += ["-T", "config=demo", "--log-dir", str(logs), "--log-format", "json", "--display", "none"]
-        _run(["inspect_ai", *words], script, **variables)
+        _run(warm, ["inspect_ai", *words], script, **variables)
         asked = len(server.calls)
         assert asked == len(script.answers)
         files = sorted(logs.glob("*.json"))
@@ -202,7 +205,7 @@ def test_inspect_and_our_runner_on_one_endpoint(script: Script, expected: dict[s
             judged = log["eval"]["task"].endswith("kqa")
             assert scores == pytest.approx(_shown(expected["kqa"]) if judged else expected["medcalc"])
         words = ["run", "--tasks", "medcalc,kqa", "--config", "demo", "--model", "openai-api/script/m", "--out", "ours"]
-        _run(["medical_tasks", *words], script, **variables)
+        _run(warm, ["medical_tasks", *words], script, **variables)
         assert len(server.calls) == 2 * asked
         # Byte for byte the same questions.
         assert sorted(server.prompts[:asked]) == sorted(server.prompts[asked:])
@@ -210,7 +213,7 @@ def test_inspect_and_our_runner_on_one_endpoint(script: Script, expected: dict[s
         assert _metrics(script.home / "ours", task) == expected[task.name]
 
 
-def test_inspect_scores_no_reply_without_choices(script: Script) -> None:
+def test_inspect_scores_no_reply_without_choices(warm: WarmProcess, script: Script) -> None:
     """inspect's model reads such a reply as an empty output; its solver must go on failing the sample, not score it."""
     usage = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
     body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [], "usage": usage}
@@ -219,9 +222,7 @@ def test_inspect_scores_no_reply_without_choices(script: Script) -> None:
         words = ["inspect_ai", "eval", "medical_tasks/medcalc", "--model", "openai-api/script/m", "-T", "config=demo"]
         words += ["--limit", "2", "--log-dir", str(logs), "--log-format", "json", "--display", "none"]
         environment = _environment(script, SCRIPT_BASE_URL=server.base_url, SCRIPT_API_KEY="x")
-        subprocess.run(
-            [sys.executable, "-m", *words], env=environment, cwd=script.home, timeout=240, capture_output=True
-        )
+        warm.run(["-m", *words], cwd=script.home, environment=environment)
     (file,) = logs.glob("*.json")
     log: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     assert log["status"] == "error"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -225,7 +226,7 @@ def test_on_our_own_steps_with_one_thing_wrong() -> None:
     """Where the type is known, a type that is given is the right one in more than 99 of 100."""
     path = SHARED / "data" / "medcalc" / "test_data_v1.csv"
     counts: Counter[tuple[str, str]] = Counter()
-    for own in read_rows("v1.0", "test", {"test": path}):
+    for own in itertools.islice(read_rows("v1.0", "test", {"test": path}), None, None, 2):
         result = recompute_or_none(own)
         if result is None or not label_agrees(own, result.answer):
             continue
@@ -250,7 +251,7 @@ def test_on_our_own_steps_with_one_thing_wrong() -> None:
             found = sort_error(own, json.dumps(reply))
             if found is not None:
                 counts["C", found.error_type] += 1
-    for truth, least in (("B", 2000), ("C", 500)):
+    for truth, least in (("B", 1000), ("C", 250)):
         assert sum(n for (true, _), n in counts.items() if true == truth) > least
         given = sum(n for (true, kind), n in counts.items() if true == truth and kind != "undetermined")
         assert given > 0.6 * sum(n for (true, _), n in counts.items() if true == truth)

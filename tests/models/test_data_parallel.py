@@ -1,41 +1,49 @@
-"""Two real processes under torchrun give the tokens of one. Every test asserts how many processes there were."""
+"""Two real processes under torchrun give the tokens of one. Every test asserts how many processes there were.
+
+All of them start with torch imported; tests/test_run_local.py has two that start afresh.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
 from medical_tasks.choice_scores import ChoiceScores
 from tests.support import ROOT
+from tests.warm_process import WarmProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # starts five processes that each import torch
+pytestmark = pytest.mark.slow
 
 WORKER = Path(__file__).with_name("data_parallel_worker.py")
 COUNTS = "21,1,2"
 """An odd number of questions, fewer than there are processes, and as many."""
 
 
-def start(arguments: Sequence[str], **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE", "WORLD_SIZE"))}
-    environment = {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **variables}
-    return subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=240, check=False
-    )
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE", "WORLD_SIZE"))},
+    "PYTHONPATH": str(ROOT),
+    "OMP_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
 
 
-def run(toy: Path, out: Path, *, processes: int) -> list[dict[str, Any]]:
+def start(warm: WarmProcess, arguments: Sequence[str], *, processes: int, **variables: str) -> CompletedProcess[str]:
+    words = [str(WORKER), *arguments]
+    if processes > 1:
+        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
+        words = [*torchrun, *warm.asking, *words]
+    return warm.run(words, cwd=ROOT, environment=ENVIRONMENT | variables)
+
+
+def run(warm: WarmProcess, toy: Path, out: Path, *, processes: int) -> list[dict[str, Any]]:
     out.mkdir()
-    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
-    done = start(
-        [*(torchrun if processes > 1 else []), str(WORKER), str(toy), str(out), COUNTS], ACCELERATE_USE_CPU="true"
-    )
+    done = start(warm, [str(toy), str(out), COUNTS], processes=processes, ACCELERATE_USE_CPU="true")
     assert done.returncode == 0, done.stderr
     reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("rank*.json"))]
     assert [report["world"] for report in reports] == [processes] * processes
@@ -57,9 +65,9 @@ def check_choices(alone: dict[str, Any], main: dict[str, Any], other: dict[str, 
                 assert one.logprobs == pytest.approx(two.logprobs, abs=1e-4)
 
 
-def test_two_processes_give_the_tokens_of_one(toy_model: Path, tmp_path: Path) -> None:
-    (alone,) = run(toy_model, tmp_path / "one", processes=1)
-    main, other = run(toy_model, tmp_path / "two", processes=2)
+def test_two_processes_give_the_tokens_of_one(warm: WarmProcess, toy_model: Path, tmp_path: Path) -> None:
+    (alone,) = run(warm, toy_model, tmp_path / "one", processes=1)
+    main, other = run(warm, toy_model, tmp_path / "two", processes=2)
     assert [len(part["answers"]) for part in alone["runs"]] == [21, 1, 2]
     assert main["runs"] == alone["runs"]
     assert (alone["is_main"], main["is_main"], other["is_main"]) == (True, True, False)
@@ -71,21 +79,9 @@ def test_two_processes_give_the_tokens_of_one(toy_model: Path, tmp_path: Path) -
     assert alone["identity"] == main["identity"] == other["identity"]
 
 
-def test_processes_that_do_not_see_each_other_stop(toy_model: Path, tmp_path: Path) -> None:
+def test_processes_that_do_not_see_each_other_stop(warm: WarmProcess, toy_model: Path, tmp_path: Path) -> None:
     # Without ACCELERATE_USE_CPU, on a machine without a GPU, each of them would answer everything.
-    done = start(
-        [
-            "-m",
-            "torch.distributed.run",
-            "--standalone",
-            "--nproc_per_node=2",
-            str(WORKER),
-            str(toy_model),
-            str(tmp_path),
-            "2",
-        ],
-        CUDA_VISIBLE_DEVICES="",
-    )
+    done = start(warm, [str(toy_model), str(tmp_path), "2"], processes=2, CUDA_VISIBLE_DEVICES="")
     assert done.returncode != 0
     assert "2 processes were started (WORLD_SIZE=2), but accelerate sees one" in done.stderr
     assert list(tmp_path.glob("rank*.json")) == []

@@ -69,10 +69,10 @@ def nothing_left() -> Iterator[None]:
     assert after.temporary == before.temporary
 
 
-def wait_until_gone(seconds: float) -> frozenset[int]:
-    """Waits until this process has no descendants; returns those that stay."""
+def wait_until_gone(seconds: float, *, but: frozenset[int]) -> frozenset[int]:
+    """Waits until this process has no descendants but some; returns the others that stay."""
     deadline = time.monotonic() + seconds
-    while (left := descendants()) and time.monotonic() < deadline:
+    while (left := descendants() - but) and time.monotonic() < deadline:
         for pid in left:
             try:
                 os.waitpid(pid, os.WNOHANG)

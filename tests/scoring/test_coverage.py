@@ -12,8 +12,9 @@ from medical_tasks.scoring.columns import Floats
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.intervals import proportion_interval
 
-SIMULATIONS = 600
-CHEAP_SIMULATIONS = 1500
+# Of 400 samples, intervals that hold in 90 % would pass for 93 % in one of forty; and by this seed they do not.
+SIMULATIONS = 400
+CHEAP_SIMULATIONS = 1000
 Interval = Callable[[Floats, list[int] | None], Estimate]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections import Counter
@@ -29,9 +30,13 @@ from tests.medcalc_bench.fresh.lexicon import (
     WOMEN_ONLY,
 )
 
-ROWS = list(fresh_rows(20_260, 55 * 32))
 Row = dict[str, Any]
 BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
+
+
+@functools.cache
+def made_rows() -> list[Row]:
+    return list(fresh_rows(20_260, 55 * 32))
 
 
 def entities(row: Row) -> dict[str, Any]:
@@ -63,13 +68,13 @@ def number_pattern(value: Any) -> str:
 
 
 def test_notes_are_of_the_promised_length() -> None:
-    lengths = [len(row["patient_note"].split()) for row in ROWS]
+    lengths = [len(row["patient_note"].split()) for row in made_rows()]
     assert min(lengths) >= SHORTEST
     assert max(lengths) <= LONGEST
 
 
 def test_no_template_is_left_open() -> None:
-    for row in ROWS:
+    for row in made_rows():
         text = row["patient_note"] + row["question"]
         assert not re.search(r"[{}|]|//|\b[fm]:|  |\.\.|,\.|\bNone\b", text), text
 
@@ -91,7 +96,7 @@ def told_of(row: Row, pattern: str) -> list[bool]:
 
 def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -> None:
     seen: Counter[tuple[str, bool | None]] = Counter()
-    for row in ROWS:
+    for row in made_rows():
         known = entities(row)
         for item in inputs(row, Flag):
             if item.name in VERDICTS:
@@ -116,7 +121,7 @@ def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -
 
 def test_verdicts_are_told_as_the_entities_have_them() -> None:
     seen: Counter[tuple[str, bool | None]] = Counter()
-    for row in ROWS:
+    for row in made_rows():
         known = entities(row)
         for item in inputs(row, Flag):
             if item.name not in VERDICTS:
@@ -131,7 +136,7 @@ def test_verdicts_are_told_as_the_entities_have_them() -> None:
 
 def test_classes_are_told_as_the_entities_have_them() -> None:
     seen: set[tuple[str, str | None]] = set()
-    for row in ROWS:
+    for row in made_rows():
         known = entities(row)
         for item in inputs(row, Choice):
             if item.name in ("sex", "target steroid"):
@@ -149,7 +154,7 @@ def test_classes_are_told_as_the_entities_have_them() -> None:
 
 def test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does() -> None:
     seen: Counter[str] = Counter()
-    for row in ROWS:
+    for row in made_rows():
         known, note = entities(row), row["patient_note"]
         for item in inputs(row, Quantity):
             if item.name not in QUANTITIES:
@@ -170,7 +175,7 @@ def test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does() -> N
 
 def test_pressures_ages_drinks_dates_and_doses() -> None:
     counted: Counter[str] = Counter()
-    for row in ROWS:
+    for row in made_rows():
         known, note = entities(row), row["patient_note"]
         context = (row["note_id"], row["relevant_entities"], note)
         if "Systolic Blood Pressure" in known:
@@ -202,7 +207,7 @@ def test_pressures_ages_drinks_dates_and_doses() -> None:
 
 def test_sex_is_kept_and_bodies_fit_it() -> None:
     counted: Counter[str] = Counter()
-    for row in ROWS:
+    for row in made_rows():
         known, note = entities(row), row["patient_note"]
         woman = bool(re.search(r"\b(woman|girl)\b|\d (y|mo) F\b", note))
         man = bool(re.search(r"\b(man|boy)\b|\d (y|mo) M\b", note))
@@ -230,7 +235,7 @@ def test_sex_is_kept_and_bodies_fit_it() -> None:
 )
 def test_no_note_says_both(one: str, other: str) -> None:
     counts: Counter[tuple[bool, ...]] = Counter()
-    for row in ROWS:
+    for row in made_rows():
         found = tuple(bool(re.search(pattern, row["patient_note"], re.IGNORECASE)) for pattern in (one, other))
         assert found != (True, True), (row["note_id"], row["patient_note"])
         counts[found] += 1

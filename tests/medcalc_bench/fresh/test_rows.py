@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -26,10 +27,14 @@ from medical_tasks.medcalc_bench.scoring import score_items
 from medical_tasks.medcalc_bench.spec import MEDCALC, MEDCALC_DIRECT
 from tests.support import ROOT
 
-ROWS = list(fresh_rows(4711, 1540))
 Row = dict[str, Any]
 
 PINNED = "4aa02eeb819707211b6e7a973ce67cae239df5a00c741790e14d8b8f21454bc1"
+
+
+@functools.cache
+def made_rows() -> list[Row]:
+    return list(fresh_rows(4711, 1540))
 
 
 def digest(rows: list[Row], *columns: str) -> str:
@@ -58,7 +63,7 @@ def test_the_same_seed_gives_the_same_rows_in_another_process() -> None:
             text=True,
             check=True,
         )
-        assert json.loads(done.stdout) == ROWS[:110]
+        assert json.loads(done.stdout) == made_rows()[:110]
 
 
 @settings(max_examples=25, deadline=None)
@@ -74,23 +79,23 @@ def test_a_row_depends_on_seed_and_number_alone(seed: int, n: int) -> None:
 
 
 def test_a_smaller_set_is_the_beginning_of_a_larger_one() -> None:
-    assert list(fresh_rows(4711, 60)) == ROWS[:60]
+    assert list(fresh_rows(4711, 60)) == made_rows()[:60]
     assert list(fresh_rows(4711, 0)) == []
 
 
 def test_rows_have_the_dataset_s_form() -> None:
-    for row in ROWS:
+    for row in made_rows():
         assert list(row) == [column.name for column in COLUMNS]
         for column in COLUMNS:
             assert isinstance(row[column.name], int if column.dtype == "int64" else str)
             assert row[column.name] != ""
         assert row["category"] in CATEGORIES
-    assert [row["row_number"] for row in ROWS] == list(range(1, len(ROWS) + 1))
-    counts = Counter(row["calculator_id"] for row in ROWS)
+    assert [row["row_number"] for row in made_rows()] == list(range(1, len(made_rows()) + 1))
+    counts = Counter(row["calculator_id"] for row in made_rows())
     assert set(counts) == {entry.id for entry in CALCULATORS}
     assert set(counts.values()) == {28}
-    assert len({row["patient_note"] for row in ROWS}) == len(ROWS)
-    assert len({item.cluster for item in load_items(MEDCALC, ROWS)}) == len(ROWS)
+    assert len({row["patient_note"] for row in made_rows()}) == len(made_rows())
+    assert len({item.cluster for item in load_items(MEDCALC, made_rows())}) == len(made_rows())
 
 
 def test_names_and_kinds_are_those_of_v1() -> None:
@@ -101,13 +106,13 @@ def test_names_and_kinds_are_those_of_v1() -> None:
         69: ("date", "integer"),
         24: ("dosage", "decimal"),
     }
-    for row in ROWS[:55]:
+    for row in made_rows()[:55]:
         if row["calculator_id"] in v1:
             assert (row["category"], row["output_type"]) == v1[row["calculator_id"]]
 
 
 def test_gold_in_full_marks_out() -> None:
-    items = load_items(MEDCALC, ROWS)
+    items = load_items(MEDCALC, made_rows())
     for task in (MEDCALC, MEDCALC_DIRECT):
         scores = score_items(task, items, [gold_response(task, item) for item in items])
         assert [score.id for score in scores if score.values["accuracy"] != 1.0] == []
@@ -116,7 +121,7 @@ def test_gold_in_full_marks_out() -> None:
 
 
 def test_entities_are_used_all_and_give_the_gold() -> None:
-    for row in ROWS:
+    for row in made_rows():
         result = calculate(row["calculator_id"], json.loads(row["relevant_entities"]))
         assert result.answer_text == row["ground_truth_answer"]
         assert result.explanation == row["ground_truth_explanation"]
@@ -134,7 +139,7 @@ def last_step(row: Row) -> str:
 
 
 def test_golds_agree_with_the_last_line_of_the_explanation() -> None:
-    for row in ROWS:
+    for row in made_rows():
         told, gold = last_step(row), row["ground_truth_answer"]
         if row["calculator_id"] == 69:
             weeks, days = re.findall(r"\d+", gold)
@@ -153,7 +158,7 @@ def as_argument(value: object) -> str:
 
 def test_golds_agree_with_the_entities_typed_at_the_command_line() -> None:
     # Texts instead of pairs: another reader of numbers and units.
-    for row in ROWS:
+    for row in made_rows():
         given_entities = json.loads(row["relevant_entities"])
         arguments = [f"{name}={as_argument(value)}" for name, value in given_entities.items()]
         typed = calculate(row["calculator_id"], from_arguments(row["calculator_id"], arguments))
@@ -161,7 +166,7 @@ def test_golds_agree_with_the_entities_typed_at_the_command_line() -> None:
 
 
 def test_limits_are_five_percent_for_decimals_and_the_gold_otherwise() -> None:
-    for row in ROWS:
+    for row in made_rows():
         gold, low, high = row["ground_truth_answer"], row["lower_limit"], row["upper_limit"]
         if row["output_type"] == "decimal":
             assert sorted([Decimal(low), Decimal(high)]) == [Decimal(low), Decimal(high)]
@@ -173,13 +178,16 @@ def test_limits_are_five_percent_for_decimals_and_the_gold_otherwise() -> None:
 
 @pytest.mark.parametrize("calculator_id", [4, 8, 15, 16, 17, 18, 20, 25, 27, 28, 29, 32, 33, 36, 43, 45, 48, 51])
 def test_scores_vary(calculator_id: int) -> None:
-    golds = {row["ground_truth_answer"] for row in ROWS if row["calculator_id"] == calculator_id}
+    golds = {row["ground_truth_answer"] for row in made_rows() if row["calculator_id"] == calculator_id}
     assert len(golds) >= 3
 
 
 def test_both_laboratories_units_and_missing_items_occur() -> None:
     units = Counter(
-        value[1] for row in ROWS for value in json.loads(row["relevant_entities"]).values() if isinstance(value, list)
+        value[1]
+        for row in made_rows()
+        for value in json.loads(row["relevant_entities"]).values()
+        if isinstance(value, list)
     )
     for unit in (
         "mg/dL",
@@ -197,13 +205,13 @@ def test_both_laboratories_units_and_missing_items_occur() -> None:
         "10^9/L",
     ):
         assert units[unit] > 5, unit
-    missing = sum("not mentioned" in row["ground_truth_explanation"] for row in ROWS)
+    missing = sum("not mentioned" in row["ground_truth_explanation"] for row in made_rows())
     assert missing > 150
 
 
 def test_every_style_is_written() -> None:
     marks = {"referral": "Dear colleague,", "soap": "\nO: ", "discharge": "Reason for admission:"}
-    counts = Counter(name for row in ROWS for name, mark in marks.items() if mark in row["patient_note"])
-    counts["telegraphic"] = sum(bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in ROWS)
-    counts["narrative"] = len(ROWS) - counts.total()
+    counts = Counter(name for row in made_rows() for name, mark in marks.items() if mark in row["patient_note"])
+    counts["telegraphic"] = sum(bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows())
+    counts["narrative"] = len(made_rows()) - counts.total()
     assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 80, counts
