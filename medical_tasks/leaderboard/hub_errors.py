@@ -55,6 +55,10 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
         return Passing(
             f"{about}: others stored files all the time. Nothing was changed; do the same again in a minute."
         )
+    if isinstance(error, _offline()):
+        return Trouble(
+            f"{about}: HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it, or use a folder as store."
+        )
     status = _status(error)
     if status in (401, 403):
         return Trouble(
@@ -76,6 +80,12 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
     if status:
         return Trouble(f"{about}: refused ({status}: {_reason(error)}).")
     return Passing(f"{about}: the Hub is not reached ({_reason(error)}). {_UNSURE}")
+
+
+def _offline() -> type[Exception]:
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
+    return OfflineModeIsEnabled
 
 
 _UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."

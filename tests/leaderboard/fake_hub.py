@@ -24,6 +24,8 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from huggingface_hub import constants
+
 from tests.leaderboard.fake_objects import FakeObjects
 
 __all__ = ["REPO", "TOKEN", "Commit", "FakeHub"]
@@ -73,6 +75,8 @@ class FakeHub:
         return self.commits[-1]
 
     def __enter__(self) -> Self:
+        # What HF_HUB_OFFLINE said when huggingface_hub was imported; this Hub is on this machine.
+        self._offline, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, False
         self.objects.__enter__()
         self._thread.start()
         return self
@@ -85,6 +89,7 @@ class FakeHub:
         self._thread.join()
         self._http.server_close()
         self.objects.__exit__(kind, error, trace)
+        constants.HF_HUB_OFFLINE = self._offline
 
     def add(self, title: str, name: str, content: bytes, *, parent: str | None = None) -> Commit | None:
         """Commits a file; None when the head is no longer the parent."""

@@ -17,6 +17,12 @@ from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 
+@pytest.fixture(autouse=True)
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the variable said when huggingface_hub was imported; nothing here leaves this machine."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+
 @pytest.fixture
 def hub() -> Iterator[FakeHub]:
     with FakeHub() as server:
@@ -139,6 +145,14 @@ def test_trouble_that_stays_is_told(hub: FakeHub, clock: Clock) -> None:
         store(hub, deadline_s=60.0).names()
     assert 50.0 - hub_store._LONGEST_WAIT_S < clock.now < 60.0
     assert 10 < hub.asked.count("tree") < 60
+
+
+def test_offline_by_wish_is_told_at_once(hub: FakeHub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(MissingError, match="HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it"):
+        store(hub).names()
+    assert clock.now == 0.0
+    assert hub.asked == []
 
 
 def test_a_package_is_an_lfs_object(hub: FakeHub, caplog: pytest.LogCaptureFixture) -> None:
