@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -298,7 +299,9 @@ class _Run:
         code = int(ended["code"])
         if code == 0:
             return "ok", ""
-        if code < 0 and ended["cpu"] >= limits.cpu_seconds - 0.1:
+        # The system may send its signal a little before the time it tells is up.
+        early = limits.cpu_seconds / 2 if code == -signal.SIGXCPU else 0.1
+        if code < 0 and ended["cpu"] >= limits.cpu_seconds - early:
             return "timeout", f"Stopped: it used more than {limits.cpu_seconds} seconds of processor time."
         last = stderr.rstrip().rsplit("\n", 1)[-1]
         if last.startswith("MemoryError"):
