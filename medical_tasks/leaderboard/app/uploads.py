@@ -63,7 +63,7 @@ def uploaded(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
     if len(content) > limits.package_bytes:
         raise PackageError(
             f"the file has more than {megabytes(limits.package_bytes)}, the most a package may have. Submit fewer tasks in one "
-            "package: medical-tasks submit RUN --to space --tasks ..."
+            "package: medical-tasks submit RUN --to space --task NAME"
         )
     return content
 
