@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.leaderboard.app.settings import PORT_VARIABLE, Settings, settings_of
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import gradio
 
 __all__ = ["launch", "main", "serve"]
+
+_SESSIONS: Final = 500
+"""Visits whose state is kept, the longest unused going first: Gradio's own 10,000 would take over a gigabyte."""
 
 
 def main() -> int:
@@ -91,6 +94,7 @@ def launch(settings: Settings) -> gradio.Blocks:
             pwa=False,
             mcp_server=False,
             max_file_size=DEFAULT_LIMITS.package_bytes,
+            state_session_capacity=_SESSIONS,
             theme=theme(),
             head=head(),
             app_kwargs={"middleware": _middleware(folder), "docs_url": None, "redoc_url": None, "openapi_url": None},
