@@ -10,17 +10,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from medical_tasks.building import build_source, dataset_source
 from medical_tasks.dataset_source import DatasetSource
 from medical_tasks.errors import UsageError
 from medical_tasks.private_store import in_use, new_private_id, private_folder
-from medical_tasks.spec import DatasetSpec
+from medical_tasks.spec import DatasetSpec, TaskSpec
+from medical_tasks.task_data import TaskData, load_task_data
 
-__all__ = ["OWN_CONFIG", "RELEASES", "built_from", "own_source", "source_config", "with_source"]
+__all__ = ["OWN_CONFIG", "RELEASES", "built_from", "own_source", "run_data", "source_config", "with_source"]
 
 OWN_CONFIG: Final = "own"
 RELEASES: Final = {"archehr_qa": "official"}
@@ -125,3 +126,38 @@ def with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[ar
             yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
         except UsageError as error:  # nobody knows that folder, and it is gone when the message is read
             raise UsageError(str(error).replace(str(folder), str(arguments.source))) from error
+
+
+@contextlib.contextmanager
+def run_data(
+    task: TaskSpec,
+    spec: DatasetSpec,
+    recipe: Mapping[str, Any],
+    *,
+    data: Path | None,
+    source: Path | None,
+    whole: bool = False,
+) -> Iterator[TaskData]:
+    """Reads the data that a run was on, as they are here, for the length of a `with` block.
+
+    Args:
+        task: the task.
+        spec: its dataset.
+        recipe: of the run's results.
+        data: folder of the built datasets; the user's data home by default.
+        source: what the dataset is made of, in place of `data`.
+        whole: all items of the split, and not only those that were asked.
+
+    Yields:
+        The items, and where they come from.
+
+    Raises:
+        MissingError: They are not there.
+        UsageError: They are no such data.
+    """
+    ran = recipe["data"]
+    with with_source(argparse.Namespace(source=source, data=data, config=ran["config"]), spec) as given:
+        most = None if whole else recipe.get("max_samples")
+        yield load_task_data(
+            task, spec, data=given.data, config=ran["config"], split=ran.get("split"), max_samples=most
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TextIO
+from typing import BinaryIO, Self
 
 from medical_tasks.errors import IncompleteError, UsageError, system_reason
 
@@ -13,7 +13,7 @@ __all__ = ["WholeFile"]
 
 
 class WholeFile:
-    """A UTF-8 text file that takes its place when the `with` block ends, and not when it ends by an error.
+    """A file, of UTF-8 text or of bytes, that takes its place when the `with` block ends, and not when it ends by an error.
 
     It is written beside its place under a hidden name and renamed into it, so that nobody ever reads half of it and an
     older file of that name stays as it was until then. Folders on the way are made.
@@ -34,7 +34,7 @@ class WholeFile:
             raise UsageError(f"{path}: is a folder or a device; it takes the name of a file to write.")
         self._place = self.path.resolve()
         self._part = self._place.with_name(f".{self._place.name}.{os.getpid()}.part")
-        self._stream: TextIO | None = None
+        self._stream: BinaryIO | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -42,7 +42,7 @@ class WholeFile:
             if self._private:
                 self._part.unlink(missing_ok=True)
                 self._part.touch(mode=0o600, exist_ok=False)
-            self._stream = self._part.open("w", encoding="utf-8", errors="backslashreplace", newline="")
+            self._stream = self._part.open("wb")
         except OSError as error:
             raise self._failed(error) from error
         return self
@@ -56,10 +56,19 @@ class WholeFile:
         Raises:
             IncompleteError: The disk is full or gone.
         """
+        self.write_bytes(text.encode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def write_bytes(self, content: bytes) -> None:
+        """Adds bytes.
+
+        Raises:
+            IncompleteError: The disk is full or gone.
+        """
         if self._stream is None:
             raise ValueError(f"{self.path}: not open; use it in a with block")
         try:
-            return self._stream.write(text)
+            self._stream.write(content)
         except OSError as error:
             raise self._failed(error) from error
 

@@ -7,7 +7,6 @@ the same.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from medical_tasks.run_report.answers import find_answers, said
 from medical_tasks.run_responses import check_recipe, check_same_data
 from medical_tasks.runner import RunOptions, load_task_prompts
 from medical_tasks.spec import DatasetSpec, Item, Message, TaskSpec
-from medical_tasks.task_data import TaskData, benchmark_module, load_task_data
+from medical_tasks.task_data import TaskData, benchmark_module
 
 __all__ = ["TaskTexts", "TextPlaces", "chat_text", "find_texts"]
 
@@ -122,23 +121,11 @@ def _check_parts(folder: Path, recipe: Mapping[str, Any]) -> None:
 @contextmanager
 def _data(task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any], places: TextPlaces) -> Iterator[TaskData]:
     """The run's own items, and no others."""
-    from medical_tasks.own_dataset import with_source
+    from medical_tasks.own_dataset import run_data
 
-    ran = recipe["data"]
-    options = argparse.Namespace(
-        source=places.source if ran["config"] == "own" else None, data=places.data, config=ran["config"]
-    )
-    if options.source is not None:
-        options.data = None
-    with with_source(options, spec) as given:
-        data = load_task_data(
-            task,
-            spec,
-            data=given.data,
-            config=ran["config"],
-            split=ran.get("split"),
-            max_samples=recipe.get("max_samples"),
-        )
+    own = recipe["data"]["config"] == "own"
+    source = places.source if own else None
+    with run_data(task, spec, recipe, data=None if source else places.data, source=source) as data:
         check_same_data(task, data, recipe)
         yield data
 

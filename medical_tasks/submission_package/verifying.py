@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from medical_tasks.catalog import task_spec
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.own_dataset import run_data
 from medical_tasks.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 from medical_tasks.submission_package.contents import Package
 from medical_tasks.submission_package.privacy import texts_allowed
 from medical_tasks.submission_package.result_forms import reported_task
-from medical_tasks.submission_package.run_answers import data_of_recipe
 from medical_tasks.submission_package.verification import Check, Verification
 from medical_tasks.submission_package.verify_answers import check_answers
 from medical_tasks.submission_package.verify_arguments import scoring_arguments
@@ -136,7 +136,7 @@ def _unanswered(rows: Sequence[Mapping[str, Any]], data: TaskData, answers: Mapp
 
 def _data(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> tuple[TaskData | None, str]:
     try:
-        with data_of_recipe(task, recipe, data=options.data, source=options.source) as data:
+        with run_data(task, dataset_spec(task.dataset), recipe, data=options.data, source=options.source) as data:
             return data, ""
     except (MissingError, UsageError) as error:
         return None, str(error).split("\n", 1)[0]

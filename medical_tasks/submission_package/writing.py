@@ -29,8 +29,8 @@ from medical_tasks.submission_package.run_answers import answers_of_run
 from medical_tasks.submission_package.scrubbing import scrub
 from medical_tasks.submission_package.submitters import read_submitter, submitter_values
 from medical_tasks.submission_package.verdict_items import verdicts_of_items
-from medical_tasks.submission_package.whole_bytes import write_whole
 from medical_tasks.submission_package.zip_writing import zip_bytes
+from medical_tasks.whole_file import WholeFile
 
 __all__ = ["write_package"]
 
@@ -111,7 +111,8 @@ def write_package(
         package = read_package(content)
     except PackageError as error:
         raise UsageError(f"{folder}: cannot be submitted as it is: {error}") from error
-    write_whole(out, content)
+    with WholeFile(out) as file:
+        file.write_bytes(content)
     return package
 
 

@@ -168,18 +168,15 @@ def _answers(
     arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any]
 ) -> tuple[TaskData, dict[str, str]]:
     """All cases of the split, and the run's answers to those that it was asked."""
-    from medical_tasks.own_dataset import with_source
+    from medical_tasks.own_dataset import run_data
     from medical_tasks.run_responses import run_responses
-    from medical_tasks.task_data import load_task_data, subset
+    from medical_tasks.task_data import subset
 
-    ran = recipe["data"]
-    options = argparse.Namespace(source=arguments.source, data=arguments.data, config=ran["config"])
-    with with_source(options, spec) as given:
-        data = load_task_data(task, spec, data=given.data, config=ran["config"], split=ran["split"])
-    asked = replace(data, items=subset(data.items, recipe["max_samples"]))
-    responses = run_responses(
-        task, asked, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
-    )
+    with run_data(task, spec, recipe, data=arguments.data, source=arguments.source, whole=True) as data:
+        asked = replace(data, items=subset(data.items, recipe["max_samples"]))
+        responses = run_responses(
+            task, asked, recipe, arguments.run, responses=arguments.responses, upstream=arguments.upstream
+        )
     return data, responses
 
 
