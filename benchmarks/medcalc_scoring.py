@@ -21,10 +21,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from medical_tasks.medcalc_bench.decision import Decision
-from medical_tasks.medcalc_bench.kinds import answer_kind
+from medical_tasks.medcalc_bench.data import load_items, read_rows
+from medical_tasks.medcalc_bench.decision import Decision, answer_kind
 from medical_tasks.medcalc_bench.official import official_answer, official_check, official_decision
-from medical_tasks.medcalc_bench.scoring import decide
+from medical_tasks.medcalc_bench.scoring import decide, score_items
+from medical_tasks.medcalc_bench.spec import MEDCALC
 
 Row = dict[str, str]
 Scorer = Callable[..., Decision]
@@ -61,6 +62,19 @@ def measure(name: str, scorer: Scorer, replies: list[str], rows: list[Row], roun
         correct = sum(scorer(reply, **row).correct for reply, row in zip(replies, arguments, strict=True))
         best = min(best, time.process_time() - start)
     print(f"{name:<45} {correct:>5} of {len(rows)} right  {best * 1000:8.1f} ms  {len(rows) / best:10,.0f} rows/s")
+
+
+def measure_items(source: Path, rows: list[Row], rounds: int) -> None:
+    """Prints how many rows a second all four metrics take."""
+    items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": source})))
+    for form, write in FORMS.items():
+        replies = [write(row) for row in rows]
+        best = float("inf")
+        for _ in range(rounds):
+            start = time.process_time()
+            score_items(MEDCALC, items, replies)
+            best = min(best, time.process_time() - start)
+        print(f"{'all four metrics, ' + form:<45} {best * 1000:24.1f} ms  {len(rows) / best:10,.0f} rows/s")
 
 
 def load_authors_reader(checkout: Path) -> Callable[[str, int], tuple[str, str]]:
@@ -112,6 +126,7 @@ def main() -> None:
         replies = [write(row) for row in rows]
         measure(f"accuracy, {form}", decide, replies, rows, options.rounds)
         measure(f"accuracy_official, {form}", official_decision, replies, rows, options.rounds)
+    measure_items(options.source, rows, options.rounds)
     if options.upstream:
         measure_reading(options.upstream, [FORMS["JSON, the answer only"](row) for row in rows], rows, options.rounds)
     if options.recorded:

@@ -17,8 +17,8 @@ from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputErro
 from medical_tasks.calculators.inputs import Input
 from medical_tasks.calculators.names import fold
 from medical_tasks.calculators.v1_labels import label as v1_label
+from medical_tasks.medcalc_bench.decision import decimal_or_none
 from medical_tasks.medcalc_bench.recomputed import answer_text, entities_of, label_agrees
-from medical_tasks.medcalc_bench.tolerance import decimal_or_none
 
 __all__ = ["ScoreItem", "derivation", "doubts", "items", "label_quirks", "origin"]
 

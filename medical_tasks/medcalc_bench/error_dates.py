@@ -6,9 +6,10 @@ import datetime
 import re
 
 from medical_tasks.calculators import Result
-from medical_tasks.medcalc_bench.dates import stated_dates
 from medical_tasks.medcalc_bench.error_case import Sorted
 from medical_tasks.medcalc_bench.error_reading import Working
+from medical_tasks.medcalc_bench.plain_text import plain
+from medical_tasks.medcalc_bench.quantities import dates
 
 __all__ = ["date_error"]
 
@@ -18,8 +19,8 @@ _COUNTED = {13: r"\b(?:280|40|naegele|nine|9|7|seven)\b", 68: r"\b(?:14|2|two|fo
 def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     """The earliest error that the dates and the number of days in a reply show."""
     needed = [value for value in result.used.values() if isinstance(value, datetime.date)]
-    stated = {day for line in working.lines for day in stated_dates(line) if day is not None}
-    stated |= {day for part in _dates(working.text) for day in stated_dates(part) if day is not None}
+    stated = {day for line in working.lines for day in _stated(line)}
+    stated |= {day for part in _dates(working.text) for day in _stated(part)}
     missing = [day for day in needed if day not in stated]
     if not stated:
         return Sorted("undetermined", "no working is shown")
@@ -28,7 +29,7 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     )
     period = result.used["last_menstrual_date"]
     if label is not None and period in missing:
-        found = [day for day in stated_dates(working.text[label.end() : label.end() + 20]) if day is not None]
+        found = _stated(working.text[label.end() : label.end() + 20])
         if found and found[0] != period:
             return Sorted("B", f"last menstrual date: {period} is nowhere in the reply, which has {found[0]} for it")
     if missing:
@@ -42,6 +43,10 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     if rule and added is None:
         return Sorted("undetermined", "no evidence for one type")
     return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
+
+
+def _stated(text: str) -> list[datetime.date]:
+    return [each.value for each in dates(plain(text)) if isinstance(each.value, datetime.date)]
 
 
 def _dates(text: str) -> list[str]:

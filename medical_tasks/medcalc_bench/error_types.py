@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from medical_tasks.medcalc_bench.decision import decimal_or_none, limits
 from medical_tasks.medcalc_bench.error_case import TYPES, Case, ErrorType, Sorted, values_of
 from medical_tasks.medcalc_bench.error_dates import date_error
 from medical_tasks.medcalc_bench.error_equations import equation_error
@@ -21,7 +22,6 @@ from medical_tasks.medcalc_bench.error_reading import Working, read_working
 from medical_tasks.medcalc_bench.error_scores import score_error
 from medical_tasks.medcalc_bench.recomputed import label_agrees, recompute_or_none
 from medical_tasks.medcalc_bench.scoring import decide
-from medical_tasks.medcalc_bench.tolerance import decimal_or_none, limits
 
 __all__ = ["TYPES", "ErrorType", "Sorted", "sort_error"]
 

@@ -22,10 +22,9 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from medical_tasks.medcalc_bench.decision import MAX_REPLY, Decision, within
+from medical_tasks.medcalc_bench.decision import MAX_REPLY, AnswerKind, Decision, known_kind, within
 from medical_tasks.medcalc_bench.expression import ExpressionError, evaluate
 from medical_tasks.medcalc_bench.expression_names import CHECK, EXTRACTION
-from medical_tasks.medcalc_bench.kinds import AnswerKind, known_kind
 
 __all__ = ["NOT_FOUND", "official_answer", "official_check", "official_decision", "official_summary"]
 

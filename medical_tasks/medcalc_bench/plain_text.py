@@ -8,13 +8,21 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["NUMBER_WORDS", "plain", "without_brackets"]
+__all__ = ["MAGNITUDES", "NUMBER_WORDS", "TENS", "plain"]
 
 NUMBER_WORDS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 """Each number at its own place."""
+
+TENS = {
+    word: 10 * value
+    for value, word in enumerate(
+        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
+    )
+}
+MAGNITUDES = {"hundred": 100, "thousand": 1000}
 
 _SIGNS = {
     **dict.fromkeys("−–—‒―‐‑﹣－", "-"),
@@ -67,21 +75,18 @@ _LATEX_ROUNDS = 3  # commands within commands, as in \boxed{25.2\ \text{mg}}
 
 _MARKS = (
     # The sign to look for first, the pattern, and what stands for it.
-    ("<", re.compile(r"</?[A-Za-z][^<>\n]{0,60}>"), " "),
+    ("<", re.compile(r"<(del|s|strike)>[^<>\n]{0,200}</\1>|</?[A-Za-z][^<>\n]{0,60}>", re.IGNORECASE), " "),
     # Two stars are bold unless they stand between numbers, where they are a power.
     ("**", re.compile(r"(?<![0-9])\*\*|\*\*(?!-?[0-9])"), ""),
     ("__", re.compile(r"__"), ""),
-    ("~~", re.compile(r"~~"), ""),
+    # What is struck out is not said.
+    ("~~", re.compile(r"~~[^~\n]{0,200}~~|~~"), " "),
     ("`", re.compile(r"`"), ""),
     (">=", re.compile(r">="), "≥"),
     ("<=", re.compile(r"<="), "≤"),
     (">", re.compile(r"[-=]{1,2}>"), "→"),
     ("==", re.compile(r"=="), "="),
 )
-
-_ROUND = re.compile(r"\([^()]*+\)")
-_SQUARE = re.compile(r"\[[^\[\]]*+\]")
-_NESTED = 4
 
 
 def plain(text: str) -> str:
@@ -103,15 +108,4 @@ def plain(text: str) -> str:
     for sign, pattern, replacement in _MARKS:
         if sign in text:
             text = pattern.sub(replacement, text)
-    return text
-
-
-def without_brackets(text: str) -> str:
-    """The text without what stands in round or square brackets, up to four deep."""
-    for opening, pattern in (("(", _ROUND), ("[", _SQUARE)):
-        for _ in range(_NESTED if opening in text else 0):
-            shorter = pattern.sub(" ", text)
-            if shorter == text:
-                break
-            text = shorter
     return text

@@ -14,7 +14,7 @@ from typing import Any
 
 from medical_tasks.calculators import Answer, CalculatorInputError, Result, find
 from medical_tasks.errors import UsageError
-from medical_tasks.medcalc_bench.tolerance import decimal_or_none, limits
+from medical_tasks.medcalc_bench.decision import decimal_or_none, limits
 
 __all__ = ["answer_text", "entities_of", "label_agrees", "recompute", "recompute_or_none"]
 

@@ -13,25 +13,31 @@ out. They are nan, that is left out, on rows for which the rule has no answer, a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
+from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.errors import UsageError
-from medical_tasks.medcalc_bench.answers import Statement, final_statements
-from medical_tasks.medcalc_bench.dates import stated_dates
-from medical_tasks.medcalc_bench.decision import Decision, within
-from medical_tasks.medcalc_bench.formulas import formula_value, inside_str
-from medical_tasks.medcalc_bench.gestational_age import DAYS_A_WEEK, stated_ages
-from medical_tasks.medcalc_bench.kinds import PERCENT_IDS, SCORE_IDS, AnswerKind, answer_kind
-from medical_tasks.medcalc_bench.numbers import Number, stated_numbers
+from medical_tasks.medcalc_bench.decision import (
+    PERCENT_IDS,
+    SCORE_IDS,
+    AnswerKind,
+    Decision,
+    answer_kind,
+    decimal_or_none,
+    limits,
+    within,
+)
 from medical_tasks.medcalc_bench.official import official_decision
+from medical_tasks.medcalc_bench.quantities import DAYS_A_WEEK, Quantity, ages, dates, dimension, measurements, scores
+from medical_tasks.medcalc_bench.reading import read_answer
 from medical_tasks.medcalc_bench.recomputed import answer_text, label_agrees, recompute_or_none
-from medical_tasks.medcalc_bench.tolerance import decimal_or_none, limits
+from medical_tasks.medcalc_bench.statements import Statement, Subject
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["decide", "score_items"]
-
-PLAIN_LINES = 5
-"""How many lines of running text are searched for an answer after "is" or "=" before a number without one will do."""
 
 
 def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
@@ -60,7 +66,9 @@ def _score(item: Item, response: str) -> ItemScore:
     row = item.fields
     answer = {"gold": row["ground_truth_answer"], "lower": row["lower_limit"], "upper": row["upper_limit"]}
     calculator_id = int(row["calculator_id"])
-    sane = decide(response, calculator_id=calculator_id, output_type=row.get("output_type"), **answer)
+    kind = answer_kind(calculator_id, row.get("output_type"))
+    statement = read_answer(response, _subject(calculator_id, kind))
+    sane = _decided(statement, kind, calculator_id, **answer)
     official = official_decision(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
     values = {
@@ -76,7 +84,7 @@ def _score(item: Item, response: str) -> ItemScore:
             published = sane  # the same score or date is asked for
         else:
             # No limits: the tolerance is around the published rule's answer, not around the label.
-            published = decide(response, calculator_id=calculator_id, gold=answer_text(result.answer))
+            published = _decided(statement, kind, calculator_id, gold=answer_text(result.answer))
         values["accuracy_recomputed"] = float(published.correct)
         if published.correct != sane.correct:
             why = f"{why}; by the published rule: {published.why}"
@@ -112,110 +120,102 @@ def decide(
         UsageError: The gold or the limits cannot be read, or the form of the answer is unknown.
     """
     kind = answer_kind(calculator_id, output_type)
-    if kind == "date":
-        return _decide_date(response, str(gold))
-    if kind == "gestational_age":
-        return _decide_age(response, str(gold))
-    return _decide_number(response, kind, calculator_id, gold, (lower, upper))
+    statement = read_answer(response, _subject(calculator_id, kind))
+    return _decided(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
 
 
-def _decide_date(response: str, gold: str) -> Decision:
-    wanted = stated_dates(gold)
-    if len(wanted) != 1 or wanted[0] is None:
-        raise UsageError(
-            f"the gold answer {gold!r} is no date of the form M/D/YYYY. Check the row's Ground Truth Answer."
-        )
-    for statement in final_statements(response):
-        dates = stated_dates(_unwrapped(statement), last=statement.reasoned)
-        if dates:
-            parsed = " or ".join("no date of the calendar" if day is None else day.isoformat() for day in dates)
-            correct = set(dates) == set(wanted)
-            return Decision(correct=correct, parsed=parsed, why=f"{parsed} is {'' if correct else 'not '}{wanted[0]}")
-    return _NOTHING_DATE
-
-
-def _decide_age(response: str, gold: str) -> Decision:
-    wanted = stated_ages(gold)
-    if len(wanted) != 1:
-        raise UsageError(f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth Answer.")
-    for statement in final_statements(response):
-        ages = stated_ages(_unwrapped(statement), last=statement.reasoned)
-        if ages:
-            parsed = " or ".join(_weeks_and_days(age) for age in ages)
-            correct = set(ages) == set(wanted)
-            why = f"{parsed} is {'' if correct else 'not '}{_weeks_and_days(wanted[0])}"
-            return Decision(correct=correct, parsed=parsed, why=why)
-    return _NOTHING_AGE
-
-
-def _weeks_and_days(age: int) -> str:
-    return f"{age // DAYS_A_WEEK} weeks {age % DAYS_A_WEEK} days"
-
-
-def _unwrapped(statement: Statement) -> str:
-    inner = inside_str(statement.text)
-    return statement.text if inner is None else inner
-
-
-def _decide_number(
-    response: str,
+def _decided(
+    statement: Statement,
     kind: AnswerKind,
     calculator_id: int,
+    *,
     gold: str | float,
-    ends: tuple[str | float | None, str | float | None],
+    lower: str | float | None = None,
+    upper: str | float | None = None,
 ) -> Decision:
+    """Compares what a reply states with a gold."""
+    if kind == "date":
+        days = [each.value for each in dates(str(gold))]
+        if len(days) != 1 or days[0] is None:
+            raise UsageError(
+                f"the gold answer {gold!r} is no date of the form M/D/YYYY. Check the row's Ground Truth Answer."
+            )
+        return _same(statement, days[0], "date", lambda day: "no date of the calendar" if day is None else str(day))
+    if kind == "gestational_age":
+        weeks = [each.value for each in ages(str(gold))]
+        if len(weeks) != 1 or weeks[0] is None:
+            raise UsageError(f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth Answer.")
+        return _same(statement, weeks[0], "weeks and days", _weeks_and_days)
     wanted = decimal_or_none(gold)
     if wanted is None:
         raise UsageError(f"the gold answer {gold!r} is no number. Check the row's Ground Truth Answer.")
-    score = calculator_id in SCORE_IDS or kind == "integer"
-    numbers = _final_numbers(response, score=score)
-    if not numbers:
-        return _NOTHING_NUMBER
-    parsed = " or ".join(f"{number.value:.10g}{'%' if number.percent else ''}" for number in numbers)
     if kind == "integer":
-        correct = all(number.value == float(wanted) for number in numbers)
-        return Decision(correct=correct, parsed=parsed, why=f"{parsed} is {'' if correct else 'not '}{wanted}")
-    low, high = limits(wanted, *ends)
+        return _same(statement, float(wanted), "number", lambda number: f"{number:.10g}")
+    low, high = limits(wanted, lower, upper)
+    if not statement.stated:
+        return _nothing(statement, "number")
+    parsed = " or ".join(f"{each.value:.10g}{'%' if each.unit == '%' else ''}" for each in statement.stated)
     fraction = abs(wanted) <= 1 and calculator_id not in PERCENT_IDS
-    values = [_meant(number, low, high, fraction=fraction) for number in numbers]
-    correct = all(low <= value <= high for value in values)
-    return Decision(correct=correct, parsed=parsed, why=" or ".join(within(value, low, high) for value in values))
+    values = [_meant(each, low, high, fraction=fraction) for each in statement.stated]
+    notes = _notes(statement.stated, _subject(calculator_id, kind))
+    why = "; ".join((" or ".join(within(value, low, high) for value in values), *notes))
+    return Decision(correct=all(low <= value <= high for value in values), parsed=parsed, why=why, notes=notes)
 
 
-def _final_numbers(response: str, *, score: bool) -> list[Number]:
-    """The number the reply ends up with; in running text one after "is" or "=" goes before any later one."""
-    later: list[Number] = []
-    seen: set[str] = set()  # a last line that begins with "Answer:" comes twice
-    for place, statement in enumerate(final_statements(response)):
-        if statement.text in seen:
-            continue
-        seen.add(statement.text)
-        numbers, cued = _stated(statement, score=score)
-        if numbers and (cued or not statement.reasoned):
-            return numbers
-        later = later or numbers
-        if later and place >= PLAIN_LINES:
-            break
-    return later
+def _same(statement: Statement, wanted: object, what: str, written: Callable[[Any], str]) -> Decision:
+    """Whether all that is stated is what is wanted."""
+    if not statement.stated:
+        return _nothing(statement, what)
+    parsed = " or ".join(written(each.value) for each in statement.stated)
+    correct = all(each.value == wanted for each in statement.stated)
+    return Decision(correct=correct, parsed=parsed, why=f"{parsed} is {'' if correct else 'not '}{written(wanted)}")
 
 
-def _stated(statement: Statement, *, score: bool) -> tuple[list[Number], bool]:
-    inner = inside_str(statement.text)
-    if inner is None:
-        return stated_numbers(statement.text, score=score, last=statement.reasoned)
-    value = formula_value(inner)
-    if value is not None:
-        return [Number(value, False, 0, len(inner))], True
-    # No formula: a number with its unit, or words. A formula with a gap in it states nothing.
-    return ([], True) if any(sign in inner for sign in "+-*/(") else stated_numbers(inner, score=score)
+def _weeks_and_days(age: int | None) -> str:
+    return "no age" if age is None else f"{age // DAYS_A_WEEK} weeks {age % DAYS_A_WEEK} days"
 
 
-def _meant(number: Number, low: float, high: float, *, fraction: bool) -> float:
+def _nothing(statement: Statement, what: str) -> Decision:
+    why = f"no final {what} found"
+    return Decision(correct=False, parsed="", why=f"{why}: {statement.why}" if statement.why else why)
+
+
+def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
+    """Says which units are of another dimension than the answer's; the number decides all the same."""
+    wanted = dimension(subject.unit) if subject.unit else ""
+    other = [each.unit for each in stated if each.unit and dimension(each.unit) not in ("", wanted)]
+    if not other or (other == ["%"] and not subject.unit):
+        return ()
+    return (f"unit_mismatch: {other[0]} for {subject.unit or 'no unit'}",)
+
+
+@cache
+def _subject(calculator_id: int, kind: AnswerKind) -> Subject:
+    """What a calculator gives, for the reader."""
+    if kind == "date":
+        return Subject(scan=dates)
+    if kind == "gestational_age":
+        return Subject(scan=ages, own=frozenset({"age"}))
+    points = calculator_id in SCORE_IDS or kind == "integer"
+    scan = scores if points else measurements
+    try:
+        calculator = find(calculator_id)
+    except CalculatorInputError:
+        return Subject(scan=scan, numeric=True, points=points)
+    own = frozenset(re.findall("[a-z]+", calculator.name.lower())) | _OWN.get(calculator_id, frozenset())
+    return Subject(scan=scan, numeric=True, points=points, unit=calculator.unit, own=own)
+
+
+_OWN = {
+    **dict.fromkeys((11, 56, 57, 58, 59), frozenset({"qt", "rr"})),
+    **dict.fromkeys((5,), frozenset({"blood"})),
+    **dict.fromkeys((24, 49), frozenset({"dose", "dosage"})),
+    44: frozenset({"cholesterol"}),
+}
+"""Words that name what a calculator gives, beside those of its name."""
+
+
+def _meant(number: Quantity, low: float, high: float, *, fraction: bool) -> float:
     """The value of "12 %": 12, or 0.12 where the gold is a fraction and that is right."""
-    hundredth = number.value / 100
-    return hundredth if number.percent and fraction and low <= hundredth <= high else number.value
-
-
-_NOTHING_NUMBER = Decision(correct=False, parsed="", why="no final number found")
-_NOTHING_DATE = Decision(correct=False, parsed="", why="no final date found")
-_NOTHING_AGE = Decision(correct=False, parsed="", why="no final weeks and days found")
+    value = float(number.value)  # type: ignore[arg-type]  # of a scanner of numbers
+    return value / 100 if number.unit == "%" and fraction and low <= value / 100 <= high else value

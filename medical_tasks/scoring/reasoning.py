@@ -75,6 +75,8 @@ def spoken(text: str) -> str:
         if opening.match(text):
             closed = closing.search(text)
             text = text[closed.end() :] if closed else ""
+    if not any(bracket in text for bracket in "<[◁＜"):
+        return text
     parts: list[str] = []
     inside = ""  # the kind of block that is open
     start = 0

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.medcalc_bench.answers import MAX_VALUE, final_statements
-from medical_tasks.medcalc_bench.dates import stated_dates
 from medical_tasks.medcalc_bench.decision import MAX_REPLY
 from medical_tasks.medcalc_bench.formulas import formula_value
-from medical_tasks.medcalc_bench.gestational_age import stated_ages
-from medical_tasks.medcalc_bench.numbers import stated_numbers
-from medical_tasks.medcalc_bench.plain_text import plain, without_brackets
+from medical_tasks.medcalc_bench.plain_text import plain
+from medical_tasks.medcalc_bench.quantities import ages, dates, measurements
+from medical_tasks.medcalc_bench.reading import MAX_VALUE, read_answer
 from medical_tasks.medcalc_bench.scoring import decide
+from medical_tasks.medcalc_bench.statements import Subject
 
 CLEARANCE = {"calculator_id": 2, "gold": "25.238", "lower": "23.9761", "upper": "26.4999"}
 GAP = {"calculator_id": 63, "gold": "-5.5", "lower": "-5.775", "upper": "-5.225"}
@@ -128,7 +127,7 @@ RIGHT_NUMBERS = [
     (CLEARANCE, "CrCl: 25.2 mL/min (weight 48 kg)"),
     (CLEARANCE, "25.2 mL/min or 0.42 mL/s"),  # the same in another unit, and no choice
     (CLEARANCE, "25.2 to 25.3"),  # every value of the range is right
-    (CLEARANCE, "25.2 ± 9"),
+    (CLEARANCE, "25.2 ± 0.1"),
     (CLEARANCE, "On 03/07/2021 the CrCl was 25.2"),
     (CLEARANCE, "≈25.2"),
     (CLEARANCE, "025.2"),
@@ -197,7 +196,18 @@ def test_right_numbers(row: dict[str, object], answer: str) -> None:
     [
         *(
             (CLEARANCE, text)
-            for text in ("25,238", "-25.2", "252.38", "25.2 or 99", "25.2; 1", "25 to 30", "<26", "> 25", "≤ 25.2")
+            for text in (
+                "25,238",
+                "-25.2",
+                "252.38",
+                "25.2 or 99",
+                "25.2 ± 9",
+                "25.2; 1",
+                "25 to 30",
+                "<26",
+                "> 25",
+                "≤ 25.2",
+            )
         ),
         *(
             (CLEARANCE, text)
@@ -392,22 +402,16 @@ def test_plain_text(text: str, expected: str) -> None:
     assert plain(text) == expected
 
 
-def test_brackets() -> None:
-    assert without_brackets("3 (of (0 to 9)) [1]").split() == ["3"]
-    assert without_brackets("((3") == "((3"
-
-
 def test_a_long_reply_is_read_from_its_end() -> None:
     assert _right("99 " * MAX_REPLY + '{"answer": "25.2"}', CLEARANCE)
     assert not _right('{"answer": "25.2"}' + " " * MAX_REPLY, CLEARANCE)
 
 
-def test_a_long_answer_is_prose() -> None:
-    (short,) = final_statements('{"answer": "25.2"}')
-    assert (short.text, short.reasoned) == ("25.2", False)
-    lines = list(final_statements(json.dumps({"answer": "word " * MAX_VALUE + "25.2"})))
-    assert lines
-    assert all(line.reasoned for line in lines)
+def test_a_long_field_is_running_text() -> None:
+    """In a short field the first number plainly stated is the answer, in running text the last."""
+    text = "The anion gap is 99. The clearance is 25.2."
+    assert not _right(json.dumps({"answer": text}), CLEARANCE)
+    assert _right(json.dumps({"answer": "word " * MAX_VALUE + text}), CLEARANCE)
 
 
 @given(st.floats(min_value=-1e6, max_value=1e6, allow_nan=False).map(lambda value: round(value, 3)))
@@ -422,7 +426,7 @@ def test_a_number_is_read_as_it_was_written(value: float) -> None:
         f"Result: {value}",
         f"$\\boxed{{{value}}}$",
     ):
-        (number,), _ = stated_numbers(written, score=False)
+        (number,) = read_answer(written, Subject(scan=measurements)).stated
         assert number.value == pytest.approx(value, rel=1e-6)
 
 
@@ -430,7 +434,7 @@ def test_a_number_is_read_as_it_was_written(value: float) -> None:
 @settings(deadline=None, max_examples=100)
 def test_a_date_is_read_as_it_was_written(day: date) -> None:
     for form in ("%m/%d/%Y", "%Y-%m-%d", "%B %d, %Y", "%d %b %Y", "%m/%d/%y", "%A, %B %d, %Y"):
-        assert stated_dates(day.strftime(form)) == [day]
+        assert [each.value for each in dates(day.strftime(form))] == [day]
 
 
 @given(st.integers(0, 45), st.integers(0, 6))
@@ -445,5 +449,5 @@ def test_an_age_is_read_as_it_was_written(weeks: int, days: int) -> None:
         "{} {}/7",
         "GA {} wks {} d",
     ):
-        assert stated_ages(form.format(weeks, days)) == [weeks * 7 + days]
-    assert stated_ages(f"{weeks + days / 7:.2f} weeks") == [weeks * 7 + days]
+        assert [age.value for age in ages(form.format(weeks, days))] == [weeks * 7 + days]
+    assert [age.value for age in ages(f"{weeks + days / 7:.2f} weeks")] == [weeks * 7 + days]

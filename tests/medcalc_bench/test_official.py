@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.medcalc_bench.decision import MAX_REPLY
-from medical_tasks.medcalc_bench.kinds import known_kind
+from medical_tasks.medcalc_bench.decision import MAX_REPLY, known_kind
 from medical_tasks.medcalc_bench.official import (
     NOT_FOUND,
     official_answer,

@@ -1,0 +1,568 @@
+"""The grammar of statements: which quantity a passage states as the answer.
+
+Each quantity of a passage is *stated*, unless it is
+
+| it is | as in |
+|---|---|
+| denied | not 12.9; 12.9 is wrong; anything but 12.9; wrong answer: 12.9 |
+| a bound | over 12.9; at most 12.9; 12.9 or more; <12.9 |
+| asked | 12.9?; is it 12.9? No. |
+| under a condition | 12.9 if male; had he smoked, it would be 12.9 |
+| behind a refusal | cannot be determined; age is 12.9 |
+| taken back | 12.9? No, 23.7; 12.9, corrected: 23.7; 12.9. Wait, that is wrong. |
+| an operand | 4 + 3 + 5; the 4 of "4 + 3 = 7" |
+| of something else | an input (age 50), a normal range, a cut-off, a risk; another unit beside a score (7 %, 7 days) |
+
+Of what is stated the first counts, in running text the last; one behind "is", "=", ":" or at the beginning goes before any other.
+Alternatives, lists, ranges and spreads ("12.9 or 23.7", "12.9, 23.7", "12.9 to 23.7", "12.9 ± 11") count as all their values.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from medical_tasks.medcalc_bench.formulas import formula_value, inside_str
+from medical_tasks.medcalc_bench.plain_text import plain
+from medical_tasks.medcalc_bench.quantities import Quantity, Scanner, dimension
+
+__all__ = ["HERE", "REFUSAL", "RETRACTION", "Q", "Statement", "Subject", "read_statement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is asked for.
+
+    Attributes:
+        scan: finds the quantities of its form.
+        numeric: whether they are numbers, so that `str(<arithmetic>)` can be worked out.
+        points: whether it is a number of points, which has no unit.
+        unit: its unit, "" without one.
+        own: words that usually name something else and here are part of what is asked for ("weight").
+    """
+
+    scan: Scanner
+    numeric: bool = False
+    points: bool = False
+    unit: str = ""
+    own: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a passage states.
+
+    Attributes:
+        stated: the quantity, several where the passage leaves open which, none where it states none.
+        why: where it states none: what its last quantity is instead.
+        plainly: it follows "is", "=" and the like, or opens the passage.
+        settled: the passage is about the answer, so that no other place is looked at.
+    """
+
+    stated: tuple[Quantity, ...] = ()
+    why: str = ""
+    plainly: bool = False
+    settled: bool = False
+
+
+DENIED: Final = "a denial"
+BOUND: Final = "a bound"
+ASKED: Final = "a question"
+CONDITION: Final = "a condition"
+REFUSED: Final = "a refusal"
+TAKEN_BACK: Final = "taken back"
+REVISED: Final = "revised"
+OPERAND: Final = "an operand, or arithmetic not worked out"
+OTHER: Final = "of something else"
+
+# The quantities of a passage are masked by Q, one sign each, so that the grammar is one of words.
+Q: Final = "\x01"
+HERE: Final = "\x02"
+"""Stands in a passage where an answer has been named ("the final answer is")."""
+
+
+def _any(words: str) -> str:
+    """A group of alternatives: words apart by blanks, with an underscore for the blank in a phrase."""
+    return "(?:" + "|".join(words.replace("_", r"\s+").split()) + ")"
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_ABOUT: Final = _any(r"about approximately approx\.? around roughly nearly almost circa ca\. close_to")
+_NOT: Final = r"(?:not|(?:is|was|are|were|do|does|did|ca|could|would|should|wo|has|have|had|must|need|ai)n['’]?t)"
+_NEGATION: Final = (
+    _any(
+        rf"""{_NOT}
+    never neither nor cannot hardly scarcely except excluding wrong(?:ly)? incorrect(?:ly)? false(?:ly)? mistaken(?:ly)? mistake
+    erroneous(?:ly)? error doubt(?:ful|s|ed)? unlikely impossible rul(?:e|es|ed|ing)_out reject(?:s|ed|ing)? den(?:y|ies|ied) avoid
+    ignor(?:e|es|ed|ing) disregard(?:ed|ing)? discard(?:ed|ing)? contrary_to far_from anything_but anything_other_than nowhere_near
+    nothing_like no_longer rather_than instead_of other_than as_opposed_to different_from differs_from unequal_to nobody no_one"""
+    )
+    + (
+        "|"
+        + _any("previous earlier initial first original old former preliminary provisional tempting common naive")
+        + r"\s+(?:\w+\s+)?"
+    )
+    + _any("answer estimate value guess result calculation attempt number figure response draft thought")
+)
+_FILLER: Final = _any(
+    """be(?:en|come|ing)? becomes equals? to exactly about approximately around roughly near(?:ly)? like the a an any
+    my our your its this final correct right true answer of score value result number total estimate figure reading
+    calculation guess attempt response just simply really quite going even at all is it that say said think believe
+    claim conclude as in fact case clearly definitely possibly necessarily likely have has was were are will would
+    could may might can should must do does did i we you one points? patient'?s? here ever sure certain so for
+    report(?:ed)? give choose accept write use option"""
+)
+_OPINION: Final = _any(
+    "true correct right accurate the_case think believe say claim agree certain sure convinced conclude answer report"
+)
+_TO_SAY: Final = _any("that to_say to_claim to_think to_conclude to_answer to_report to_state to_assume to_believe")
+_BEFORE_DENIED: Final = _compile(
+    rf"(?:\b(?:{_NEGATION})|≠)\W*(?:{_FILLER}\W+){{0,14}}$"
+    rf"|\b(?:{_NOT}|never|neither)\s+(?:\w+\s+){{0,2}}?{_OPINION}\b[^,;]{{0,80}}$"
+    rf"|\b{_any('false wrong incorrect untrue mistaken mistake error')}\s+(?:\w+\s+)?{_TO_SAY}\b[^,;]{{0,80}}$"
+    rf"|\b{_any('doubt deny disagree reject')}\b[^,;]{{0,80}}$"
+)
+_WRONG: Final = _any(
+    """wrong incorrect false untrue mistaken a_mistake an_error erroneous implausible impossible excluded ruled_out
+    rejected invalid inaccurate discarded unlikely off_the_table out_of_the_question
+    too_(?:high|low|large|small|big)"""
+)
+_LINK: Final = _any(
+    """is was are seems? looks? appears? would could can may might must to have been be does did do has which that this
+    it i clearly definitely certainly probably also simply just obviously therefore thus quite really absolutely now
+    points?"""
+)
+_RIGHT: Final = _any("right correct true fit possible valid accurate plausible sense hold it so either apply be")
+_AFTER_DENIED: Final = _compile(
+    rf"\W*(?:{_LINK}\b\s*,?\s*){{0,6}}(?:"
+    rf"(?:{_NOT}|n['’]t|cannot|never)\s+(?:\w+\s+){{0,4}}?(?:{_RIGHT}|(?:the|my|an?|our)\s+(?:\w+\s)?answer)\b"
+    rf"|(?:not|n['’]t|cannot|never)\s*(?:[.,!;]|$)|{_WRONG}\b|or\s+not\b)"
+)
+_COMPARISON: Final = _any(
+    """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better worse"""
+)
+_APPROXIMATELY: Final = rf"(?:{_ABOUT}|{_any('the a an score value of exactly just well far much even slightly only')})"
+_LIMIT: Final = _any("minimum maximum ceiling floor limit bound min max")
+_BELOW: Final = _any(
+    r"""over under above below beyond exceed(?:s|ed|ing)? surpass(?:es|ed|ing)?
+    at_(?:least|most|(?:a_)?minimum|(?:a_)?maximum|or_above|or_below)(?:_of)? up_to upwards?_of north_of south_of
+    in_excess_of short_of as_(?:low|high|much|many|little|late|early|few)_as before after until till since within
+    prior_to past by not_exceeding"""
+)
+_BEFORE_BOUND: Final = _compile(
+    rf"(?:[<>≤≥]\s*|\b(?:{_COMPARISON}\s+than(?:\s+or\s+equal\s+to)?|{_BELOW}|{_LIMIT}(?:\s+(?:value|score|of|is|at))*)\s+)"
+    rf"(?:{_APPROXIMATELY}\s+){{0,4}}$"
+)
+_AFTER_BOUND: Final = _compile(
+    rf"\s*(?:\+(?!\s*[{Q}(\w])|(?:or|and)\s+(?:{_COMPARISON}|above|below|over|under|beyond|up|upwards?|before|after)\b"
+    r"|at\s+(?:the\s+)?(?:least|most|minimum|maximum|earliest|latest)\b|(?:minimum|maximum|max|min|tops|and\s+counting)\b)"
+)
+_RHETORICAL: Final = (
+    r"\s+(?:i'?m\s+not|needed|necessary|any|applicable|present|indicated|possible|required|appropriate|desired|clinically|symptom|further|so\b|"
+    r"(?:we|you|one|i)\s+(?:\w+\s+)?(?:plug|substitut|use|apply|take|add|sum|calculat|comput|round|put|insert|enter|look|consider|count|total|"
+    r"convert|divide|multiply|have|need|want))"
+)
+_IF: Final = _any(
+    """(?:only_)?if unless whether suppos(?:e|ing) provided(?:_that|_the) in_case in_the_event hypothetically in_theory
+    (?:were|had)_(?:the|he|she|it|we|they) depend(?:s|ing)_on as_long_as only_when should_(?:the|he|she)
+    except_(?:when|if) otherwise"""
+)
+_CONDITION: Final = _compile(rf"\b{_IF}\b(?!{_RHETORICAL})")
+_SUBJUNCTIVE: Final = _compile(
+    r"\b(?:(?:with(?:out)?|at)\s+(?!(?:this|these|that|all|the\s+(?:given|above|formula|equation|patient|values?|provided)))|assuming|had|were)\b"
+    r"[^.\n]{0,80}\b(?:would|could|might)\b|\b(?:would|could|might)\s+(?:have|otherwise)\b"
+)
+_YES: Final = _compile(r"\W*(?:yes|yep|yeah|correct|right|indeed|exactly|that(?:'s|\s+is)\s+(?:right|correct))\b")
+_THAT: Final = r"(?:(?:but\s+)?(?:that|this|it|which)(?:['’]s|\s+(?:is|was|would\s+be|seems|looks)))"
+RETRACTION: Final = _compile(
+    rf"(?:^|[.!?;(\n]\s*|{Q}[^\w{Q}]{{0,5}}|\s-\s*)(?:(?:and|but|or|oh),?\s+)?(?:"
+    r"(?:no|nope|wait|hold\s+on|sorry|oops|hmm+)"
+    rf"(?=\s*[,.!:;-]|\s*$|\s+(?:wait|it|that|this|the\s+\w+\s+is|actually|sorry|i|rather|make|let|{Q}))"
+    r"|correction\s*[:,.-]|scratch\s+that|strike\s+that|on\s+second\s+thoughts?|let\s+me\s+(?:correct|re-?\w+|fix|double)"
+    rf"|{_THAT}\s+(?:\w+\s+)?(?:wrong|incorrect|not\s+(?:right|correct)|a\s+mistake|an\s+error|not\s+the\s+(?:right\s+|correct\s+)?(?:answer|result))"
+    r"|(?:that|this|it)\s+(?:(?:is|was|ca)n['’]?t|cannot)\s+(?:be\s+)?(?:right|correct|the\s+(?:\w+\s+)?answer)"
+    r"|(?:my|the)\s+(?:mistake|bad|apologies)|(?:i|we)\s+(?:made\s+an?\s+(?:\w+\s)?(?:mistake|error)|miscalculated|misread)"
+    r"|(?:ignore|disregard|forget)\s+(?:that|this|it|the\s+(?:above|previous)))"
+)
+_REVISION: Final = _any(
+    r"""corrected actually i_mean make_(?:that|it) should_(?:be|read|have_been|say) revised updated? amended changed
+    adjusted modified recalculated becomes instead(?!\s+of) rather(?!\s+than) more_precisely to_be_(?:precise|exact)"""
+)
+_CORRECTION: Final = _compile(
+    rf"\b{_REVISION}\W*(?:(?:{_any('to as is it answer value result score the a an at be')}|it['’]s|{_ABOUT})\W+){{0,4}}(?={Q})"
+)
+_POSSIBLE: Final = _any(
+    """able possible feasible calculated determined computed calculable computable determinable available enough
+    applicable specified sufficient answerable known"""
+)
+REFUSAL: Final = _compile(
+    r"\b(?:cannot|can['’]?t|can\s+not|could\s+not|couldn['’]?t|unable|impossible|insufficient|indeterminate|undetermined|undefined|inconclusive|"
+    rf"unknown|uncertain|unclear|unanswerable|N/A|not\s+(?:be\s+)?{_POSSIBLE}|(?:do\s+not|don['’]?t)\s+(?:know|have)|no\s+(?:answer|idea|result)|"
+    r"refuse|decline|lacks?|lacking|missing|(?:more|additional|further)\s+(?:information|data|details)\s+(?:is|are|would\s+be)?\s?(?:needed|required))\b"
+)
+_DESPITE: Final = _compile(r"\b(?:answer|score|total|result|final|therefore|thus|hence)\b|=")
+# Words without which a pattern cannot match: the searches cost most of the time.
+_HINTS: Final = {
+    kind: frozenset(words.split())
+    for kind, words in {
+        DENIED: """not never neither nor cannot hardly scarcely except excluding wrong wrongly incorrect incorrectly false falsely
+    mistaken mistakenly mistake erroneous erroneously error doubt doubtful doubts doubted unlikely impossible rule
+    rules ruled ruling reject rejects rejected rejecting deny denies denied avoid ignore ignores ignored ignoring
+    disregard disregarded disregarding discard discarded discarding contrary far anything nowhere nothing longer
+    rather instead other opposed different differs unequal nobody no previous earlier initial first original old
+    former preliminary provisional tempting common naive untrue disagree implausible excluded invalid inaccurate off
+    out too n t""",
+        BOUND: """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better
+    worse over under above below beyond exceed exceeds exceeded exceeding surpass surpasses at up upward upwards
+    north south excess short as before after until till since within prior past by exceeding minimum maximum ceiling
+    floor limit bound min max tops and""",
+        CONDITION: """if unless whether suppose supposing provided case event hypothetically theory were had depends depending long
+    when should except otherwise would could might""",
+        REFUSED: """cannot can could unable impossible insufficient indeterminate undetermined undefined inconclusive unknown
+    uncertain unclear unanswerable n not don do no refuse decline lack lacks lacking missing more additional further""",
+        TAKEN_BACK: """no nope
+    wait hold sorry oops hmm hmmm correction scratch strike second let wrong incorrect right correct mistake
+    error my apologies miscalculated misread made ignore disregard forget bad""",
+        REVISED: """corrected actually mean make should revised update updated amended changed adjusted modified recalculated
+    becomes instead rather precisely precise exact""",
+    }.items()
+}
+_BOUND_SIGNS: Final = re.compile(r"[<>≤≥+]")
+_WORDS: Final = re.compile("[a-z]+")
+
+_PEOPLE: Final = _any(
+    """men women man woman males? females? boys? girls? adults? child(?:ren)? elderly black non-black smokers? diabetics? pregnant
+    others? everyone_else"""
+)
+_JOIN: Final = _compile(
+    r"[\s,;:/|&()\[\]\"'*-]*(?:(?:"
+    + _any(
+        "or and and/or vs\\.? versus alternatively otherwise else maybe perhaps possibly even also either then both respectively"
+    )
+    + rf"|{_ABOUT}|{_any('depending it is would could might be')}"
+    rf"|(?:{_any('for in if when with were')}\s+)?(?:{_any('a an the patient he she they is are were was')}\s+){{0,4}}{_PEOPLE})"
+    r"\b[\s,;:/|&()\[\]\"'*-]*){0,9}"
+)
+_SPREAD: Final = _compile(rf"{Q}\s*(?:±|\+/-|\+-|plus\s+or\s+minus|plus/minus|give\s+or\s+take)\s*(?={Q})")
+_RANGE: Final = _compile(
+    rf"{Q}\s*(?:-|\bto\b|\bthrough\b|\.{{2,}}|…|~)\s*(?={Q})|\bbetween\s+(?:about\s+)?{Q}\s+and\s+(?={Q})"
+)
+_BRACKETS: Final = re.compile(r"\(([^()\[\]]*)\)|\[([^()\[\]]*)\]")
+_KEPT: Final = _compile(
+    rf"\s*(?:{_any('or alternatively maybe perhaps possibly and vs correction corrected actually rather no should_be')}\b"
+    rf"|[^\w{Q}]*{Q}\W*$"
+    rf"|{Q}\s*{_any('if when with without for in assuming using')}\b)"
+)
+_END: Final = re.compile(
+    r"[.!?]+(?=[\s\"')\]*]|$)(?<!\bapprox\.)(?<!\bca\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\best\.)(?<!\bDr\.)(?<!\bpt\.)|\n|;"
+)
+_SENTENCE: Final = re.compile(r"[.!?]\s+(?=[A-Z*(])")
+_CLAUSE: Final = _compile(
+    r",(?=\s|$)|\s-{1,2}\s|(?<!anything )(?<!nothing )(?<!none )\bbut\b(?!\s+only)|\b"
+    + _any("so therefore thus hence because then giving yielding while whereas")
+    + r"\b"
+)
+_EQUALS: Final = re.compile(r"[=≈→]")
+
+_INPUTS: Final = _any(
+    """age weight height temperature heart_rate pulse respiratory_rate creatinine albumin glucose bun
+    urea(?:_nitrogen)? h(?:a|ae)?emoglobin h(?:a|ae)?ematocrit platelets? platelet_count inr bilirubin potassium
+    chloride bicarbonate hdl triglycerides? blood_pressure systolic diastolic sbp dbp qt(?:_interval)?
+    rr(?:_interval)? insulin ast alt wbc cycle_length lmp last_menstrual_(?:period|date) bmi calcium sodium dose
+    dosage cholesterol today current_date"""
+)
+_INPUT: Final = _compile(
+    r"(?<!corrected )(?<!adjusted )(?<!ideal )(?<!target )(?<!equivalent )(?<!ldl )"
+    rf"\b({_INPUTS})\s*(?:is|was|are|were|of|[:=])?\s*$"
+)
+_INPUT_WORDS: Final = frozenset(
+    """age weight height temperature rate pulse creatinine albumin glucose bun urea nitrogen hemoglobin haemoglobin
+    hematocrit haematocrit platelet platelets count inr bilirubin potassium chloride bicarbonate hdl triglyceride
+    triglycerides pressure systolic diastolic sbp dbp qt rr interval insulin ast alt wbc length lmp period date bmi
+    calcium sodium dose dosage cholesterol today""".split()
+)
+_ELSEWHERE_WORDS: Final = frozenset(
+    """normal reference healthy typical usual off offs cutoff cutoffs threshold thresholds target goal scale range
+    ranges limit possible scores values levels results totals points""".split()
+)
+_BESIDE_WORDS: Final = frozenset(
+    "risk mortality probability chance likelihood survival incidence rate sensitivity specificity prevalence".split()
+)
+_LEAD: Final = 160
+_ELSEWHERE: Final = _compile(
+    r"\b(?:normal|reference|healthy|typical|usual)\b[^,;:=]{0,40}$"
+    r"|\b(?:cut-?offs?|thresholds?|(?P<own>target)|goal|scale|ranges?|upper\s+limit|lower\s+limit|possible)\b[^,;=]{0,40}$"
+    r"|\b(?:scores|values|levels|results|totals|points)\s+(?:of|from|between|in|above|below|over|under|at)\b[^,;:=]{0,20}$"
+)
+_BESIDE: Final = _compile(
+    rf"\b(?:{'|'.join(sorted(_BESIDE_WORDS))})\b[^,;:]{{0,30}}"
+    rf"(?:is|was|of|=|at|{_ABOUT})\s*$"
+)
+_IN_GENERAL: Final = _compile(
+    r"^\W*(?:an?|any|each|every)\s(?:\w+[\s-]){0,3}(?:score|value|result|total)\s(?:of|at)\s*$"
+)
+_CUE: Final = _compile(
+    r"(?:\b(?:is|are|was|be|equals?|equal\s+to|(?:score|value|index|total|result|estimate|answer)(?:\s+(?:of|at))?|scored?|scores|totals?|"
+    r"totall?ing|remains|gives?|giving|yields?|yielding|comes\s+(?:out\s+)?to|amounts\s+to|becomes|(?:due|falls?|is|be)\s+on|"
+    rf"(?:calculated|estimated)\s+(?:as|at|to\s+be)|obtain(?:ed)?|gets?|have|met|meets|{_ABOUT})|[:=≈→])[\s\"'({{\[]*"
+    rf"(?:(?:{_ABOUT}|{_any('just exactly only a an the total of score probably likely therefore thus now to_be')})\s+){{0,4}}"
+    r"[\s\"'({\[]*[-+]?\s*$"
+)
+_CUE_REACH: Final = 60
+_OPENING: Final = _compile(rf"[\s\"'({{\[*•·{HERE}-]*(?:{_ABOUT}\s*|[~≈]\s*)?$")
+_NAMED_AFTER: Final = _compile(r"\s*(?:is|as)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:answer|result|score|total)\b")
+_CITATION: Final = re.compile(r"(?<=[\w.%)])\s?\[\s{0,2}[0-9]{1,3}\s{0,2}\]|(?:^|(?<=\n))\s{0,4}\[[0-9]{1,3}\](?=\s\S)")
+_BARE: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+
+
+def read_statement(text: str, subject: Subject, *, last: bool = False) -> Statement:
+    """Reads what a passage states as the answer.
+
+    Args:
+        text: an answer, or a passage that gives one; `HERE` may stand in it where the answer is named.
+        subject: what is asked for.
+        last: the last statement counts and not the first, as fits running text.
+    """
+    if subject.numeric:
+        if _BARE.fullmatch(text):
+            return Statement((Quantity(float(text), 0, len(text)),), plainly=True, settled=True)
+        inner = inside_str(text) if "str(" in text else None
+        if inner is not None:
+            # The form that the authors' prompt asks for; without a value it is a number with its unit, or a formula with a gap.
+            value = formula_value(inner)
+            if value is not None:
+                return Statement((Quantity(value, 0, len(inner)),), plainly=True, settled=True)
+            if any(sign in inner for sign in "+-*/("):
+                return Statement(why=OPERAND, settled=True)
+            text = inner
+    text = plain(_CITATION.sub(" ", text) if "[" in text else text)
+    if last:
+        # Mostly the last sentence is enough; what stands before it cannot take it back.
+        start = max((end.end() for end in _SENTENCE.finditer(text)), default=0)
+        statement = _read(text[start:], subject, last=True) if start else Statement()
+        if statement.plainly:
+            return statement
+    return _read(text, subject, last=last)
+
+
+def _read(text: str, subject: Subject, *, last: bool) -> Statement:
+    quantities = subject.scan(text)
+    if not quantities:
+        refused = REFUSAL.search(text) is not None
+        return Statement(why=REFUSED if refused else "", settled=refused)
+    return _Passage(*_masked(text, quantities), subject).statement(last=last)
+
+
+def _masked(text: str, quantities: list[Quantity]) -> tuple[str, list[Quantity]]:
+    """The text with a sign for each quantity; asides in brackets gone, ranges and spreads as choices."""
+    parts: list[str] = []
+    end = 0
+    for quantity in quantities:
+        parts += [text[end : quantity.start], Q]
+        end = quantity.end
+    masked = "".join((*parts, text[end:]))
+    if "(" in masked or "[" in masked:
+        masked, quantities = _without_asides(masked, quantities)
+    if len(quantities) == 1:
+        return masked, quantities
+    for spread in reversed(list(_SPREAD.finditer(masked))):
+        at = masked.count(Q, 0, spread.start())
+        middle, half = quantities[at], quantities[at + 1]
+        if isinstance(middle.value, float | int) and isinstance(half.value, float | int):
+            ends = (replace(middle, value=middle.value + sign * half.value) for sign in (-1, 1))
+            quantities = [*quantities[:at], *ends, *quantities[at + 2 :]]
+        masked = f"{masked[: spread.start()]}{Q} or {masked[spread.end() :]}"
+    return _RANGE.sub(f"{Q} or ", masked), quantities
+
+
+def _without_asides(masked: str, quantities: list[Quantity]) -> tuple[str, list[Quantity]]:
+    """Without what stands in brackets beside a quantity, unless it is another one to choose or a correction."""
+    dropped: set[int] = set()
+
+    def shown(bracket: re.Match[str]) -> str:
+        inside = bracket[1] if bracket[1] is not None else bracket[2]
+        if Q not in inside:
+            return " "
+        first = masked.count(Q, 0, bracket.start())
+        if _KEPT.match(inside) and first and not _other_unit(quantities[first - 1], quantities[first]):
+            return f" , {inside} , "
+        dropped.update(range(first, first + inside.count(Q)))
+        return " "
+
+    result = _BRACKETS.sub(shown, masked)
+    if len(dropped) == len(quantities):  # nothing else is there
+        return re.sub(r"[()\[\]]", " ", masked), quantities
+    return result, [quantity for at, quantity in enumerate(quantities) if at not in dropped]
+
+
+def _other_unit(one: Quantity, other: Quantity) -> bool:
+    """Whether two quantities are of different units, so that the second is no choice but an aside, or the same again."""
+    first, second = (quantity.unit.lower().rstrip("s") for quantity in (one, other))
+    return first != second and ("" not in (first, second) or "%" in (first, second))
+
+
+class _Passage:
+    """A masked text with its quantities, and what voids each of them."""
+
+    def __init__(self, text: str, quantities: list[Quantity], subject: Subject) -> None:
+        self.text = text
+        self.quantities = quantities
+        self.subject = subject
+        self.places = [at for at, sign in enumerate(text) if sign == Q]
+        self.voids = [""] * len(self.places)
+        self.words = frozenset(_WORDS.findall(text.lower()))
+        self.hints = {kind for kind, words in _HINTS.items() if not words.isdisjoint(self.words)}
+        if _BOUND_SIGNS.search(text):
+            self.hints.add(BOUND)
+        if "≠" in text:
+            self.hints.add(DENIED)
+
+    def statement(self, *, last: bool) -> Statement:
+        """What the passage states."""
+        self._void_by_words()
+        here = self.text.find(HERE)
+        best: list[int] = []
+        strength = 0
+        for group in self._groups():
+            for at in group:
+                self.voids[at] = self.voids[at] or self._otherwise(at)
+            stated = [at for at in group if not self.voids[at]]
+            if not stated or self.places[group[-1]] < here:
+                continue
+            found = max(map(self._strength, stated))
+            if found > strength or (last and found == strength):
+                # "12 (14 if he smokes)" leaves it open; what is denied beside a statement does not.
+                best, strength = [at for at in group if self.voids[at] in ("", CONDITION)], found
+        if not best:
+            why = next((void for void in reversed(self.voids) if void), "")
+            return Statement(why=why, settled=here >= 0 or any(void not in ("", OPERAND, OTHER) for void in self.voids))
+        return Statement(self._without_parts([self.quantities[at] for at in best]), plainly=strength == 2, settled=True)
+
+    def _groups(self) -> list[list[int]]:
+        """The quantities, together with those that are offered beside them."""
+        groups = [[0]]
+        for at in range(1, len(self.places)):
+            between = self.text[self.places[at - 1] + 1 : self.places[at]]
+            if _JOIN.fullmatch(between) and not _other_unit(self.quantities[at - 1], self.quantities[at]):
+                groups[-1].append(at)
+            else:
+                groups.append([at])
+        return groups
+
+    @staticmethod
+    def _without_parts(chosen: list[Quantity]) -> tuple[Quantity, ...]:
+        """Of "GCS 12, 4, 3, 5" the total."""
+        numbers = [each.value for each in chosen if isinstance(each.value, float)]
+        if 2 < len(numbers) == len(chosen) and min(numbers) > 0 and numbers[0] == sum(numbers[1:]):
+            return tuple(chosen[:1])
+        return tuple(chosen)
+
+    def _void_by_words(self) -> None:
+        """Finds denials, bounds, questions, conditions, refusals and corrections."""
+        start, refused = 0, False
+        spoken_of = self.hints - {TAKEN_BACK, REVISED}
+        for end in (
+            (*(mark.end() for mark in _END.finditer(self.text)), len(self.text))
+            if spoken_of or "?" in self.text
+            else ()
+        ):
+            inside = [at for at, place in enumerate(self.places) if start <= place < end]
+            sentence = self.text[start:end]
+            if inside:
+                self._void_in_sentence(sentence, start, inside, refused=refused)
+            refusal = REFUSAL.search(sentence) if REFUSED in self.hints else None
+            if refusal and not any(self.places[at] < start + refusal.start() and not self.voids[at] for at in inside):
+                refused = True
+            start = end
+        taken_back = 0
+        if TAKEN_BACK in self.hints:
+            taken_back = max((match.start() + 1 for match in RETRACTION.finditer(self.text)), default=0)
+        for match in _CORRECTION.finditer(self.text) if REVISED in self.hints else ():
+            if not self.voids[self.text.count(Q, 0, match.end())]:
+                taken_back = max(taken_back, match.start())
+        for at, place in enumerate(self.places):
+            if place < taken_back:
+                self.voids[at] = self.voids[at] or TAKEN_BACK
+
+    def _void_in_sentence(self, sentence: str, start: int, inside: list[int], *, refused: bool) -> None:
+        end = start + len(sentence)
+        asked = "?" in sentence[-3:] and _YES.match(self.text, end) is None
+        conditional = CONDITION in self.hints
+        subjunctive = conditional and _SUBJUNCTIVE.search(sentence) is not None
+        clauses = _clauses(sentence, conditional=conditional)
+        for at in inside:
+            place = self.places[at] - start
+            begin, governed = next((begin, flag) for begin, stop, flag in clauses if begin <= place < stop)
+            before = self.places[at - 1] + 1 - start if at else 0
+            after = self.places[at + 1] + 1 - start if at + 1 < len(self.places) else len(sentence)
+            lead, tail = sentence[max(begin, before, place - _LEAD, 0) : place], sentence[place + 1 : after]
+            if asked:
+                self.voids[at] = ASKED
+            elif BOUND in self.hints and (_BEFORE_BOUND.search(lead) or _AFTER_BOUND.match(tail)):
+                self.voids[at] = BOUND
+            elif DENIED in self.hints and (_BEFORE_DENIED.search(lead) or _AFTER_DENIED.match(tail)):
+                self.voids[at] = DENIED
+            elif governed or subjunctive:
+                self.voids[at] = CONDITION
+            elif REFUSED in self.hints and (REFUSAL.search(lead) or (refused and not _DESPITE.search(lead))):
+                self.voids[at] = REFUSED
+
+    def _otherwise(self, at: int) -> str:
+        """OPERAND, OTHER or the unit's fault, where the quantity is an operand or of something else; "" where it is not."""
+        place, quantity = self.places[at], self.quantities[at]
+        line_end = self.text.find("\n", place)
+        rest = self.text[place + 1 : line_end if line_end >= 0 else len(self.text)]
+        sign = _EQUALS.search(rest) if Q in rest else None
+        if quantity.undone or (sign and Q in rest[sign.end() :] and not re.search(r"[.;,]\s", rest[: sign.start()])):
+            return OPERAND
+        if self.subject.points and dimension(quantity.unit):
+            return f"in a unit that a score does not have ({quantity.unit})"
+        lead = self.text[max(place - _LEAD, self.places[at - 1] + 1 if at else 0) : place]
+        lead = lead[max(map(lead.rfind, (",", ";", "\n", ". "))) + 1 :]
+        own = self.subject.own
+        named = None if _INPUT_WORDS.isdisjoint(self.words) else _INPUT.search(lead)
+        elsewhere = None if _ELSEWHERE_WORDS.isdisjoint(self.words) else _ELSEWHERE.search(lead)
+        if (named and named[1].lower().split()[0] not in own) or (
+            elsewhere and (elsewhere["own"] or "").lower() not in own
+        ):
+            return OTHER
+        if "risk" not in own and not _BESIDE_WORDS.isdisjoint(self.words) and _BESIDE.search(lead):
+            return OTHER
+        unit = self.subject.unit
+        if quantity.unit and unit and "" in self.voids[:at] and dimension(quantity.unit) != dimension(unit):
+            return OTHER  # beside the answer: "25.2 mL/min, 48 kg"
+        return ""
+
+    def _strength(self, at: int) -> int:
+        """2 for what is plainly stated: it opens the passage, or follows "is" and the like; 1 for any other quantity."""
+        place = self.places[at]
+        line = max(self.text.rfind("\n", 0, place), self.text.rfind(HERE, 0, place)) + 1
+        before = max(line, self.places[at - 1] + 1 if at else 0)
+        lead = self.text[max(before, place - _CUE_REACH) : place]
+        if lead.endswith((" is ", "= ", ": ")):
+            return 2
+        if (before == line and _OPENING.match(lead)) or _NAMED_AFTER.match(self.text, place + 1):
+            return 2
+        return 2 if _CUE.search(lead) and not _IN_GENERAL.search(lead) else 1
+
+
+def _clauses(sentence: str, *, conditional: bool) -> list[tuple[int, int, bool]]:
+    """Start, end and whether a condition governs it, for each clause of a sentence."""
+    starts = [0, *(match.start() for match in _CLAUSE.finditer(sentence))]
+    clauses = list(zip(starts, [*starts[1:], len(sentence)], strict=True))
+    conditions = [_CONDITION.search(sentence, *clause) if conditional else None for clause in clauses]
+    governed = [condition is not None for condition in conditions]
+    for at, condition in enumerate(conditions):
+        if condition is None or Q in sentence[slice(*clauses[at])]:
+            continue
+        # "If he smokes, 4" and "4, if he smokes": the clause has nothing of its own to govern.
+        others = range(at + 1, at + 2) if at + 1 < len(clauses) else reversed(range(at))
+        for other in others:
+            if Q in sentence[slice(*clauses[other])]:
+                governed[other] = True
+                break
+    return [(*clause, flag) for clause, flag in zip(clauses, governed, strict=True)]
