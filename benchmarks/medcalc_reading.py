@@ -42,6 +42,7 @@ class Case:
     lower: str
     upper: str
     words: Mapping[str, str]
+    place: int
 
     @property
     def numeric(self) -> bool:
@@ -68,7 +69,9 @@ def cases() -> list[Case]:
             "n": f"{name} score" if number in SCORE_IDS and "score" not in name.lower() else name,
             "big": str(abs(Decimal(gold)) + 5) if kind in ("integer", "decimal") else "",
         }
-        found.append(Case(number, kind, gold, wrong, str(row["lower_limit"]), str(row["upper_limit"]), words))
+        found.append(
+            Case(number, kind, gold, wrong, str(row["lower_limit"]), str(row["upper_limit"]), words, len(found))
+        )
     assert len({case.calculator_id for case in found}) == 55
     return found
 
@@ -97,19 +100,16 @@ FORMS: Mapping[str, Mapping[str, Mapping[str, list[str]]]] = json.loads(
 """
 
 
-def replies(case: Case, forms: Mapping[str, list[str]], *, both: bool) -> Iterator[tuple[str, str]]:
-    """Family and text of each reply; with `both` a form without a field comes as running text and inside an answer field."""
+def replies(case: Case, forms: Mapping[str, list[str]], *, turns: bool) -> Iterator[tuple[str, str]]:
+    """Family and text of each reply; with `turns` a form without a field stands in one for every other calculator."""
     for family, texts in forms.items():
-        for text in texts:
-            field = text.startswith("{j}")
+        for number, text in enumerate(texts):
             made = text.removeprefix("{j}").format(**case.words, **_written(case))
-            if field:
-                yield family, json.dumps({"answer": made}, ensure_ascii=False)
-                continue
-            yield family, made
             # In a field a line break or another object would be a different reply.
-            if both and "{" not in made and "\n" not in made and family not in ("unfinished", "remark"):
-                yield family, json.dumps({"answer": made}, ensure_ascii=False)
+            fits = turns and "{" not in made and "\n" not in made and family not in ("unfinished", "remark")
+            if text.startswith("{j}") or (fits and (number + case.place) % 2):
+                made = json.dumps({"answer": made}, ensure_ascii=False)
+            yield family, made
 
 
 def _written(case: Case) -> dict[str, str]:
@@ -139,7 +139,7 @@ def family_replies(case: Case, *, right: bool) -> Iterator[tuple[str, str]]:
             or (applies == "numbers" and case.numeric)
             or (applies == "scores" and case.calculator_id in SCORE_IDS)
         ):
-            yield from replies(case, forms[applies], both=not right)
+            yield from replies(case, forms[applies], turns=not right)
 
 
 @dataclass(frozen=True)

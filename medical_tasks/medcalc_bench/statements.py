@@ -114,17 +114,26 @@ _FILLER: Final = _any(
     calculation guess attempt response just simply really quite going even at all is it that say said think believe
     claim conclude as in fact case clearly definitely possibly necessarily likely have has was were are will would
     could may might can should must do does did i we you one points? patient'?s? here ever sure certain so for
-    report(?:ed)? give choose accept write use option"""
+    report(?:ed)? give choose accept write use option
+    yield produce reach match support show indicate suggest mean"""
+)
+_OTHERS: Final = (
+    r"\b(?:some(?:one|body)?|others?|many|people|you|they|he|she|one|(?:the|a)\s+(?:\w+\s)?(?:chart|note|textbook|model|colleague|student|author)s?)\s+"
+    r"(?:(?:might|may|could|would|will|often|wrongly|has|have|had)\s+)*(?:be\s+tempted\s+to\s+)?"
+    r"(?:say|said|think|thought|claim|argue|answer|guess|believe|expect|assume|suggest|report|state|write|wrote|get|got|propose|arrive)(?:s|ed)?\b|\btempted\b"
 )
 _OPINION: Final = _any(
     "true correct right accurate the_case think believe say claim agree certain sure convinced conclude answer report"
 )
 _TO_SAY: Final = _any("that to_say to_claim to_think to_conclude to_answer to_report to_state to_assume to_believe")
+_OUTDATED: Final = _any(r"old previous prior former initial first before(?:_\w+)? uncorrected unadjusted outdated")
 _BEFORE_DENIED: Final = _compile(
     rf"(?:\b(?:{_NEGATION})|≠)\W*(?:{_FILLER}\W+){{0,14}}$"
     rf"|\b(?:{_NOT}|never|neither)\s+(?:\w+\s+){{0,2}}?{_OPINION}\b[^,;]{{0,80}}$"
     rf"|\b{_any('false wrong incorrect untrue mistaken mistake error')}\s+(?:\w+\s+)?{_TO_SAY}\b[^,;]{{0,80}}$"
-    rf"|\b{_any('doubt deny disagree reject')}\b[^,;]{{0,80}}$"
+    rf"|\b{_any('doubt deny disagree reject')}\b[^,;]{{0,80}}$|{_OTHERS}[^,;]{{0,60}}$|(?<=\w\s)no\s+$"
+    rf"|\b{_OUTDATED}\s*[:=]\s*$"
+    rf"|\b(?:last|previous|prior|past|preceding)\s+{_any('year month week time visit admission hospitali[sz]ation occasion day')}\b[^,;]{{0,40}}$"
 )
 _WRONG: Final = _any(
     """wrong incorrect false untrue mistaken a_mistake an_error erroneous implausible impossible excluded ruled_out
@@ -140,7 +149,9 @@ _RIGHT: Final = _any("right correct true fit possible valid accurate plausible s
 _AFTER_DENIED: Final = _compile(
     rf"\W*(?:{_LINK}\b\s*,?\s*){{0,6}}(?:"
     rf"(?:{_NOT}|n['’]t|cannot|never)\s+(?:\w+\s+){{0,4}}?(?:{_RIGHT}|(?:the|my|an?|our)\s+(?:\w+\s)?answer)\b"
-    rf"|(?:not|n['’]t|cannot|never)\s*(?:[.,!;]|$)|{_WRONG}\b|or\s+not\b)"
+    rf"|(?:not|n['’]t|cannot|never)\s*(?:[.,!;]|$)|{_WRONG}\b|or\s+not\b"
+    r"|(?:my|the|our|an?|his|her)\s+(?:first|initial|earlier|previous|original|old|wrong|tentative|preliminary|former)\b"
+    rf"|(?:last|previous)\s+{_any('year month week time visit admission')}\b)"
 )
 _COMPARISON: Final = _any(
     """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better worse"""
@@ -149,7 +160,7 @@ _APPROXIMATELY: Final = rf"(?:{_ABOUT}|{_any('the a an score value of exactly ju
 _LIMIT: Final = _any("minimum maximum ceiling floor limit bound min max")
 _BELOW: Final = _any(
     r"""over under above below beyond exceed(?:s|ed|ing)? surpass(?:es|ed|ing)?
-    at_(?:least|most|(?:a_)?minimum|(?:a_)?maximum|or_above|or_below)(?:_of)? up_to upwards?_of north_of south_of
+    at_(?:(?:the_very_)?least|most|(?:a_)?minimum|(?:a_)?maximum|or_above|or_below)(?:_of)? up_to upwards?_of north_of south_of
     in_excess_of short_of as_(?:low|high|much|many|little|late|early|few)_as before after until till since within
     prior_to past by not_exceeding"""
 )
@@ -215,7 +226,7 @@ _HINTS: Final = {
     disregard disregarded disregarding discard discarded discarding contrary far anything nowhere nothing longer
     rather instead other opposed different differs unequal nobody no previous earlier initial first original old
     former preliminary provisional tempting common naive untrue disagree implausible excluded invalid inaccurate off
-    out too n t""",
+    out too n t some someone somebody others many people you they he she one chart note textbook model colleague student author tempted prior uncorrected unadjusted outdated before last past preceding was were""",
         BOUND: """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better
     worse over under above below beyond exceed exceeds exceeded exceeding surpass surpasses at up upward upwards
     north south excess short as before after until till since within prior past by exceeding minimum maximum ceiling
@@ -245,15 +256,22 @@ _JOIN: Final = _compile(
     )
     + rf"|{_ABOUT}|{_any('depending it is would could might be')}"
     rf"|(?:{_any('for in if when with were')}\s+)?(?:{_any('a an the patient he she they is are were was')}\s+){{0,4}}{_PEOPLE})"
-    r"\b[\s,;:/|&()\[\]\"'*-]*){0,9}"
+    r"\b[\s,;:/|&()\[\]\"'*-]*|[0-9]{1,2}[).]\s*){0,9}"
 )
+_CONTRAST: Final = _compile(
+    r"[^.\n]{0,60}\b(?:otherwise|without|alternatively|as\s+well\s+as|or\s+else|or\s+rather|compared\s+to)\b[^.\n]{0,60}"
+)
+_LABEL: Final = _compile(
+    r"\b(option|method|case|scenario|formula|version|choice|approach|estimate|model|variant|equation|group)\s+\w+\s*[:=]\s*$"
+)
+_WITH: Final = _compile(r"\s*(for|in|with(?:out)?|using|by|if|when|on|under|based|according|assuming|from|at)\b")
 _SPREAD: Final = _compile(rf"{Q}\s*(?:±|\+/-|\+-|plus\s+or\s+minus|plus/minus|give\s+or\s+take)\s*(?={Q})")
 _RANGE: Final = _compile(
     rf"{Q}\s*(?:-|\bto\b|\bthrough\b|\.{{2,}}|…|~)\s*(?={Q})|\bbetween\s+(?:about\s+)?{Q}\s+and\s+(?={Q})"
 )
 _BRACKETS: Final = re.compile(r"\(([^()\[\]]*)\)|\[([^()\[\]]*)\]")
 _KEPT: Final = _compile(
-    rf"\s*(?:{_any('or alternatively maybe perhaps possibly and vs correction corrected actually rather no should_be')}\b"
+    rf"\s*(?:{_any('or alternatively maybe perhaps possibly and vs correction corrected actually rather no should_be (?:this|that)_is_(?:wrong|incorrect)')}\b"
     rf"|[^\w{Q}]*{Q}\W*$"
     rf"|{Q}\s*{_any('if when with without for in assuming using')}\b)"
 )
@@ -296,14 +314,15 @@ _LEAD: Final = 160
 _ELSEWHERE: Final = _compile(
     r"\b(?:normal|reference|healthy|typical|usual)\b[^,;:=]{0,40}$"
     r"|\b(?:cut-?offs?|thresholds?|(?P<own>target)|goal|scale|ranges?|upper\s+limit|lower\s+limit|possible)\b[^,;=]{0,40}$"
-    r"|\b(?:scores|values|levels|results|totals|points)\s+(?:of|from|between|in|above|below|over|under|at)\b[^,;:=]{0,20}$"
+    r"|\b(?:scores|values|levels|results|totals|points)\s+(?:of|from|between|above|below|over|under|at)\b[^,;:=]{0,20}$"
 )
 _BESIDE: Final = _compile(
     rf"\b(?:{'|'.join(sorted(_BESIDE_WORDS))})\b[^,;:]{{0,30}}"
     rf"(?:is|was|of|=|at|{_ABOUT})\s*$"
 )
-_IN_GENERAL: Final = _compile(
-    r"^\W*(?:an?|any|each|every)\s(?:\w+[\s-]){0,3}(?:score|value|result|total)\s(?:of|at)\s*$"
+_IN_GENERAL: Final = _compile(r"^\W*(?:an?|any|each|every)\s(?:[\w-]+\s){1,6}(?:of|at)\s*$")
+_MEANS: Final = _compile(
+    r"\s*(?:would|may|might|could|can|indicates?|suggests?|means?|corresponds?|is\s+considered|are|usually|typically)\b"
 )
 _CUE: Final = _compile(
     r"(?:\b(?:is|are|was|be|equals?|equal\s+to|(?:score|value|index|total|result|estimate|answer)(?:\s+(?:of|at))?|scored?|scores|totals?|"
@@ -314,6 +333,7 @@ _CUE: Final = _compile(
 )
 _CUE_REACH: Final = 60
 _OPENING: Final = _compile(rf"[\s\"'({{\[*•·{HERE}-]*(?:{_ABOUT}\s*|[~≈]\s*)?$")
+_LEGEND: Final = re.compile(r"\s*[:=]\s*[A-Za-z]")
 _NAMED_AFTER: Final = _compile(r"\s*(?:is|as)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:answer|result|score|total)\b")
 _CITATION: Final = re.compile(r"(?<=[\w.%)])\s?\[\s{0,2}[0-9]{1,3}\s{0,2}\]|(?:^|(?<=\n))\s{0,4}\[[0-9]{1,3}\](?=\s\S)")
 _BARE: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
@@ -376,6 +396,10 @@ def _masked(text: str, quantities: list[Quantity]) -> tuple[str, list[Quantity]]
             ends = (replace(middle, value=middle.value + sign * half.value) for sign in (-1, 1))
             quantities = [*quantities[:at], *ends, *quantities[at + 2 :]]
         masked = f"{masked[: spread.start()]}{Q} or {masked[spread.end() :]}"
+    for span in _RANGE.finditer(masked):
+        at = masked.count(Q, 0, span.end()) - 1
+        if not quantities[at].unit:
+            quantities[at] = replace(quantities[at], unit=quantities[at + 1].unit)
     return _RANGE.sub(f"{Q} or ", masked), quantities
 
 
@@ -386,7 +410,7 @@ def _without_asides(masked: str, quantities: list[Quantity]) -> tuple[str, list[
     def shown(bracket: re.Match[str]) -> str:
         inside = bracket[1] if bracket[1] is not None else bracket[2]
         if Q not in inside:
-            return " "
+            return f" , {inside} , " if _AFTER_DENIED.match(inside) else " "
         first = masked.count(Q, 0, bracket.start())
         if _KEPT.match(inside) and first and not _other_unit(quantities[first - 1], quantities[first]):
             return f" , {inside} , "
@@ -447,11 +471,20 @@ class _Passage:
         groups = [[0]]
         for at in range(1, len(self.places)):
             between = self.text[self.places[at - 1] + 1 : self.places[at]]
-            if _JOIN.fullmatch(between) and not _other_unit(self.quantities[at - 1], self.quantities[at]):
+            joined = _JOIN.fullmatch(between) or _CONTRAST.fullmatch(between) or self._is_parallel(at, between)
+            if joined and not _other_unit(self.quantities[at - 1], self.quantities[at]):
                 groups[-1].append(at)
             else:
                 groups.append([at])
         return groups
+
+    def _is_parallel(self, at: int, between: str) -> bool:
+        """Whether two quantities stand alike: "12 using A, 23 using B", "method 1: 12, method 2: 23"."""
+        one, other = _WITH.match(between), _WITH.match(self.text, self.places[at] + 1)
+        if one and other:
+            return one[1].lower().removesuffix("out") == other[1].lower().removesuffix("out")
+        label = _LABEL.search(between)
+        return label is not None and _LABEL.search(self.text[: self.places[at - 1]]) is not None
 
     @staticmethod
     def _without_parts(chosen: list[Quantity]) -> tuple[Quantity, ...]:
@@ -530,6 +563,8 @@ class _Passage:
             elsewhere and (elsewhere["own"] or "").lower() not in own
         ):
             return OTHER
+        if _IN_GENERAL.search(lead) and _MEANS.match(rest):
+            return OTHER
         if "risk" not in own and not _BESIDE_WORDS.isdisjoint(self.words) and _BESIDE.search(lead):
             return OTHER
         unit = self.subject.unit
@@ -545,7 +580,7 @@ class _Passage:
         lead = self.text[max(before, place - _CUE_REACH) : place]
         if lead.endswith((" is ", "= ", ": ")):
             return 2
-        if (before == line and _OPENING.match(lead)) or _NAMED_AFTER.match(self.text, place + 1):
+        if (before == line and _OPENING.match(lead) and not _LEGEND.match(self.text, place + 1)) or _NAMED_AFTER.match(self.text, place + 1):
             return 2
         return 2 if _CUE.search(lead) and not _IN_GENERAL.search(lead) else 1
 
