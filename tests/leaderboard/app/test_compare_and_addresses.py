@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.app.links import PAGES, Address, address_of, in_app_link
 from medical_tasks.leaderboard.app.pages import Page, page_at
-from medical_tasks.leaderboard.app.settings import PORT_VARIABLE, STORE_VARIABLE, settings_of
+from medical_tasks.leaderboard.app.serving import PORT_VARIABLE, STORE_VARIABLE, settings_of
 from medical_tasks.leaderboard.app.snapshot import Content
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.local_store import LocalStorage
