@@ -149,6 +149,9 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
     page.set_input_files("input[type=file]", good)
     shown(page, ".mtl-notice-good")
     assert "Nothing was handed in yet" in page.inner_text(".mtl-notice-good")
+    # The server sends no file back, and the page does not offer it.
+    assert page.locator("#package .filename").get_attribute("aria-label") == "good.zip"
+    assert page.locator("#package a").filter(visible=True).count() == 0
     assert space.board.submissions("pending") == []
     page.get_by_role("button", name="Hand in", exact=True).click()
     shown(page, "text=It is number 1 of 1 in the queue")

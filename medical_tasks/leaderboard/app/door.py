@@ -34,7 +34,7 @@ _UPLOAD: Final = "/gradio_api/upload"
 _OPEN: Final = {
     "HEAD": re.compile("/"),
     "GET": re.compile(
-        r"/|/favicon\.ico|/theme\.css|/assets/[A-Za-z0-9_-]+\.(css|js)|/static/js/iframeResizer\.contentWindow\.min\.js"
+        r"/|/favicon\.ico|/theme\.css|/assets/[A-Za-z0-9_-]{1,100}\.(css|js)|/static/js/iframeResizer\.contentWindow\.min\.js"
         r"|/gradio_api/(app_id|queue/data|upload_progress)"
     ),
     "POST": re.compile(rf"/gradio_api/queue/join|{_UPLOAD}"),
@@ -56,8 +56,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
-class _TooLongError(Exception):
-    """A body goes on where it may not."""
+class _RefusedError(Exception):
+    """A body goes on for more bytes or seconds than it may."""
 
 
 class Door:
@@ -116,37 +116,36 @@ class Door:
         await asyncio.to_thread(make_room, self._folder, most_bytes=MOST_BYTES - spare, oldest_s=KEPT_SECONDS)
 
     async def _bounded(self, app: App, scope: Message, receive: Receive, send: Send, *, longest: int) -> None:
-        said = f"A request may have {longest >> 20} MiB here, and this has more."
+        too_long = 413, f"A request may have {longest >> 20} MiB here, and this has more."
         if any(name == b"content-length" and int(value) > longest for name, value in scope["headers"]):
-            await _say(send, 413, said)
+            await _say(send, *too_long)
             return
-        count, refused = 0, False
+        count, refusal = 0, (0, "")
         until = asyncio.get_running_loop().time() + self._seconds
 
         async def counted() -> Message:
-            nonlocal count, refused
+            nonlocal count, refusal
             try:
                 async with asyncio.timeout_at(until):
                     message = await receive()
-                count += len(message.get("body", b""))
-                if count > longest:
-                    raise _TooLongError
-            except (TimeoutError, _TooLongError):
-                refused = True
-                raise
+            except TimeoutError as error:
+                refusal = 408, f"A request is sent within {self._seconds:g} seconds here. Send it again."
+                raise _RefusedError from error
+            count += len(message.get("body", b""))
+            if count > longest:
+                refusal = too_long
+                raise _RefusedError
             return message
 
         async def unless_refused(message: Message) -> None:
             # What is behind answers the error as its own before it lets it through.
-            if not refused:
+            if not refusal[0]:
                 await send(message)
 
         try:
             await app(scope, counted, unless_refused)
-        except _TooLongError:
-            await _say(send, 413, said)
-        except TimeoutError:
-            await _say(send, 408, f"A request is sent within {self._seconds:g} seconds here. Send it again.")
+        except _RefusedError:
+            await _say(send, *refusal)
 
     async def _call(self, scope: Message, receive: Receive, send: Send) -> None:
         """Passes on what a page's event says, written anew: texts, and uploads by their place."""
@@ -163,10 +162,10 @@ class Door:
             if not isinstance(asked["data"], list):
                 raise TypeError
             values = [self._value(one) for one in asked["data"]]
+            passed = json.dumps({"data": values} | {name: asked[name] for name in _PASSED_ON if name in asked}).encode()
         except (ValueError, TypeError, KeyError, RecursionError):
             await _say(send, 400, "An event of a page sends texts and the package that was uploaded, and nothing else.")
             return
-        passed = json.dumps({"data": values} | {name: asked[name] for name in _PASSED_ON if name in asked}).encode()
         waiting = [{"type": "http.request", "body": passed, "more_body": False}]
 
         async def again() -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
@@ -33,13 +34,11 @@ class Settings:
         store: a folder, or `hub:OWNER/NAME`.
         host: address it listens on.
         port: port it listens on.
-        on_space: whether it runs as a Hugging Face Space.
     """
 
     store: str
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    on_space: bool = False
 
 
 def settings_of(environment: Mapping[str, str]) -> Settings:
@@ -69,7 +68,6 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
         store=store,
         host="0.0.0.0" if on_space else "127.0.0.1",  # noqa: S104
         port=DEFAULT_PORT if on_space else int(given),
-        on_space=on_space,
     )
 
 
@@ -103,7 +101,8 @@ def _until_stopped(settings: Settings) -> None:
         server = server_of(settings.store)
         host, port = listener.getsockname()
         print(f"leaderboard: http://{host}:{port}/  store: {settings.store}", flush=True)
-        server.run(sockets=[listener])
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
 
 
 def server_of(place: str) -> uvicorn.Server:
@@ -136,6 +135,7 @@ def server_of(place: str) -> uvicorn.Server:
     pages = build(Content(Board(open_storage(place))))
     pages.queue(default_concurrency_limit=4, max_size=256, api_open=False)
     pages.state_session_capacity = _SESSIONS
+    pages.space_id = None  # Of a Space by its name, the page would ask the Hub how it is, and another host for fonts.
     app = gradio.mount_gradio_app(
         FastAPI(openapi_url=None),
         pages,

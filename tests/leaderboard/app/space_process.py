@@ -1,4 +1,4 @@
-"""The app in a process of its own, as its users start it, which writes down whom it asks for something."""
+"""The app in a process of its own, with the environment of a Space, which writes down whom it asks for something."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def served(store: Path, *, folder: Path) -> Iterator[Served]:
         store: its folder.
         folder: an empty one, for uploads and what is written down.
     """
-    environment = {**os.environ, "GRADIO_TEMP_DIR": str(folder / "uploads")}
+    environment = {**os.environ, "GRADIO_TEMP_DIR": str(folder / "uploads"), "SYSTEM": "spaces", "SPACE_ID": "me/board"}
     with (folder / "log").open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.leaderboard.app.space_process", str(store), str(folder)],
@@ -83,7 +83,7 @@ def served(store: Path, *, folder: Path) -> Iterator[Served]:
 
 def table(routes: Any) -> set[tuple[str, str]]:
     """Every route, also of what is mounted and included."""
-    found = set()
+    found: set[tuple[str, str]] = set()
     for route in routes:
         inner = getattr(route, "original_router", None) or route
         found |= table(inner.routes) if hasattr(inner, "routes") else {(one, route.path) for one in route.methods}
@@ -92,7 +92,7 @@ def table(routes: Any) -> set[tuple[str, str]]:
 
 def main(store: str, folder: Path) -> None:
     """Serves, with every host counting as public: what is refused is refused for another reason."""
-    import safehttpx
+    import safehttpx  # type: ignore[import-untyped]
 
     from medical_tasks.leaderboard.app import serving
 
@@ -118,7 +118,8 @@ def main(store: str, folder: Path) -> None:
 
     def written_down(place: str) -> Any:
         server = made(place)
-        (folder / "routes").write_text(json.dumps(sorted(table(server.config.app._app.routes))))
+        door: Any = server.config.app
+        (folder / "routes").write_text(json.dumps(sorted(table(door._app.routes))))
         return server
 
     serving.server_of = written_down

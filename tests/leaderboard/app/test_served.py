@@ -8,7 +8,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import version
 from pathlib import Path
@@ -226,7 +226,7 @@ def all_of(text: str) -> str:
     return "".join(f"%{byte:02X}" for byte in text.encode())
 
 
-ENCODINGS = (
+ENCODINGS: tuple[Callable[[str], str], ...] = (
     once,
     all_of,
     lambda text: all_of(text).replace("%", "%25"),
