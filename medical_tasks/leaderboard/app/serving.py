@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import socket
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from medical_tasks.errors import MedicalTasksError, UsageError
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.leaderboard.app.uploads import own_folder
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS
 
@@ -22,6 +23,7 @@ __all__ = ["DEFAULT_PORT", "PORT_VARIABLE", "STORE_VARIABLE", "Settings", "main"
 STORE_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_STORE"
 PORT_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PORT"
 DEFAULT_PORT: Final = 7860
+_HIGHEST_PORT: Final = 65535
 _SESSIONS: Final = 500
 """Visits whose state is kept, the longest unused going first: Gradio's own 10,000 would take over a gigabyte."""
 
@@ -61,7 +63,7 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
         )
     on_space = bool(environment.get("SPACE_ID"))
     given = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
-    if not (given.isascii() and given.isdigit() and 0 < int(given) < 65536):
+    if not (given.isascii() and given.isdigit() and 0 < int(given) <= _HIGHEST_PORT):
         raise UsageError(f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for {DEFAULT_PORT}.")
     # A Space's proxy reaches the container from outside of it and asks for this port.
     return Settings(
@@ -90,13 +92,17 @@ def serve(place: str, host: str, port: int) -> None:
         port: port to listen at; 0 takes a free one.
 
     Raises:
-        UsageError: The port is taken, or the store's name is none.
-        MissingError: The store needs something that is not here.
+        UsageError: There is no such port, or it is taken, or the store's name is none.
+        MissingError: Gradio, or something that the store needs, is not here.
     """
+    if not 0 <= port <= _HIGHEST_PORT:
+        raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
     _until_stopped(Settings(store=place, host=host, port=port))
 
 
 def _until_stopped(settings: Settings) -> None:
+    if importlib.util.find_spec("gradio") is None:
+        raise MissingError("the pages need Gradio: pip install 'medical-tasks[space]'")
     with _listening(settings) as listener:
         server = server_of(settings.store)
         host, port = listener.getsockname()
