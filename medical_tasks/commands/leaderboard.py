@@ -83,11 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Does what was asked; its exit code."""
     _check(arguments)
     if arguments.action == "serve":
-        from medical_tasks.leaderboard.serving import serve
+        from medical_tasks.leaderboard.app import serve
 
-        return serve(
-            arguments.store, host=arguments.host or "127.0.0.1", port=7860 if arguments.port is None else arguments.port
-        )
+        port = 7860 if arguments.port is None else arguments.port
+        serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
+        return 0
     from medical_tasks.leaderboard.board import Board
     from medical_tasks.leaderboard.opening import open_storage
 

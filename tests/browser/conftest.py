@@ -102,9 +102,11 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         return page
 
     yield opened
+    # Not what they say while they are closed: a stream of events that breaks off then is Gradio's error.
+    problems = [problem for one in watched for problem in one.problems()]
     for context in contexts:
         context.close()
-    assert [problem for one in watched for problem in one.problems()] == []
+    assert problems == []
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import pytest
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.local_store import LocalStorage
 from tests.browser.conftest import DESKTOP, PHONE, OpenPage, no_sideways
-from tests.browser.space_process import served
+from tests.leaderboard.app.space_process import Served, served
 from tests.leaderboard.made_packages import package
 
 if TYPE_CHECKING:
@@ -34,19 +34,15 @@ VIEWS = (
 class Space:
     """A running app and its store."""
 
-    def __init__(self, address: str, board: Board, uploads: Path) -> None:
-        self.address, self.board, self.uploads = address, board, uploads
+    def __init__(self, running: Served, board: Board) -> None:
+        self.address, self.left, self.board = running.address, running.left, board
         self.ids = {one.submitter.model: one.id for one in board.submissions()}
-
-    def left(self) -> list[Path]:
-        """Files of uploads that are still there."""
-        return [path for path in self.uploads.rglob("*") if path.is_file()]
 
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
     pytest.importorskip("gradio", reason="gradio is not installed (pip install .[space])")
-    store, uploads = tmp_path_factory.mktemp("store"), tmp_path_factory.mktemp("uploads")
+    store = tmp_path_factory.mktemp("store")
     board = Board(LocalStorage(store))
     for model, right in MODELS:
         one = board.submit(package(model, right=right, of=40))
@@ -55,8 +51,8 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
     board.decide(other.id, "accepted", by="keeper")
     refused = board.submit(package("Refused", right=1, of=40))
     board.decide(refused.id, "rejected", by="keeper", reason="No recipe of this model is known.")
-    with served(store, uploads=uploads) as address:
-        yield Space(address, board, uploads)
+    with served(store, folder=tmp_path_factory.mktemp("space")) as running:
+        yield Space(running, board)
 
 
 def shown(page: Page, what: str) -> None:
@@ -153,6 +149,9 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
     page.set_input_files("input[type=file]", good)
     shown(page, ".mtl-notice-good")
     assert "Nothing was handed in yet" in page.inner_text(".mtl-notice-good")
+    # The server sends no file back, and the page does not offer it.
+    assert page.locator("#package .filename").get_attribute("aria-label") == "good.zip"
+    assert page.locator("#package a").filter(visible=True).count() == 0
     assert space.board.submissions("pending") == []
     page.get_by_role("button", name="Hand in", exact=True).click()
     shown(page, "text=It is number 1 of 1 in the queue")

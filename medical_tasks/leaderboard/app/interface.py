@@ -182,7 +182,7 @@ def _submit_part(gr: Any, content: Content) -> None:
 
     place = Address(view="submit")
     _html(gr, "submit", framed(introduction(), place))
-    file = gr.File(label="Package (.zip)", file_count="single", file_types=[".zip"], type="filepath", height=150)
+    file = gr.File(label="Package (.zip)", file_count="single", file_types=[".zip"], height=150, elem_id="package")
     said = _html(gr, "said")
     with gr.Row(visible=False) as answers:
         confirm = gr.Button("Hand in", variant="primary")

@@ -2,24 +2,75 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import os
 import socket
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from medical_tasks.errors import MedicalTasksError, UsageError
-from medical_tasks.leaderboard.app.settings import PORT_VARIABLE, Settings, settings_of
-from medical_tasks.leaderboard.app.upload_room import own_folder
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.leaderboard.app.uploads import own_folder
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    import gradio
+    import uvicorn
 
-__all__ = ["launch", "main", "serve"]
+__all__ = ["DEFAULT_PORT", "PORT_VARIABLE", "STORE_VARIABLE", "Settings", "main", "serve", "server_of", "settings_of"]
 
+STORE_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_STORE"
+PORT_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PORT"
+DEFAULT_PORT: Final = 7860
+_HIGHEST_PORT: Final = 65535
 _SESSIONS: Final = 500
 """Visits whose state is kept, the longest unused going first: Gradio's own 10,000 would take over a gigabyte."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of the app.
+
+    Attributes:
+        store: a folder, or `hub:OWNER/NAME`.
+        host: address it listens on.
+        port: port it listens on.
+    """
+
+    store: str
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+
+
+def settings_of(environment: Mapping[str, str]) -> Settings:
+    """Reads the settings.
+
+    Args:
+        environment: as `os.environ`.
+
+    Returns:
+        The settings: this machine alone can reach the app, unless it is a Space, whose container is reached from outside.
+
+    Raises:
+        UsageError: No store is named, or the port is none.
+    """
+    store = environment.get(STORE_VARIABLE, "").strip()
+    if not store:
+        raise UsageError(
+            f"{STORE_VARIABLE} is not set: it names the leaderboard's store. Set it to a folder (it may be empty), or to "
+            "hub:OWNER/NAME for dataset repositories of the Hub."
+        )
+    on_space = bool(environment.get("SPACE_ID"))
+    given = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
+    if not (given.isascii() and given.isdigit() and 0 < int(given) <= _HIGHEST_PORT):
+        raise UsageError(f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for {DEFAULT_PORT}.")
+    # A Space's proxy reaches the container from outside of it and asks for this port.
+    return Settings(
+        store=store,
+        host="0.0.0.0" if on_space else "127.0.0.1",  # noqa: S104
+        port=DEFAULT_PORT if on_space else int(given),
+    )
 
 
 def main() -> int:
@@ -41,92 +92,96 @@ def serve(place: str, host: str, port: int) -> None:
         port: port to listen at; 0 takes a free one.
 
     Raises:
-        UsageError: The port is taken, or the store's name is none.
-        MissingError: The store needs something that is not here.
+        UsageError: There is no such port, or it is taken, or the store's name is none.
+        MissingError: Gradio, or something that the store needs, is not here.
     """
+    if not 0 <= port <= _HIGHEST_PORT:
+        raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
     _until_stopped(Settings(store=place, host=host, port=port))
 
 
 def _until_stopped(settings: Settings) -> None:
-    app = launch(settings)
-    print(f"leaderboard: {app.local_url}  store: {settings.store}", flush=True)
-    app.block_thread()
+    if importlib.util.find_spec("gradio") is None:
+        raise MissingError("the pages need Gradio: pip install 'medical-tasks[space]'")
+    with _listening(settings) as listener:
+        server = server_of(settings.store)
+        host, port = listener.getsockname()
+        print(f"leaderboard: http://{host}:{port}/  store: {settings.store}", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
 
 
-def launch(settings: Settings) -> gradio.Blocks:
-    """Starts the app in threads of this process.
+def server_of(place: str) -> uvicorn.Server:
+    """Makes the app and the server that it runs in.
 
     Args:
-        settings: where its store is and where it listens.
+        place: its store, a folder or `hub:OWNER/NAME`.
 
     Returns:
-        The running app; its `close()` stops it.
+        A server that has not started.
 
     Raises:
-        UsageError: The port is taken, or the store's name is none.
+        UsageError: The store's name is none.
         MissingError: The store needs something that is not here.
     """
-    port = _port(settings)
     # Before Gradio is imported: it asks its own host for its newest version otherwise, and keeps uploads among other apps'.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     folder = own_folder()
+    import gradio
+    import uvicorn
+    from fastapi import FastAPI
+
+    from medical_tasks.leaderboard.app.door import Door
     from medical_tasks.leaderboard.app.interface import build
     from medical_tasks.leaderboard.app.look import head, theme
     from medical_tasks.leaderboard.app.snapshot import Content
     from medical_tasks.leaderboard.board import Board
     from medical_tasks.leaderboard.opening import open_storage
 
-    app = build(Content(Board(open_storage(settings.store))))
-    app.queue(default_concurrency_limit=4, max_size=256, api_open=False)
-    try:
-        app.launch(
-            server_name=settings.host,
-            server_port=port,
-            prevent_thread_lock=True,
-            quiet=True,
-            share=False,
-            inbrowser=False,
-            show_error=False,
-            footer_links=[],
-            run_history=False,
-            enable_monitoring=False,
-            ssr_mode=False,
-            pwa=False,
-            mcp_server=False,
-            max_file_size=DEFAULT_LIMITS.package_bytes,
-            state_session_capacity=_SESSIONS,
-            theme=theme(),
-            head=head(),
-            app_kwargs={"middleware": _middleware(folder), "docs_url": None, "redoc_url": None, "openapi_url": None},
+    pages = build(Content(Board(open_storage(place))))
+    pages.queue(default_concurrency_limit=4, max_size=256, api_open=False)
+    pages.state_session_capacity = _SESSIONS
+    pages.space_id = None  # Of a Space by its name, the page would ask the Hub how it is, and another host for fonts.
+    app = gradio.mount_gradio_app(
+        FastAPI(openapi_url=None),
+        pages,
+        "/",
+        show_error=False,
+        footer_links=[],
+        run_history=False,
+        enable_monitoring=False,
+        ssr_mode=False,
+        pwa=False,
+        mcp_server=False,
+        max_file_size=DEFAULT_LIMITS.package_bytes,
+        theme=theme(),
+        head=head(),
+        app_kwargs={"openapi_url": None},
+    )
+    return uvicorn.Server(
+        uvicorn.Config(
+            Door(app, folder=folder),
+            http="h11",
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            server_header=False,
+            timeout_graceful_shutdown=1,
         )
-    except OSError as error:
-        raise _taken(settings, error) from error
-    return app
-
-
-def _port(settings: Settings) -> int:
-    """The port, seen to be free; a free one for 0, which Gradio cannot be asked for."""
-    with socket.socket() as probe:
-        # As servers do: a port whose last connection ended just now is free.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((settings.host, settings.port))
-        except OSError as error:
-            raise _taken(settings, error) from error
-        return int(probe.getsockname()[1])
-
-
-def _taken(settings: Settings, error: OSError) -> UsageError:
-    return UsageError(
-        f"port {settings.port} of {settings.host} cannot be listened on ({error}). Stop what listens there, or set "
-        f"{PORT_VARIABLE} (or --port) to another port."
     )
 
 
-def _middleware(folder: Path) -> list[Any]:
-    from starlette.middleware import Middleware
-
-    from medical_tasks.leaderboard.app.door import Door
-    from medical_tasks.leaderboard.app.headers import Headers
-
-    return [Middleware(Headers), Middleware(Door, folder=folder)]
+def _listening(settings: Settings) -> socket.socket:
+    listener = socket.socket()
+    try:
+        # As servers do: a port whose last connection ended just now is free.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host, settings.port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"port {settings.port} of {settings.host} cannot be listened on ({error}). Stop what listens there, or set "
+            f"{PORT_VARIABLE} (or --port) to another port."
+        ) from error
+    return listener

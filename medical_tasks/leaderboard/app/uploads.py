@@ -1,22 +1,102 @@
-"""An uploaded file: read once, within the limit, and deleted as soon as it is refused or handed in."""
+"""Uploads: the app's own folder, which never holds more than it may; files are read once and deleted as soon as it is decided."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.errors import MissingError, system_reason
+from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS, ReadLimits
 from medical_tasks.submission_package.problems import PackageError
 
-__all__ = ["KEPT_SECONDS", "discard", "megabytes", "upload_path", "uploaded"]
+__all__ = [
+    "FOLDER_VARIABLE",
+    "KEPT_SECONDS",
+    "MOST_BYTES",
+    "discard",
+    "is_upload",
+    "make_room",
+    "megabytes",
+    "own_folder",
+    "upload_path",
+    "uploaded",
+]
 
+FOLDER_VARIABLE: Final = "GRADIO_TEMP_DIR"
+MOST_BYTES: Final = 1 << 30
+"""All uploads that nobody has confirmed yet, together."""
 KEPT_SECONDS: Final = 3600
 """How long an upload that nobody confirms is kept."""
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
+_NAME: Final = "medical-tasks-leaderboard"
+_NEW_S: Final = 60.0
+"""A folder so new may be about to get its file."""
+
+
+def own_folder() -> Path:
+    """Makes the folder and tells Gradio of it, inside the one that the environment names.
+
+    Raises:
+        UsageError: It cannot be made, or it is somebody else's.
+    """
+    above = Path(os.environ.get(FOLDER_VARIABLE) or tempfile.gettempdir()).absolute()
+    folder = above if above.name == _NAME else above / _NAME
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner = folder.lstat().st_uid
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: no folder for uploads can be made ({system_reason(error)}). Set {FOLDER_VARIABLE} to another."
+        ) from error
+    if owner != os.getuid():
+        raise UsageError(f"{folder}: belongs to another user. Set {FOLDER_VARIABLE} to a folder of yours for uploads.")
+    os.environ[FOLDER_VARIABLE] = str(folder)
+    return folder
+
+
+def make_room(folder: Path, *, most_bytes: int, oldest_s: float) -> None:
+    """Deletes what lies there for too long, also halves of uploads that broke off, and the oldest of what is too much.
+
+    Args:
+        folder: of uploads: files of unfinished ones, and a folder for each finished one.
+        most_bytes: how much may stay.
+        oldest_s: for how long, in seconds.
+    """
+    now = time.time()
+    found: list[tuple[float, int, Path]] = []
+    for place in [folder, *(path for path in folder.glob("*") if path.is_dir() and not path.is_symlink())]:
+        for path in place.glob("*"):
+            with contextlib.suppress(FileNotFoundError):  # handed in meanwhile
+                about = path.lstat()
+                if not path.is_dir():
+                    found.append((about.st_mtime, about.st_size, path))
+        with contextlib.suppress(OSError):  # there is something in it
+            if place != folder and now - place.lstat().st_mtime > _NEW_S:
+                place.rmdir()
+    left = sum(size for _, size, _ in found)
+    for changed, size, path in sorted(found):
+        if left <= most_bytes and now - changed <= oldest_s:
+            return
+        path.unlink(missing_ok=True)
+        left -= size
+
+
+def is_upload(path: Path, folder: Path) -> bool:
+    """Whether a path has the form of an upload's, which no other file and no address has.
+
+    Args:
+        path: what the browser named.
+        folder: where Gradio puts uploads: each in a folder of its own, named by the SHA-256 of its content.
+    """
+    return (
+        path.parent.parent == folder and _HASH.fullmatch(path.parent.name) is not None and path.name not in ("", "..")
+    )
 
 
 def upload_path(value: Any, folder: Path) -> Path:
@@ -24,17 +104,16 @@ def upload_path(value: Any, folder: Path) -> Path:
 
     Args:
         value: what the upload field holds, as Gradio sends it.
-        folder: where Gradio puts uploads: each in a folder of its own, named by the SHA-256 of its content.
+        folder: of uploads.
 
     Returns:
-        Its path, of the form that uploads have and no other.
+        Its path.
 
     Raises:
         MissingError: It names nothing that was uploaded, or something that is not here any more.
     """
     path = Path(str(value.get("path", ""))) if isinstance(value, Mapping) else Path()
-    inside = path.parent.parent == folder and _HASH.fullmatch(path.parent.name) is not None
-    if not inside or path.name in ("", ".", "..") or path.is_symlink() or not path.is_file():
+    if not is_upload(path, folder) or path.is_symlink() or not path.is_file():
         raise MissingError("the uploaded file is not here any more: it is kept for an hour at most. Upload it again.")
     return path
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.app.links import PAGES, Address, address_of, in_app_link
 from medical_tasks.leaderboard.app.pages import Page, page_at
-from medical_tasks.leaderboard.app.settings import PORT_VARIABLE, STORE_VARIABLE, settings_of
+from medical_tasks.leaderboard.app.serving import PORT_VARIABLE, STORE_VARIABLE, settings_of
 from medical_tasks.leaderboard.app.snapshot import Content
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.local_store import LocalStorage
@@ -127,7 +127,7 @@ def test_a_link_is_an_address_of_its_own() -> None:
 
 def test_settings_are_of_this_machine_alone() -> None:
     here = settings_of({STORE_VARIABLE: "store", PORT_VARIABLE: "8001"})
-    assert (here.host, here.port, here.on_space) == ("127.0.0.1", 8001, False)
+    assert (here.host, here.port) == ("127.0.0.1", 8001)
     space = settings_of({STORE_VARIABLE: "hub:me/board", "SPACE_ID": "me/space", PORT_VARIABLE: "9"})
     assert (space.host, space.port, space.store) == ("0.0.0.0", 7860, "hub:me/board")
 

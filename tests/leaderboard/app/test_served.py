@@ -1,0 +1,390 @@
+"""The real app on a real socket: what answers, what never asks another host, and that one visitor's fault stays theirs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from medical_tasks.errors import UsageError
+from medical_tasks.leaderboard.app import serve
+from medical_tasks.leaderboard.app.door import HEADERS, LONGEST_CALL, LONGEST_HEAD, PAGE_POLICY, POLICY
+from medical_tasks.submission_package.limits import DEFAULT_LIMITS
+from tests.leaderboard.app.space_process import Served, served
+
+ROOT = Path(__file__).resolve().parents[3]
+TESTED = "6.31.0"
+OPEN = """
+GET / /assets/{path:path} /favicon.ico /gradio_api/app_id /gradio_api/queue/data /gradio_api/upload_progress
+GET /static/{path:path} /theme.css
+HEAD /
+POST /gradio_api/queue/join /gradio_api/upload
+"""
+CLOSED = """
+GET /config /config/ /gradio_api/app_id/ /gradio_api/call/v2/{api_name}/{event_id}
+GET /gradio_api/call/{api_name}/{event_id} /gradio_api/custom_component/{id}/{environment}/{type}/{file_name}
+GET /gradio_api/deep_link /gradio_api/dev/reload /gradio_api/file/{path:path}
+GET /gradio_api/file={path_or_url:path} /gradio_api/heartbeat/{session_hash} /gradio_api/info /gradio_api/info/
+GET /gradio_api/login_check /gradio_api/login_check/ /gradio_api/openapi.json /gradio_api/proxy={url_path:path}
+GET /gradio_api/queue/status /gradio_api/runs /gradio_api/runs/ /gradio_api/startup-events
+GET /gradio_api/stream/{session_hash}/{run}/{component_id}/playlist-file
+GET /gradio_api/stream/{session_hash}/{run}/{component_id}/playlist.m3u8
+GET /gradio_api/stream/{session_hash}/{run}/{component_id}/{segment_id}.{ext} /gradio_api/theme.css
+GET /gradio_api/token /gradio_api/token/ /gradio_api/user /gradio_api/user/ /gradio_api/vibe-code
+GET /gradio_api/vibe-code/ /logout /manifest.json /monitoring /monitoring/summary /monitoring/{key} /pwa_icon
+GET /pwa_icon/{size} /robots.txt /svelte/{path:path}
+HEAD /gradio_api/file={path_or_url:path} /gradio_api/proxy={url_path:path}
+POST /gradio_api/api/{api_name} /gradio_api/api/{api_name}/ /gradio_api/call/v2/{api_name}
+POST /gradio_api/call/v2/{api_name}/ /gradio_api/call/{api_name} /gradio_api/call/{api_name}/ /gradio_api/cancel
+POST /gradio_api/component_server /gradio_api/component_server/ /gradio_api/process_recording /gradio_api/reset
+POST /gradio_api/reset/ /gradio_api/run/{api_name} /gradio_api/run/{api_name}/ /gradio_api/stream/{event_id}
+POST /gradio_api/stream/{event_id}/close /gradio_api/undo-vibe-edit /gradio_api/undo-vibe-edit/
+POST /gradio_api/vibe-code /gradio_api/vibe-code/ /gradio_api/vibe-edit /gradio_api/vibe-edit/
+POST /gradio_api/vibe-starter-queries /gradio_api/vibe-starter-queries/ /login /login/
+"""
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    pytest.importorskip("gradio", reason="gradio is not installed (pip install .[space])")
+    with served(tmp_path_factory.mktemp("store"), folder=tmp_path_factory.mktemp("space")) as running:
+        yield running
+
+
+class Outside(BaseHTTPRequestHandler):
+    """A host that would send a page with a script."""
+
+    def do_GET(self) -> None:
+        page = b"<script>document.title = 'ran'</script>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, *args: Any) -> None:
+        return
+
+
+@pytest.fixture(scope="module")
+def outside() -> Iterator[int]:
+    """The port of a host beside the app."""
+    server = HTTPServer(("127.0.0.1", 0), Outside)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def send(space: Served, head: str, body: bytes = b"") -> tuple[int, dict[str, str], bytes]:
+    """Sends a request as it is written, which no library puts right; status, headers and body of the answer."""
+    length = f"Content-Length: {len(body)}\r\n" if body else ""
+    with socket.create_connection(("127.0.0.1", space.port)) as line:
+        line.sendall(f"{head} HTTP/1.1\r\nHost: space\r\nConnection: close\r\n{length}\r\n".encode() + body)
+        answer = b"".join(iter(lambda: line.recv(1 << 16), b""))
+    top, _, rest = answer.partition(b"\r\n\r\n")
+    status, *lines = top.decode("latin-1").split("\r\n")
+    return int(status.split()[1]), dict(one.lower().split(": ", 1) for one in lines), rest
+
+
+def listed(text: str) -> set[tuple[str, str]]:
+    return {(method, path) for method, *paths in map(str.split, text.strip().splitlines()) for path in paths}
+
+
+def test_every_route_of_the_framework_is_decided_on(space: Served) -> None:
+    assert version("gradio") == TESTED, "another Gradio: compare its table of routes with OPEN and CLOSED"
+    assert f"gradio=={TESTED}\n" in (ROOT / "space/requirements.txt").read_text()
+    assert f"sdk_version: {TESTED}\n" in (ROOT / "space/README.md").read_text()
+    told = " ".join((ROOT / "docs/leaderboard_space.md").read_text().split())
+    assert f"Gradio {TESTED}, the pinned version: {len(listed(OPEN))} open, {len(listed(CLOSED))} closed" in told
+    assert (len(listed(OPEN)), len(listed(CLOSED)), len(space.routes)) == (11, 68, 79)
+    assert space.routes == listed(OPEN) | listed(CLOSED)
+
+
+def test_the_door_is_open_for_what_is_listed_and_for_nothing_else(space: Served) -> None:
+    statuses = {}
+    for method, path in listed(OPEN) | listed(CLOSED):
+        filled = re.sub(r"\{[^}]+\}", "1", path)
+        status, headers, body = send(space, f"{method} {filled}")
+        closed = status == 404 and headers["content-type"] == "text/plain; charset=utf-8"
+        assert body.startswith(b"There is nothing here") or not closed or method == "HEAD"
+        assert headers["content-security-policy"] == (PAGE_POLICY if path == "/" else POLICY).decode().lower()
+        statuses[method, path] = closed
+    # Of these two folders only scripts and styles are.
+    partly = {("GET", "/assets/{path:path}"), ("GET", "/static/{path:path}")}
+    assert {route for route, closed in statuses.items() if not closed} == listed(OPEN) - partly
+    for other in ("PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "QUERY", "HEAD"):
+        assert send(space, f"{other} /theme.css")[0] == 404
+
+
+def test_the_pages_get_their_own_scripts_and_styles_alone(space: Served) -> None:
+    page = send(space, "GET /")
+    asked = re.findall(rb'(?:src|href)="\./?(/?assets/[^"]+)"', page[2])
+    assert len(asked) == 2
+    for path in [*(f"/{one.decode().lstrip('/')}" for one in asked), "/static/js/iframeResizer.contentWindow.min.js"]:
+        status, headers, _ = send(space, f"GET {path}")
+        kind = "text/css" if path.endswith(".css") else "javascript"
+        assert (status, kind in headers["content-type"]) == (200, True), path
+        assert headers["content-security-policy"] == POLICY.decode()
+        assert {name.decode(): headers[name.decode()] for name, _ in HEADERS} == {
+            name.decode(): value.decode() for name, value in HEADERS
+        }
+    for path in (
+        "/static/img/logo.svg",
+        "/assets/../index.html",
+        "/assets/%2e%2e/index.html",
+        "/static/js/../img/logo.svg",
+    ):
+        assert send(space, f"GET {path}")[0] == 404
+
+
+def addresses(port: int, upload: Path) -> list[str]:
+    """Ways to write an address or a file, which something may read as one."""
+    host = f"127.0.0.1:{port}"
+    plain = f"http://{host}/x.png"
+    separators = (
+        "\uff1a//",
+        ":\uff0f\uff0f",
+        "\u2236//",
+        ":\u2044\u2044",
+        ":\\\\",
+        ":\\/",
+        ":/\\",
+        ":////",
+        ":/",
+        ":",
+        "://\u200b",
+    )
+    schemes = (
+        "https",
+        "HTTP",
+        "hTtP",
+        "ftp",
+        "file",
+        "ws",
+        "gopher",
+        "jar:http",
+        "view-source:http",
+        "blob:http",
+        "http+unix",
+    )
+    return [
+        plain,
+        *(f"http{separator}{host}/x.png" for separator in separators),
+        *(f"{scheme}://{host}/x.png" for scheme in schemes),
+        *(f"{space}{plain}{space}" for space in (" ", "\t", "\r\n", "\u00a0", "\u3000", "\ufeff", "\x00", "\u202e")),
+        *(f"{slashes}{host}/x.png" for slashes in ("//", "///", "\\\\", "/\\", "\uff0f\uff0f")),
+        *(
+            f"http://{name}/x.png"
+            for name in (f"user:word@{host}", f"localhost:{port}", "name.test", "[::1]", "2130706433")
+        ),
+        *(
+            f"http://{name}:{port}/x.png"
+            for name in ("0x7f.1", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]", "127。0。0。1")
+        ),
+        "data:text/html,<script>1</script>",
+        "data:image/svg+xml;base64,PHN2Zy8+",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "/etc/passwd",
+        "../../../etc/passwd",
+        "~root/.profile",
+        "C:\\windows\\win.ini",
+        str(upload),
+        f"{plain}?next={plain}#/assets/index.js",
+        f"/assets/index.js;{plain}",
+    ]
+
+
+ROUTES = (
+    "/gradio_api/file=", "/gradio_api/file/", "/gradio_api/proxy=", "/gradio_api/stream/", "/gradio_api/FILE=",
+    "/gradio_api/file==", "/file=", "/file/", "/proxy=", "/stream/", "//gradio_api/file=", "/gradio_api//file=",
+    "/x/../gradio_api/file=", "/./file=", "/assets/../gradio_api/file=", "/assets/", "/static/", "/svelte/",
+    "/theme.css/", "/gradio_api/app_id/", "/", "/gradio_api/queue/data/../../file=",
+    "/gradio_api/upload_progress;file=", "/gradio_api/custom_component/",
+)  # fmt: skip
+
+
+def once(text: str) -> str:
+    return quote(text, safe="/:=@[]!$&'()*+,;~")
+
+
+def all_of(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode())
+
+
+ENCODINGS: tuple[Callable[[str], str], ...] = (
+    once,
+    all_of,
+    lambda text: all_of(text).replace("%", "%25"),
+    lambda text: all_of(text).lower(),
+    lambda text: once(all_of(text)),
+)
+
+
+def test_no_address_is_fetched_or_looked_up_however_it_is_written(space: Served, outside: int) -> None:
+    (kept,) = httpx.post(
+        f"{space.address}/gradio_api/upload", files={"files": ("a.html", b"<script>1</script>")}
+    ).json()
+    written = addresses(outside, Path(kept))
+    turns = itertools.cycle(ENCODINGS)
+    family = {f"{ROUTES[0]}{encode(one)}" for one in written for encode in ENCODINGS}
+    family |= {f"{route}{next(turns)(one)}" for route in ROUTES for one in written}
+    family |= {f"{all_of(route)}{once(one)}" for route in ROUTES[:2] for one in written}
+    assert len(family) > 1000
+    answers = {target: send(space, f"GET {target}") for target in sorted(family)}
+    assert {status for status, _, _ in answers.values()} == {404}
+    assert {body for _, _, body in answers.values()} == {b"There is nothing here: the leaderboard is at /."}
+    for method in ("HEAD", "POST", "OPTIONS"):
+        assert {send(space, f"{method} {target}")[0] for target in sorted(family)[::40]} == {404}
+    # What no encoding makes a request of is refused before it is read as one; the host of a proxy's request says nothing here.
+    for target in (f"/gradio_api/file= http://127.0.0.1:{outside}/x.png", "/gradio_api/file=http：//x"):
+        assert send(space, f"GET {target}")[0] in (400, 404)
+    assert send(space, f"GET http://127.0.0.1:{outside}/x.png")[0] == 404
+
+
+def test_an_event_names_texts_and_uploads_alone(space: Served, outside: int) -> None:
+    (kept,) = httpx.post(f"{space.address}/gradio_api/upload", files={"files": ("a.zip", b"x")}).json()
+    named = [*addresses(outside, Path(kept).parent), f"{kept}/../b", f"{kept}/b", f"{space.uploads}/a.zip"]
+    bodies: list[Any] = [
+        None,
+        [],
+        {},
+        {"data": None},
+        {"data": {"a": 1}},
+        {"data": "a"},
+        {"data": [1]},
+        {"data": [{"path": [kept]}]},
+    ]
+    for address, place in itertools.chain(
+        zip(named, itertools.cycle(range(6)), strict=False), ((named[0], one) for one in range(6))
+    ):
+        file = {"path": address, "meta": {"_type": "gradio.FileData"}}
+        data = (
+            file,
+            [file],
+            {"a": file},
+            {"value": file},
+            file | {"is_stream": True},
+            {"url": address, "meta": file["meta"]},
+        )[place]
+        bodies += [{"data": [data]}, {"data": ["", None, data]}]
+    assert len(bodies) > 100
+    for body in bodies:
+        whole = {"fn_index": 0, "session_hash": "s"} | body if isinstance(body, dict) else body
+        sent = json.dumps(whole).encode("utf-16" if len(bodies) % 3 else "utf-8")
+        status, _, said = send(space, "POST /gradio_api/queue/join", sent)
+        assert (status, said[:24]) == (400, b"An event of a page sends"), body
+    for odd in (b"\xff", b"[" * 100_000, b'{"data":[NaN]}', b'{"data":[],"data":[[]]}', b"1" * 10_000):
+        assert send(space, "POST /gradio_api/queue/join", odd)[0] == 400
+    # Beside what an event works on nothing is read as a file, and a text stays one.
+    file = {"path": named[0], "url": named[0], "meta": {"_type": "gradio.FileData"}}
+    for text in named[:3]:
+        assert '"success":false' in call(space, upload_event(space), [text], event_data=[file], trigger_id=1)
+    # And what is an upload is one.
+    assert "is not a zip file" in call(space, upload_event(space), [file | {"path": kept}])
+
+
+def config_of(space: Served) -> Any:
+    """What the page is told of the app."""
+    found = re.search(r"window\.gradio_config = (.*?);</script>", httpx.get(space.address).text, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def upload_event(space: Served) -> int:
+    (upload,) = [
+        one for one in config_of(space)["dependencies"] if [where[1] for where in one["targets"]] == ["upload"]
+    ]
+    return int(upload["id"])
+
+
+def call(space: Served, function: int, data: list[object], **more: object) -> str:
+    """Calls a function of the app as its page does; everything it answers."""
+    session = "test-session"
+    body = {"data": data, "fn_index": function, "session_hash": session, "trigger_id": None, "event_data": None} | more
+    joined = httpx.post(f"{space.address}/gradio_api/queue/join", json=body)
+    assert joined.status_code == 200, joined.text
+    told = []
+    where = f"{space.address}/gradio_api/queue/data"
+    with httpx.stream("GET", where, params={"session_hash": session}, timeout=30) as stream:
+        for line in stream.iter_lines():
+            if line.startswith("data:"):
+                told.append(line)
+                if json.loads(line.removeprefix("data:"))["msg"] == "process_completed":
+                    break
+    return "\n".join(told)
+
+
+def test_the_page_asks_no_other_host(space: Served) -> None:
+    answer = httpx.get(space.address)
+    assert answer.status_code == 200
+    assert answer.headers["content-security-policy"] == PAGE_POLICY.decode()
+    # What a browser fetches by itself; links, and what is only told about the page, are not among it.
+    fetched = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]*)"', answer.text)
+    assert len(fetched) > 2
+    assert [address for address in fetched if re.match(r"(https?:)?//", address)] == []
+    assert "fonts.googleapis" not in answer.text
+    assert "medicalTasksSpace" in answer.text
+
+
+def test_settings_that_keep_visitors_apart(space: Served) -> None:
+    config = config_of(space)
+    assert config["analytics_enabled"] is False
+    assert config["space_id"] is None
+    # Nothing is offered to programs: what there is to get is in the pages and the store.
+    assert {one["api_visibility"] for one in config["dependencies"]} == {"private"}
+
+
+@pytest.fixture
+def emptied(space: Served) -> Served:
+    for path in space.left():
+        path.unlink()
+    return space
+
+
+def test_an_upload_beyond_the_limit_leaves_nothing(emptied: Served) -> None:
+    files = {"files": ("a.zip", b"\0" * (DEFAULT_LIMITS.package_bytes + 1))}
+    answer = httpx.post(f"{emptied.address}/gradio_api/upload", files=files, timeout=30)
+    assert answer.status_code == 413
+    assert emptied.left() == []
+
+
+def test_an_upload_that_breaks_off_goes_with_the_next_ones(emptied: Served) -> None:
+    halves = httpx.post(f"{emptied.address}/gradio_api/upload", files={"other": ("a.zip", b"\0")})
+    assert halves.json() == []
+    (left,) = emptied.left()
+    os.utime(left, (0, 0))
+    # Every upload looks for what is over.
+    httpx.post(f"{emptied.address}/gradio_api/upload", files={"files": ("b.zip", b"\0")}).raise_for_status()
+    assert [path.name for path in emptied.left()] == ["b.zip"]
+
+
+def test_a_request_is_bounded_from_its_first_line_on(space: Served) -> None:
+    half = "a" * (LONGEST_HEAD // 2)
+    assert send(space, f"GET /?{half}{half[:-200]}")[0] == 200
+    assert send(space, f"GET /?{half}{half}")[0] == 431
+    assert send(space, f"GET /?{half} HTTP/1.1\r\nX-Long: {half}\r\nX:")[0] == 431
+    assert send(space, f"POST /gradio_api/queue/join HTTP/1.1\r\nContent-Length: {LONGEST_CALL + 1}\r\nX:")[0] == 413
+    # And the app goes on.
+    assert httpx.get(space.address).status_code == 200
+
+
+def test_a_taken_port_is_told(space: Served, tmp_path: Path) -> None:
+    # Before anything heavy is imported.
+    with pytest.raises(UsageError, match=f"port {space.port} of 127.0.0.1 cannot be listened on"):
+        serve(str(tmp_path), "127.0.0.1", space.port)
