@@ -52,7 +52,7 @@ class Case:
 
 def cases() -> list[Case]:
     """One case of each calculator."""
-    found = []
+    found: list[Case] = []
     for row in fresh_rows(SEED, 55):
         number = int(row["calculator_id"])
         kind, gold = answer_kind(number), str(row["ground_truth_answer"])

@@ -71,8 +71,9 @@ _EXPONENT: Final = re.compile(
 )
 _CALENDAR: Final = re.compile(r"(?<![0-9/.-])[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}(?![0-9/])")
 _NUMBERED: Final = frozenset(
-    """stage grade class category group type phase tier nyha killip step day visit question item part figure table page row case patient bed
-    room line equation eq eq. section level child-pugh apache option example note no. number nr nr. g curb fib version # per""".split()
+    """stage grade class category group type phase tier nyha killip step day visit question item part figure table
+    page row case patient bed room line equation eq eq. section level child-pugh apache option example note no.
+    number nr nr. g curb fib version # per""".split()
 )
 """Words before a number that is a name or a place in a series."""
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
@@ -364,8 +365,8 @@ _GAP: Final = r"[\s,./-]{0,3}"
 _DAY: Final = r"[0-9]{1,2}(?:st|nd|rd|th)?(?![0-9])"
 _NUMERIC_DATE: Final = r"""
       (?<![0-9/-])(?<![0-9]\.)(?P<month>[0-9]{1,2})\s?(?P<sign>[-/.])\s?(?P<day>[0-9]{1,2})\s?(?P=sign)\s?(?P<year>[0-9]{4}|[0-9]{2})(?![0-9])
-      | (?<![0-9/-])(?<![0-9]\.)(?P<iso_year>[0-9]{4})\s?[-/.]\s?(?P<iso_month>[0-9]{1,2})\s?[-/.]\s?(?P<iso_day>[0-9]{1,2})(?![0-9])
-        (?:T[0-9:.]+Z?)?
+      | (?<![0-9/-])(?<![0-9]\.)(?P<iso_year>[0-9]{4})\s?[-/.]\s?(?P<iso_month>[0-9]{1,2})\s?[-/.]\s?
+        (?P<iso_day>[0-9]{1,2})(?![0-9])(?:T[0-9:.]+Z?)?
       | (?<![0-9])(?P<basic_year>(?:19|20)[0-9]{2})(?P<basic_month>[01][0-9])(?P<basic_day>[0-3][0-9])(?![0-9])"""
 _DATE: Final = re.compile(rf"(?=[0-9])(?:{_NUMERIC_DATE})", re.VERBOSE)
 _ANY_DATE: Final = re.compile(

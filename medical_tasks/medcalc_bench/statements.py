@@ -133,7 +133,8 @@ _BEFORE_DENIED: Final = _compile(
     rf"|\b{_any('false wrong incorrect untrue mistaken mistake error')}\s+(?:\w+\s+)?{_TO_SAY}\b[^,;]{{0,80}}$"
     rf"|\b{_any('doubt deny disagree reject')}\b[^,;]{{0,80}}$|{_OTHERS}[^,;]{{0,60}}$|(?<=\w\s)no\s+$"
     rf"|\b{_OUTDATED}\s*[:=]\s*$"
-    rf"|\b(?:last|previous|prior|past|preceding)\s+{_any('year month week time visit admission hospitali[sz]ation occasion day')}\b[^,;]{{0,40}}$"
+    rf"|\b(?:last|previous|prior|past|preceding)\s+{_any('year month week time visit admission hospital occasion day')}\b"
+    r"[^,;]{0,40}$"
 )
 _WRONG: Final = _any(
     """wrong incorrect false untrue mistaken a_mistake an_error erroneous implausible impossible excluded ruled_out
@@ -220,26 +221,28 @@ _DESPITE: Final = _compile(r"\b(?:answer|score|total|result|final|therefore|thus
 _HINTS: Final = {
     kind: frozenset(words.split())
     for kind, words in {
-        DENIED: """not never neither nor cannot hardly scarcely except excluding wrong wrongly incorrect incorrectly false falsely
-    mistaken mistakenly mistake erroneous erroneously error doubt doubtful doubts doubted unlikely impossible rule
-    rules ruled ruling reject rejects rejected rejecting deny denies denied avoid ignore ignores ignored ignoring
-    disregard disregarded disregarding discard discarded discarding contrary far anything nowhere nothing longer
-    rather instead other opposed different differs unequal nobody no previous earlier initial first original old
-    former preliminary provisional tempting common naive untrue disagree implausible excluded invalid inaccurate off
-    out too n t some someone somebody others many people you they he she one chart note textbook model colleague student author tempted prior uncorrected unadjusted outdated before last past preceding was were""",
+        DENIED: """not never neither nor cannot hardly scarcely except excluding wrong wrongly incorrect incorrectly false
+            falsely mistaken mistakenly mistake erroneous erroneously error doubt doubtful doubts doubted unlikely
+            impossible rule rules ruled ruling reject rejects rejected rejecting deny denies denied avoid ignore ignores
+            ignored ignoring disregard disregarded disregarding discard discarded discarding contrary far anything
+            nowhere nothing longer rather instead other opposed different differs unequal nobody no previous earlier
+            initial first original old former preliminary provisional tempting common naive untrue disagree implausible
+            excluded invalid inaccurate off out too n t some someone somebody others many people you they he she one
+            chart note textbook model colleague student author tempted prior uncorrected unadjusted outdated before last
+            past preceding was were""",
         BOUND: """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better
-    worse over under above below beyond exceed exceeds exceeded exceeding surpass surpasses at up upward upwards
-    north south excess short as before after until till since within prior past by exceeding minimum maximum ceiling
-    floor limit bound min max tops and""",
-        CONDITION: """if unless whether suppose supposing provided case event hypothetically theory were had depends depending long
-    when should except otherwise would could might""",
+            worse over under above below beyond exceed exceeds exceeded exceeding surpass surpasses at up upward upwards
+            north south excess short as before after until till since within prior past by exceeding minimum maximum
+            ceiling floor limit bound min max tops and""",
+        CONDITION: """if unless whether suppose supposing provided case event hypothetically theory were had depends depending
+            long when should except otherwise would could might""",
         REFUSED: """cannot can could unable impossible insufficient indeterminate undetermined undefined inconclusive unknown
-    uncertain unclear unanswerable n not don do no refuse decline lack lacks lacking missing more additional further""",
-        TAKEN_BACK: """no nope
-    wait hold sorry oops hmm hmmm correction scratch strike second let wrong incorrect right correct mistake
-    error my apologies miscalculated misread made ignore disregard forget bad""",
+            uncertain unclear unanswerable n not don do no refuse decline lack lacks lacking missing more additional
+            further""",
+        TAKEN_BACK: """no nope wait hold sorry oops hmm hmmm correction scratch strike second let wrong incorrect right correct
+            mistake error my apologies miscalculated misread made ignore disregard forget bad""",
         REVISED: """corrected actually mean make should revised update updated amended changed adjusted modified recalculated
-    becomes instead rather precisely precise exact""",
+            becomes instead rather precisely precise exact""",
     }.items()
 }
 _BOUND_SIGNS: Final = re.compile(r"[<>≤≥+]")
@@ -271,7 +274,8 @@ _RANGE: Final = _compile(
 )
 _BRACKETS: Final = re.compile(r"\(([^()\[\]]*)\)|\[([^()\[\]]*)\]")
 _KEPT: Final = _compile(
-    rf"\s*(?:{_any('or alternatively maybe perhaps possibly and vs correction corrected actually rather no should_be (?:this|that)_is_(?:wrong|incorrect)')}\b"
+    rf"\s*(?:{_any('or alternatively maybe perhaps possibly and vs correction corrected actually rather no should_be')}\b"
+    r"|(?:this|that)\s+is\s+(?:wrong|incorrect)\b"
     rf"|[^\w{Q}]*{Q}\W*$"
     rf"|{Q}\s*{_any('if when with without for in assuming using')}\b)"
 )
@@ -580,7 +584,9 @@ class _Passage:
         lead = self.text[max(before, place - _CUE_REACH) : place]
         if lead.endswith((" is ", "= ", ": ")):
             return 2
-        if (before == line and _OPENING.match(lead) and not _LEGEND.match(self.text, place + 1)) or _NAMED_AFTER.match(self.text, place + 1):
+        if _NAMED_AFTER.match(self.text, place + 1):
+            return 2
+        if before == line and _OPENING.match(lead) and not _LEGEND.match(self.text, place + 1):
             return 2
         return 2 if _CUE.search(lead) and not _IN_GENERAL.search(lead) else 1
 
