@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Final
 
 from medical_tasks.calculators import find
 from medical_tasks.medcalc_bench.decision import SCORE_IDS, AnswerKind, answer_kind
@@ -91,25 +92,37 @@ def _wrong(kind: AnswerKind, gold: str) -> str:
     return str(Decimal(gold) * 2 + 7)
 
 
-FORMS: Mapping[str, Mapping[str, Mapping[str, list[str]]]] = json.loads(
+FORMS: Mapping[str, Mapping[str, Mapping[str, Mapping[str, list[str]]]]] = json.loads(
     Path(__file__).with_name("medcalc_forms.json").read_text(encoding="utf-8")
 )
-"""Forms of replies by family: those that state the gold and those that only mention it, for `any` answer, `numbers` or `scores`.
+"""Forms by author, side (`right` states the gold, `wrong` only mentions it), what they fit (`any` answer, `numbers`, `scores`), and kind.
 
-`{g}` is the gold, `{w}` a wrong answer, `{u}` the unit, `{n}` the calculator; `{j}` in front puts the rest into an answer field.
+`{g}` is the gold, `{w}` a wrong answer, `{u}` the unit, `{n}` the calculator; `{j}` in front puts the rest into an answer field. The
+first author wrote the reader too; the second did not know it.
 """
+EACH: Final = 5
+"""Each form is tried on every fifth calculator, the next form on the next ones."""
 
 
-def replies(case: Case, forms: Mapping[str, list[str]], *, turns: bool) -> Iterator[tuple[str, str]]:
-    """Family and text of each reply; with `turns` a form without a field stands in one for every other calculator."""
-    for family, texts in forms.items():
-        for number, text in enumerate(texts):
-            made = text.removeprefix("{j}").format(**case.words, **_written(case))
-            # In a field a line break or another object would be a different reply.
-            fits = turns and "{" not in made and "\n" not in made and family not in ("unfinished", "remark")
-            if text.startswith("{j}") or (fits and (number + case.place) % 2):
-                made = json.dumps({"answer": made}, ensure_ascii=False)
-            yield family, made
+def replies(case: Case, author: str, *, right: bool) -> Iterator[tuple[str, str]]:
+    """Kind and text of each reply of a case; forms that only mention the gold stand in a field every other time."""
+    number = 0
+    for fits, kinds in FORMS[author]["right" if right else "wrong"].items():
+        for kind, texts in kinds.items():
+            for text in texts:
+                number += 1
+                if (number + case.place) % EACH or not (
+                    fits == "any" or case.calculator_id in SCORE_IDS or (fits == "numbers" and case.numeric)
+                ):
+                    continue
+                made = text.removeprefix("{j}").format(**case.words, **_written(case))
+                # In a field a line break or another object would be a different reply.
+                plain = (
+                    "{" not in made and "\n" not in made and author == "first" and kind not in ("unfinished", "remark")
+                )
+                if text.startswith("{j}") or (plain and not right and number % 2):
+                    made = json.dumps({"answer": made}, ensure_ascii=False)
+                yield kind, made
 
 
 def _written(case: Case) -> dict[str, str]:
@@ -130,18 +143,6 @@ def _written(case: Case) -> dict[str, str]:
     }
 
 
-def family_replies(case: Case, *, right: bool) -> Iterator[tuple[str, str]]:
-    """All replies of a case."""
-    forms = FORMS["right" if right else "wrong"]
-    for applies in forms:
-        if (
-            applies == "any"
-            or (applies == "numbers" and case.numeric)
-            or (applies == "scores" and case.calculator_id in SCORE_IDS)
-        ):
-            yield from replies(case, forms[applies], turns=not right)
-
-
 @dataclass(frozen=True)
 class Count:
     """How many replies of a family there are, and how many each scorer takes for right."""
@@ -152,12 +153,12 @@ class Count:
     misses: list[tuple[int, str, str]]
 
 
-def count(*, right: bool) -> Count:
-    """Decides all replies."""
+def count(author: str, *, right: bool) -> Count:
+    """Decides all replies of an author's forms."""
     made = Count(Counter(), Counter(), Counter(), [])
     for case in cases():
         answer = {"gold": case.gold, "lower": case.lower, "upper": case.upper}
-        for family, reply in family_replies(case, right=right):
+        for family, reply in replies(case, author, right=right):
             sane = decide(reply, calculator_id=case.calculator_id, **answer)
             made.replies[family] += 1
             made.sane[family] += sane.correct
@@ -167,21 +168,32 @@ def count(*, right: bool) -> Count:
     return made
 
 
-def table(right: Count, wrong: Count) -> str:
-    """Both tables in Markdown."""
+def table(counts: Mapping[str, tuple[Count, Count]]) -> str:
+    """Both tables in Markdown.
+
+    Args:
+        counts: author to what was counted on right and on wrong replies.
+    """
     lines = []
-    for title, made in (("the gold is stated", right), ("the gold is mentioned, not stated", wrong)):
+    for side, title in enumerate(("the gold is stated", "the gold is mentioned, not stated")):
         lines += [f"| {title} | replies | `accuracy` accepts | `accuracy_official` accepts |", "|---|---|---|---|"]
-        lines += [
-            f"| {family} | {n:,} | {made.sane[family] / n:.1%} | {made.official[family] / n:.1%} |"
-            for family, n in made.replies.items()
-        ]
-        total = made.replies.total()
-        lines += [
-            f"| **all** | {total:,} | {made.sane.total() / total:.2%} | {made.official.total() / total:.2%} |",
-            "",
-        ]
+        for author, both in counts.items():
+            made = both[side]
+            if author == "first":
+                lines += [_row(kind, n, made.sane[kind], made.official[kind]) for kind, n in made.replies.items()]
+            total = made.replies.total()
+            lines.append(_row(f"**{author} author**", total, made.sane.total(), made.official.total()))
+        lines.append("")
     return "\n".join(lines).rstrip()
+
+
+def _row(name: str, replies: int, sane: int, official: int) -> str:
+    return f"| {name} | {replies:,} | {sane / replies:.1%} | {official / replies:.1%} |"
+
+
+def counted() -> dict[str, tuple[Count, Count]]:
+    """What is counted on right and on wrong replies, by author."""
+    return {author: (count(author, right=True), count(author, right=False)) for author in FORMS}
 
 
 def document_with(made: str, document: str) -> str:
@@ -195,13 +207,13 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"put the tables into {DOCUMENT.name}")
     parser.add_argument("--misses", action="store_true", help="print the replies that are decided wrongly")
     options = parser.parse_args()
-    right, wrong = count(right=True), count(right=False)
-    made = table(right, wrong)
+    counts = counted()
+    made = table(counts)
     sys.stdout.write(made + "\n")
-    if options.misses:
-        for name, counted in (("lost", right), ("accepted", wrong)):
-            for calculator, reply, why in counted.misses:
-                sys.stdout.write(f"{name} {calculator}: {reply!r}: {why}\n")
+    for author, both in counts.items() if options.misses else ():
+        for name, one in zip(("lost", "accepted"), both, strict=True):
+            for calculator, reply, why in one.misses:
+                sys.stdout.write(f"{author}, {name} {calculator}: {reply!r}: {why}\n")
     if options.write:
         DOCUMENT.write_text(document_with(made, DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
 

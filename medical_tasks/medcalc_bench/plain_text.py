@@ -45,6 +45,7 @@ _SIGNS = {
     "）": ")",
     "⩽": "≤",
     "⩾": "≥",
+    **dict.fromkeys("❌✗✘🚫👎⛔", " wrong "),
     "½": " 1/2",
     "¼": " 1/4",
     "¾": " 3/4",
@@ -62,12 +63,15 @@ _LATEX = (
         r" \1 ",
     ),
     (re.compile(r"\\[dt]?frac\s*+\{([^{}]*+)\}\s*+\{([^{}]*+)\}"), r" \1/\2 "),
+    (re.compile(r"\\(?:[bx]?cancel|sout|st)\s*+\{[^{}]*+\}"), " "),
     (re.compile(r"\{,\}"), ","),
     (re.compile(r"\\(?:times|cdot)(?![A-Za-z])"), "×"),
     (re.compile(r"\\(?:approx|simeq|sim|cong)(?![A-Za-z])"), "≈"),
     (re.compile(r"\\(?:Rightarrow|rightarrow|to|implies)(?![A-Za-z])"), "→"),
     (re.compile(r"\\(?:leq?|geq?|lt|gt)(?![A-Za-z])"), "<"),
     (re.compile(r"\\pm(?![A-Za-z])"), "±"),
+    (re.compile(r"\\n(?:e|eq)(?![A-Za-z])"), "≠"),
+    (re.compile(r"\\sqrt(?![A-Za-z])"), "√"),
     (re.compile(r"\\%"), "%"),
     (re.compile(r"\\[A-Za-z]++|\\.|\$"), " "),
 )
@@ -75,6 +79,10 @@ _LATEX_ROUNDS = 3  # commands within commands, as in \boxed{25.2\ \text{mg}}
 
 _MARKS = (
     # The sign to look for first, the pattern, and what stands for it.
+    ("&", re.compile(r"&gt;"), ">"),
+    ("&", re.compile(r"&lt;"), "<"),
+    ("&", re.compile(r"&nbsp;|&#160;"), " "),
+    ("<", re.compile(r"<!--(?:[^-]|-(?!->)){0,4000}+(?:-->|$)"), " "),
     ("<", re.compile(r"<(del|s|strike)>[^<>\n]{0,200}</\1>|</?[A-Za-z][^<>\n]{0,60}>", re.IGNORECASE), " "),
     # Two stars are bold unless they stand between numbers, where they are a power.
     ("**", re.compile(r"(?<![0-9])\*\*|\*\*(?!-?[0-9])"), ""),
@@ -82,6 +90,7 @@ _MARKS = (
     # What is struck out is not said.
     ("~~", re.compile(r"~~[^~\n]{0,200}~~|~~"), " "),
     ("`", re.compile(r"`"), ""),
+    ("!=", re.compile(r"!="), "≠"),
     (">=", re.compile(r">="), "≥"),
     ("<=", re.compile(r"<="), "≤"),
     (">", re.compile(r"[-=]{1,2}>"), "→"),
@@ -101,9 +110,9 @@ def plain(text: str) -> str:
         text = text.translate(digits) if digits else text
     if "\\" in text or "$" in text or "{,}" in text:
         for _ in range(_LATEX_ROUNDS):
-            for pattern, replacement in _LATEX[:3]:
+            for pattern, replacement in _LATEX[:4]:
                 text = pattern.sub(replacement, text)
-        for pattern, replacement in _LATEX[3:]:
+        for pattern, replacement in _LATEX[4:]:
             text = pattern.sub(replacement, text)
     for sign, pattern, replacement in _MARKS:
         if sign in text:

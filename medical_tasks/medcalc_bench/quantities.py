@@ -90,7 +90,7 @@ _SEVENTHS: Final = re.compile(r"\s{1,2}([0-9]{1,4})/([0-9]{1,4})(?![0-9/])")
 _UNDONE: Final = re.compile(
     r"\s{0,3}(?:[*+×÷^/]|[xX](?=\s?[0-9]))\s{0,3}[-(\[]?\s?[0-9.]|\s{1,2}-\s{1,2}[0-9](?=[^=\n]{0,80}[*×÷/^])"
 )
-_POINTS: Final = re.compile(r"\s?(?:-\s?)?(?:points?|pts?|criteri(?:a|on))\b\.?", re.IGNORECASE)
+_POINTS: Final = re.compile(r"\s?(?:-\s?)?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)", re.IGNORECASE)
 
 # ---- Units ----
 

@@ -40,7 +40,7 @@ _QUOTES: Final = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "�
 _WORD: Final = "answer"
 _QUALIFIED: Final = re.compile(
     r"(?:(?:the|my|our|your|final|correct|numeric(?:al)?|short|direct|overall|model|computed|calculated|predicted|exact|single|best|"
-    r"actual|true|rounded|llm)[\s_-]*)*"
+    r"actual|true|rounded|llm|corrected|revised|updated|new)[\s_-]*)*"
 )
 _KEY_END: Final = re.compile(r"(?:\s\([^()\"'\n]{0,40}\))?(?P<quote>\\?[\"'])\s*+:\s*+")
 _KEY_BEGIN: Final = re.compile(r"(?P<quote>\\?[\"'])(?P<name>[^\"'\n]{0,40})$")
@@ -49,7 +49,7 @@ _BARE_BEGIN: Final = re.compile(r"[{,]\s{0,8}(?P<name>[a-z_ -]{0,30})$")
 _NEXT_KEY: Final = r",\s*+(?:\\?[\"'][^\"'\n:{}]{1,60}\\?[\"']|[A-Za-z_]\w{0,60})\s{0,4}:"
 _FOLLOWING_KEY: Final = re.compile(_NEXT_KEY)
 _CLOSING: Final = {
-    '"': re.compile(rf"(?<!\\)\"(?=[\s;,.]*+[}}\]]|{_NEXT_KEY}|\s*+$)"),
+    '"': re.compile(rf"(?<!\\)\"(?=[\s;,.]*+(?://[^\n]*\s*+)?[}}\]]|{_NEXT_KEY}|\s*+$)"),
     "'": re.compile(rf"(?<!\\)'(?=[\s;,.]*+[}}\]]|{_NEXT_KEY}|\s*+$)"),
     '\\"': re.compile(r"\\\""),
     "\\'": re.compile(r"\\'"),
@@ -64,15 +64,19 @@ _ANY_KEY: Final = re.compile(r"[\"']?[A-Za-z_][\w .-]{0,60}[\"']?\s*:")
 
 _BOX: Final = re.compile(r"\\f?box(?:ed)?\s{0,3}\{")
 _MAX_BOX: Final = 400
-_FINAL: Final = re.compile(r"(?:final|correct)\s{1,3}$")
+_FINAL: Final = re.compile(r"(?:final|correct|revised|updated|new|corrected)\s{1,3}$")
 _FINAL_OTHER: Final = re.compile(r"final\s{1,3}(?:score|result|value|estimate)\b")
-_LINE_BEGIN: Final = re.compile(r"(?:^|\n)[\s#*_>-]{0,8}$")
+_LINE_BEGIN: Final = re.compile(r"(?:^|\n|[.!?:]\s)[\s#*_>-]{0,8}$")
 _LABEL: Final = re.compile(r"(?=[\s*_]{0,4}(?:[:=\n-]|is\b))")
 _AFTER: Final = re.compile(
     r"[\s\"'*_`]{0,4}(?:\([^()\n]{0,60}\)\s{0,2})?[*_]{0,4}"
     r"(?:[^.\n:={}]{0,80}?\b(?:is|isn['’]t|are|was|wasn['’]t|be|equals|cannot)\b[\s*_]{0,4}:?|[:=→>]|-(?=\s)|\n)[\s*_#`]{0,8}"
 )
-_REFERENCE: Final = re.compile(r"\s*\[[0-9]{1,3}\]\s*")
+_REFERENCE: Final = re.compile(
+    r"\s*\[[0-9]{1,3}\](?:\s.*)?|\s*(?:references?|sources?|literature)\b\W*|.*\b(?:19|20)[0-9]{2}\s?;\s?[0-9].*",
+    re.IGNORECASE,
+)
+"""A line of a bibliography."""
 _DIGIT: Final = re.compile("[0-9]")
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![0-9.~≈-]))+")
 
@@ -140,13 +144,14 @@ def _read_prose(text: str, words: list[int], subject: Subject) -> Statement:
                 end = text.find("\n", piece[1])
                 return _unless_taken_back(reading, text[piece[1] :] if end >= 0 else "", subject)
     lines = [line for line in text.split("\n") if line and not line.isspace()]
-    weaker = Statement()
+    weaker, taken_back = Statement(), False
     for line in reversed(lines[-MAX_LINES:]):
         if _REFERENCE.fullmatch(line):
             continue
         reading = read_statement(_BULLET.sub("", line[-MAX_LINE:]), subject, last=True)
         if reading.plainly and reading.stated:
-            return reading
+            return reading if not taken_back else weaker if weaker.stated else Statement(why="taken back")
+        taken_back = taken_back or RETRACTION.search(line) is not None
         weaker = weaker if weaker.stated else reading if reading.stated or not weaker.why else weaker
         if not reading.stated and not weaker.stated and (reading.why == "taken back" or _ends_without(line)):
             break

@@ -95,32 +95,43 @@ _ABOUT: Final = _any(r"about approximately approx\.? around roughly nearly almos
 _NOT: Final = r"(?:not|(?:is|was|are|were|do|does|did|ca|could|would|should|wo|has|have|had|must|need|ai)n['’]?t)"
 _NEGATION: Final = (
     _any(
-        rf"""{_NOT}
-    never neither nor cannot hardly scarcely except excluding wrong(?:ly)? incorrect(?:ly)? false(?:ly)? mistaken(?:ly)? mistake
-    erroneous(?:ly)? error doubt(?:ful|s|ed)? unlikely impossible rul(?:e|es|ed|ing)_out reject(?:s|ed|ing)? den(?:y|ies|ied) avoid
-    ignor(?:e|es|ed|ing) disregard(?:ed|ing)? discard(?:ed|ing)? contrary_to far_from anything_but anything_other_than nowhere_near
-    nothing_like no_longer rather_than instead_of other_than as_opposed_to different_from differs_from unequal_to nobody no_one"""
+        rf"""{_NOT} never neither nor cannot hardly scarcely except excluding wrong(?:ly)? incorrect(?:ly)? false(?:ly)?
+    mistaken(?:ly)? mistake erroneous(?:ly)? error doubt(?:ful|s|ed)? unlikely impossible rul(?:e|es|ed|ing)_out
+    reject(?:s|ed|ing)? den(?:y|ies|ied) avoid ignor(?:e|es|ed|ing) disregard(?:ed|ing)? discard(?:ed|ing)?
+    contrary_to far_from anything_but anything_other_than nowhere_near nothing_like no_longer rather_than instead_of
+    other_than as_opposed_to different_from differs_from unequal_to nobody no_one in_no_way by_no_means
+    under_no_circumstances on_no_account no_way none_of_the fail(?:s|ed)?_to in_place_of exclude[ds]? dismiss(?:ed)?
+    forget(?:_about)? replac(?:e|ed|ing) scratch"""
     )
     + (
         "|"
-        + _any("previous earlier initial first original old former preliminary provisional tempting common naive")
+        + _any(
+            "previous earlier initial first original old former preliminary provisional tempting common naive rejected bad draft discarded"
+        )
         + r"\s+(?:\w+\s+)?"
     )
     + _any("answer estimate value guess result calculation attempt number figure response draft thought")
 )
 _FILLER: Final = _any(
-    """be(?:en|come|ing)? becomes equals? to exactly about approximately around roughly near(?:ly)? like the a an any
-    my our your its this final correct right true answer of score value result number total estimate figure reading
-    calculation guess attempt response just simply really quite going even at all is it that say said think believe
-    claim conclude as in fact case clearly definitely possibly necessarily likely have has was were are will would
-    could may might can should must do does did i we you one points? patient'?s? here ever sure certain so for
-    report(?:ed)? give choose accept write use option
-    yield produce reach match support show indicate suggest mean"""
+    """come out amount work get call way of only what be(?:en|come|ing)? becomes equals? to exactly about approximately
+    around roughly near(?:ly)? like the a an any my our your its this final correct right true answer of score value
+    result number total estimate figure reading calculation guess attempt response just simply really quite going
+    even at all is it that say said think believe claim conclude as in fact case clearly definitely possibly
+    necessarily likely have has was were are will would could may might can should must do does did i we you one
+    points? patient'?s? here ever sure certain so for report(?:ed)? give choose accept write use option yield
+    produce reach match support show indicate suggest mean"""
 )
 _OTHERS: Final = (
-    r"\b(?:some(?:one|body)?|others?|many|people|you|they|he|she|one|(?:the|a)\s+(?:\w+\s)?(?:chart|note|textbook|model|colleague|student|author)s?)\s+"
+    r"\b(?:some(?:one|body)?|others?|many|most|people|you|they|he|she|one|(?:the|a)\s+(?:\w+\s)?(?:chart|note"
+    r"|textbook|model|colleague|student|author|resident|doctor)s?|(?:\w+\s)?(?:students|clinicians|doctors|residents"
+    r"|authors|models|people))\s+"
     r"(?:(?:might|may|could|would|will|often|wrongly|has|have|had)\s+)*(?:be\s+tempted\s+to\s+)?"
-    r"(?:say|said|think|thought|claim|argue|answer|guess|believe|expect|assume|suggest|report|state|write|wrote|get|got|propose|arrive)(?:s|ed)?\b|\btempted\b"
+    r"(?:say|said|think|thought|claim|argue|answer|guess|believe|expect|assume|suggest|report|state|write|wrote"
+    r"|propose|arrive|call|tell|told)(?:s|ed)?\b|\btempted\b"
+    r"|\b(?:most|many|some|other)\s+(?:\w+\s+)?(?:students|clinicians|doctors|residents|authors|models|people"
+    r"|tools)\s+(?:give|get|report|say|answer)\b"
+    r"|\b(?:in\s+no\s+way|by\s+no\s+means|under\s+no\s+circumstances|on\s+no\s+account|no\s+way|nobody\s+\w+"
+    r"|none\s+of\s+the|opposite)\b(?=[^,;]{0,90}$)"
 )
 _OPINION: Final = _any(
     "true correct right accurate the_case think believe say claim agree certain sure convinced conclude answer report"
@@ -133,13 +144,14 @@ _BEFORE_DENIED: Final = _compile(
     rf"|\b{_any('false wrong incorrect untrue mistaken mistake error')}\s+(?:\w+\s+)?{_TO_SAY}\b[^,;]{{0,80}}$"
     rf"|\b{_any('doubt deny disagree reject')}\b[^,;]{{0,80}}$|{_OTHERS}[^,;]{{0,60}}$|(?<=\w\s)no\s+$"
     rf"|\b{_OUTDATED}\s*[:=]\s*$"
-    rf"|\b(?:last|previous|prior|past|preceding)\s+{_any('year month week time visit admission hospital occasion day')}\b"
+    r"|\b(?:last|previous|prior|past"
+    rf"|preceding)\s+{_any('year month week time visit admission hospital occasion day')}\b"
     r"[^,;]{0,40}$"
 )
 _WRONG: Final = _any(
     """wrong incorrect false untrue mistaken a_mistake an_error erroneous implausible impossible excluded ruled_out
     rejected invalid inaccurate discarded unlikely off_the_table out_of_the_question
-    too_(?:high|low|large|small|big)"""
+    too_(?:high|low|large|small|big|much|little|many|few)"""
 )
 _LINK: Final = _any(
     """is was are seems? looks? appears? would could can may might must to have been be does did do has which that this
@@ -150,43 +162,62 @@ _RIGHT: Final = _any("right correct true fit possible valid accurate plausible s
 _AFTER_DENIED: Final = _compile(
     rf"\W*(?:{_LINK}\b\s*,?\s*){{0,6}}(?:"
     rf"(?:{_NOT}|n['’]t|cannot|never)\s+(?:\w+\s+){{0,4}}?(?:{_RIGHT}|(?:the|my|an?|our)\s+(?:\w+\s)?answer)\b"
-    rf"|(?:not|n['’]t|cannot|never)\s*(?:[.,!;]|$)|{_WRONG}\b|or\s+not\b"
-    r"|(?:my|the|our|an?|his|her)\s+(?:first|initial|earlier|previous|original|old|wrong|tentative|preliminary|former)\b"
+    rf"|(?:not|n['’]t|cannot|never)\s*(?:[.,!;]|$)|{_WRONG}\b|or\s+not\b|not\s+what\b"
+    r"|but\s+(?:that|this|it)\s+is\s+(?:without|before|not|only|uncorrected)\b"
+    rf"|[^.,;:\n{Q}]{{0,60}}\b(?:is|was|are|were|seems|looks)\s+(?:\w+\s+)?{_WRONG}\b|[^.;:\n{Q}]{{0,40}}\b(?:is"
+    r"|was)\s+not\s+what\b"
+    r"|(?:my|the|our|an?|his|her)\s+(?:first|initial|earlier|previous|original|old|wrong|tentative|preliminary"
+    r"|former)\b"
     rf"|(?:last|previous)\s+{_any('year month week time visit admission')}\b)"
 )
 _COMPARISON: Final = _any(
-    """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better worse"""
+    """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better
+    worse"""
 )
 _APPROXIMATELY: Final = rf"(?:{_ABOUT}|{_any('the a an score value of exactly just well far much even slightly only')})"
 _LIMIT: Final = _any("minimum maximum ceiling floor limit bound min max")
 _BELOW: Final = _any(
     r"""over under above below beyond exceed(?:s|ed|ing)? surpass(?:es|ed|ing)?
-    at_(?:(?:the_very_)?least|most|(?:a_)?minimum|(?:a_)?maximum|or_above|or_below)(?:_of)? up_to upwards?_of north_of south_of
-    in_excess_of short_of as_(?:low|high|much|many|little|late|early|few)_as before after until till since within
-    prior_to past by not_exceeding"""
+    at_(?:(?:the_very_)?least|most|(?:a_)?minimum|(?:a_)?maximum|or_above|or_below)(?:_of)? up_to upwards?_of
+    north_of south_of in_excess_of short_of as_(?:low|high|much|many|little|late|early|few)_as before after until
+    till since within prior_to past by not_exceeding capped_at reached tops starts_at limited_to"""
 )
 _BEFORE_BOUND: Final = _compile(
-    rf"(?:[<>≤≥]\s*|\b(?:{_COMPARISON}\s+than(?:\s+or\s+equal\s+to)?|{_BELOW}|{_LIMIT}(?:\s+(?:value|score|of|is|at))*)\s+)"
+    rf"(?:[<>≤≥∈]\s*|\b(?:{_COMPARISON}\s+than(?:\s+or\s+equal\s+to)?|{_BELOW}|{_LIMIT}(?:\s+(?:value|score|of|is"
+    r"|at))*)\s+)"
     rf"(?:{_APPROXIMATELY}\s+){{0,4}}$"
 )
 _AFTER_BOUND: Final = _compile(
     rf"\s*(?:\+(?!\s*[{Q}(\w])|(?:or|and)\s+(?:{_COMPARISON}|above|below|over|under|beyond|up|upwards?|before|after)\b"
-    r"|at\s+(?:the\s+)?(?:least|most|minimum|maximum|earliest|latest)\b|(?:minimum|maximum|max|min|tops|and\s+counting)\b)"
+    r"|at\s+(?:the\s+)?(?:least|most|minimum|maximum|earliest|latest)\b|(?:minimum|maximum|max|min|tops"
+    r"|and\s+counting)\b"
+    r"|[<>≤≥]\s*[A-Za-z]|(?:is|as|being)\s+(?:only\s+|just\s+|at\s+best\s+)?(?:an?|the|its|his|her)\s+(?:upper"
+    r"|lower)\b|and\s+(?:goes|going|rising|falling)\b"
+    r"|,\s*∞|up\s+to\b)"
 )
 _RHETORICAL: Final = (
-    r"\s+(?:i'?m\s+not|needed|necessary|any|applicable|present|indicated|possible|required|appropriate|desired|clinically|symptom|further|so\b|"
-    r"(?:we|you|one|i)\s+(?:\w+\s+)?(?:plug|substitut|use|apply|take|add|sum|calculat|comput|round|put|insert|enter|look|consider|count|total|"
+    r"\s+(?:i'?m\s+not|needed|necessary|any|applicable|present|indicated|possible|required|appropriate|desired"
+    r"|clinically|symptom|further|so\b|"
+    r"(?:we|you|one|i)\s+(?:\w+\s+)?(?:plug|substitut|use|apply|take|add|sum|calculat|comput|round|put|insert|enter"
+    r"|look|consider|count|total|"
     r"convert|divide|multiply|have|need|want))"
 )
 _IF: Final = _any(
-    """(?:only_)?if unless whether suppos(?:e|ing) provided(?:_that|_the) in_case in_the_event hypothetically in_theory
-    (?:were|had)_(?:the|he|she|it|we|they) depend(?:s|ing)_on as_long_as only_when should_(?:the|he|she)
-    except_(?:when|if) otherwise"""
+    r"""(?:only_)?if unless whether suppos(?:e|ing) provided(?:_that|_the) in_case in_the_event hypothetically in_theory
+    imagine(?:_that)? let(?:_us|['’]s)_(?:assume|say|suppose|imagine) for_the_sake_of by_(?:next|the_time) once
+    as_soon_as when_[^,]{0,40}?\b(?:reaches|exceeds|rises|falls|hits|drops) (?:were|had)_(?:the|he|she|it|we|they)
+    depend(?:s|ing)_on as_long_as only_when should_(?:the|he|she) except_(?:when|if) otherwise"""
 )
 _CONDITION: Final = _compile(rf"\b{_IF}\b(?!{_RHETORICAL})")
 _SUBJUNCTIVE: Final = _compile(
-    r"\b(?:(?:with(?:out)?|at)\s+(?!(?:this|these|that|all|the\s+(?:given|above|formula|equation|patient|values?|provided)))|assuming|had|were)\b"
-    r"[^.\n]{0,80}\b(?:would|could|might)\b|\b(?:would|could|might)\s+(?:have|otherwise)\b"
+    r"\b(?:(?:with(?:out)?|at)\s+(?!(?:this|these|that|all|the\s+(?:given|above|formula|equation|patient|values?"
+    r"|provided)))|assuming|had|were)\b"
+    r"[^.\n]{0,80}\b(?:would|could|might)\b"
+    r"|\b(?:in|for|with|of)\s+(?:an?|any|every|the)\s+(?:[\w-]+\s+){0,3}(?:younger|older|healthy|hypothetical"
+    r"|textbook|average|typical|normal|another|other|different|man|woman)\b"
+    r"[^.\n]{0,60}\b(?:would|could|might)\b"
+    r"|\b(?:for|in)\s+an?\s+(?:\w+\s+)?(?:patient|person|man|woman)\s+without\b|\b(?:in|for)\s+(?:an?"
+    r"|the)\s+(?:hypothetical|textbook|fictitious|imaginary)\b|\b(?:would|could|might)\s+(?:have|otherwise)\b"
 )
 _YES: Final = _compile(r"\W*(?:yes|yep|yeah|correct|right|indeed|exactly|that(?:'s|\s+is)\s+(?:right|correct))\b")
 _THAT: Final = r"(?:(?:but\s+)?(?:that|this|it|which)(?:['’]s|\s+(?:is|was|would\s+be|seems|looks)))"
@@ -194,27 +225,43 @@ RETRACTION: Final = _compile(
     rf"(?:^|[.!?;(\n]\s*|{Q}[^\w{Q}]{{0,5}}|\s-\s*)(?:(?:and|but|or|oh),?\s+)?(?:"
     r"(?:no|nope|wait|hold\s+on|sorry|oops|hmm+)"
     rf"(?=\s*[,.!:;-]|\s*$|\s+(?:wait|it|that|this|the\s+\w+\s+is|actually|sorry|i|rather|make|let|{Q}))"
-    r"|correction\s*[:,.-]|scratch\s+that|strike\s+that|on\s+second\s+thoughts?|let\s+me\s+(?:correct|re-?\w+|fix|double)"
-    rf"|{_THAT}\s+(?:\w+\s+)?(?:wrong|incorrect|not\s+(?:right|correct)|a\s+mistake|an\s+error|not\s+the\s+(?:right\s+|correct\s+)?(?:answer|result))"
+    r"|(?:correction|edit|update|erratum|p\.?s\.?)\s*[:,.-]|(?:scratch|strike|scrap)\s+that|just\s+kidding"
+    r"|i\s+(?:retract|take)\s+(?:that|this|it)\b|on\s+second\s+thoughts?|let\s+me\s+(?:correct|re-?\w+|fix|double)"
+    rf"|{_THAT}\s+(?:\w+\s+)?(?:wrong|incorrect|not\s+(?:right|correct)|a\s+mistake|an\s+error"
+    r"|not\s+the\s+(?:right\s+|correct\s+)?(?:answer|result))"
     r"|(?:that|this|it)\s+(?:(?:is|was|ca)n['’]?t|cannot)\s+(?:be\s+)?(?:right|correct|the\s+(?:\w+\s+)?answer)"
-    r"|(?:my|the)\s+(?:mistake|bad|apologies)|(?:i|we)\s+(?:made\s+an?\s+(?:\w+\s)?(?:mistake|error)|miscalculated|misread)"
-    r"|(?:ignore|disregard|forget)\s+(?:that|this|it|the\s+(?:above|previous)))"
+    r"|(?:my|the)\s+(?:mistake|bad|apologies)|(?:i|we)\s+(?:made\s+an?\s+(?:\w+\s)?(?:mistake|error)|miscalculated"
+    r"|misread)"
+    r"|(?:please\s+)?(?:ignore|disregard|forget)\s+(?:that|this|it|the\s+(?:above|previous))|the\s+(?:above"
+    r"|previous\s+\w+)\s+(?:is|was)\s+(?:wrong|incorrect|false)"
+    r"|(?:actually,?\s+)?that\s+(?:was|is)\s+(?:only|just|merely)\s+an?\b|that(?:['’]s|\s+is)\s+the\s+\w+\s+(?:for"
+    r"|of)\s+another|actually,?\s+that\s+can['’]?t"
+    r")"
 )
 _REVISION: Final = _any(
     r"""corrected actually i_mean make_(?:that|it) should_(?:be|read|have_been|say) revised updated? amended changed
     adjusted modified recalculated becomes instead(?!\s+of) rather(?!\s+than) more_precisely to_be_(?:precise|exact)"""
 )
 _CORRECTION: Final = _compile(
-    rf"\b{_REVISION}\W*(?:(?:{_any('to as is it answer value result score the a an at be')}|it['’]s|{_ABOUT})\W+){{0,4}}(?={Q})"
+    rf"\b{_REVISION}\W*(?:(?:{_any('to as is it answer value result score the a an at be')}|it['’]s"
+    rf"|{_ABOUT})\W+){{0,4}}(?={Q})"
 )
 _POSSIBLE: Final = _any(
     """able possible feasible calculated determined computed calculable computable determinable available enough
     applicable specified sufficient answerable known"""
 )
+_WORK_OUT: Final = _any(
+    "determin calculat comput assess answer say tell give giv provid estimat scor judge know deriv help confirm establish state do make find"
+)
 REFUSAL: Final = _compile(
-    r"\b(?:cannot|can['’]?t|can\s+not|could\s+not|couldn['’]?t|unable|impossible|insufficient|indeterminate|undetermined|undefined|inconclusive|"
-    rf"unknown|uncertain|unclear|unanswerable|N/A|not\s+(?:be\s+)?{_POSSIBLE}|(?:do\s+not|don['’]?t)\s+(?:know|have)|no\s+(?:answer|idea|result)|"
-    r"refuse|decline|lacks?|lacking|missing|(?:more|additional|further)\s+(?:information|data|details)\s+(?:is|are|would\s+be)?\s?(?:needed|required))\b"
+    r"\b(?:(?:cannot|can['’]?t|can\s+not|could\s+not|couldn['’]?t|unable\s+to|not\s+able\s+to|impossible\s+to"
+    r"|not\s+possible\s+to|won['’]t|will\s+not|refuse\s+to|"
+    rf"decline\s+to)\s+(?:\w+\s+){{0,3}}?{_WORK_OUT}\w*|insufficient|indeterminate|undetermined|undefined"
+    r"|inconclusive|unanswerable|N/A|unknown|unclear|uncertain|"
+    rf"impossible|unable|not\s+(?:be\s+)?{_POSSIBLE}|(?:do\s+not|don['’]?t)\s+(?:know|have)|no\s+(?:answer|idea"
+    rf"|result)|no\s+(?:\w+\s+){{1,3}}can\s+be|"
+    r"refuse|decline|lacks?|lacking|missing|(?:more|additional|further)\s+(?:information|data|details)\s+(?:is|are"
+    r"|would\s+be)?\s?(?:needed|required))\b"
 )
 _DESPITE: Final = _compile(r"\b(?:answer|score|total|result|final|therefore|thus|hence)\b|=")
 # Words without which a pattern cannot match: the searches cost most of the time.
@@ -229,28 +276,32 @@ _HINTS: Final = {
             initial first original old former preliminary provisional tempting common naive untrue disagree implausible
             excluded invalid inaccurate off out too n t some someone somebody others many people you they he she one
             chart note textbook model colleague student author tempted prior uncorrected unadjusted outdated before last
-            past preceding was were""",
+            past preceding was were way means circumstances account none fail fails failed place exclude excludes
+            dismiss dismissed replace replaced replacing scratch students clinicians doctors residents authors models
+            most resident doctor bad opposite isn wasn don forget""",
         BOUND: """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better
             worse over under above below beyond exceed exceeds exceeded exceeding surpass surpasses at up upward upwards
-            north south excess short as before after until till since within prior past by exceeding minimum maximum
-            ceiling floor limit bound min max tops and""",
+            north south excess short as before after until till since within prior past by minimum maximum ceiling floor
+            limit bound min max tops and capped reached starts limited has is being""",
         CONDITION: """if unless whether suppose supposing provided case event hypothetically theory were had depends depending
-            long when should except otherwise would could might""",
+            long when should except otherwise would could might imagine let lets sake argument next once soon say for in
+            of with at patient man woman""",
         REFUSED: """cannot can could unable impossible insufficient indeterminate undetermined undefined inconclusive unknown
             uncertain unclear unanswerable n not don do no refuse decline lack lacks lacking missing more additional
-            further""",
+            further won will""",
         TAKEN_BACK: """no nope wait hold sorry oops hmm hmmm correction scratch strike second let wrong incorrect right correct
-            mistake error my apologies miscalculated misread made ignore disregard forget bad""",
+            mistake error my apologies miscalculated misread made ignore disregard forget bad edit update erratum p s
+            scrap kidding retract take that the above previous actually but""",
         REVISED: """corrected actually mean make should revised update updated amended changed adjusted modified recalculated
             becomes instead rather precisely precise exact""",
     }.items()
 }
-_BOUND_SIGNS: Final = re.compile(r"[<>≤≥+]")
+_BOUND_SIGNS: Final = re.compile(r"[<>≤≥∈+]")
 _WORDS: Final = re.compile("[a-z]+")
 
 _PEOPLE: Final = _any(
-    """men women man woman males? females? boys? girls? adults? child(?:ren)? elderly black non-black smokers? diabetics? pregnant
-    others? everyone_else"""
+    """men women man woman males? females? boys? girls? adults? child(?:ren)? elderly black non-black smokers?
+    diabetics? pregnant others? everyone_else"""
 )
 _JOIN: Final = _compile(
     r"[\s,;:/|&()\[\]\"'*-]*(?:(?:"
@@ -262,15 +313,20 @@ _JOIN: Final = _compile(
     r"\b[\s,;:/|&()\[\]\"'*-]*|[0-9]{1,2}[).]\s*){0,9}"
 )
 _CONTRAST: Final = _compile(
-    r"[^.\n]{0,60}\b(?:otherwise|without|alternatively|as\s+well\s+as|or\s+else|or\s+rather|compared\s+to)\b[^.\n]{0,60}"
+    r"[^.\n]{0,60}\b(?:otherwise|without|alternatively|as\s+well\s+as|or\s+else|or\s+rather|compared\s+to|the\s+other"
+    r"|another)\b[^.\n]{0,60}"
 )
 _LABEL: Final = _compile(
-    r"\b(option|method|case|scenario|formula|version|choice|approach|estimate|model|variant|equation|group)\s+\w+\s*[:=]\s*$"
+    r"\b(option|method|case|scenario|formula|version|choice|approach|estimate|model|variant|equation"
+    r"|group)\s+\w+\s*[:=]\s*$"
 )
 _WITH: Final = _compile(r"\s*(for|in|with(?:out)?|using|by|if|when|on|under|based|according|assuming|from|at)\b")
 _SPREAD: Final = _compile(rf"{Q}\s*(?:±|\+/-|\+-|plus\s+or\s+minus|plus/minus|give\s+or\s+take)\s*(?={Q})")
+_FROM_TO: Final = _compile(
+    rf"\b(?:revis|chang|correct|updat|adjust|amend)\w*\s+(?:\w+\s+){{0,4}}from\s+{Q}\s+to\s+(?={Q})"
+)
 _RANGE: Final = _compile(
-    rf"{Q}\s*(?:-|\bto\b|\bthrough\b|\.{{2,}}|…|~)\s*(?={Q})|\bbetween\s+(?:about\s+)?{Q}\s+and\s+(?={Q})"
+    rf"{Q}\s*(?:-|\b(?:up\s+)?to\b|\bthrough\b|\.{{2,}}|…|~)\s*(?={Q})|\bbetween\s+(?:about\s+)?{Q}\s+and\s+(?={Q})"
 )
 _BRACKETS: Final = re.compile(r"\(([^()\[\]]*)\)|\[([^()\[\]]*)\]")
 _KEPT: Final = _compile(
@@ -280,7 +336,8 @@ _KEPT: Final = _compile(
     rf"|{Q}\s*{_any('if when with without for in assuming using')}\b)"
 )
 _END: Final = re.compile(
-    r"[.!?]+(?=[\s\"')\]*]|$)(?<!\bapprox\.)(?<!\bca\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\best\.)(?<!\bDr\.)(?<!\bpt\.)|\n|;"
+    r"[.!?]+(?=[\s\"')\]*]"
+    r"|$)(?<!\bapprox\.)(?<!\bca\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\best\.)(?<!\bDr\.)(?<!\bpt\.)|\n|;"
 )
 _SENTENCE: Final = re.compile(r"[.!?]\s+(?=[A-Z*(])")
 _CLAUSE: Final = _compile(
@@ -307,6 +364,28 @@ _INPUT_WORDS: Final = frozenset(
     triglycerides pressure systolic diastolic sbp dbp qt rr interval insulin ast alt wbc length lmp period date bmi
     calcium sodium dose dosage cholesterol today""".split()
 )
+_TIMES_BEFORE: Final = _compile(
+    r"(?:\b(?:twice|double|triple|(?:two|three|four|five|ten|[0-9]+)\s+times|half(?:\s+of)?|(?:one|two|a)\s+(?:third"
+    r"|quarter|half|tenth)s?\s+of|root\s+of|logarithm\s+of|"
+    r"log|ln|sqrt|factor\s+of)|√)\s*[({]?\s*$"
+)
+_TIMES_AFTER: Final = _compile(
+    r"\s*(?:[-\s]?fold\b|squared\b|cubed\b|to\s+the\s+power\b|(?:thousand|million|billion)\b|times\b|multiplied\b"
+    r"|divided\b|minus\b|plus\s+(?:the|an?)\b|[×*]\s*[0-9]"
+    r"|(?:\w+\s+)?(?:above|below|over|under|short\s+of|higher\s+than|lower\s+than|more\s+than|less\s+than)\b"
+    r"|(?:standard\s+deviations?|SDs?)\b)"
+)
+_COUNT_BEFORE: Final = _compile(
+    r"\b(?:worth|needs?|another|lost|loses?|contributes?|alone\s+\w+|sum\s+of|starts?\s+at|begins?\s+at|there\s+are"
+    r"|each\s+\w+)\s*$"
+)
+_COUNT_AFTER: Final = _compile(
+    r"\s*(?:of\s+(?:the\s+)?)?(?:criteria|items|components|variables|parameters|questions|domains|elements|points)?\s*"
+    r"(?:(?:are|were|is|was|could|can|cannot|have)\s+(?:not|n['’]t|missing|unknown|unmet|absent|lost|lacking)\b"
+    r"|(?:items|components|variables|parameters|questions|domains)\b|"
+    r"in\s+this\s+(?:score|rule)\b|more\s+points?\b|for\s+(?:age|sex|each|one|the\s+\w+)\b|short\b|away\b|left\b"
+    r"|until\b)"
+)
 _ELSEWHERE_WORDS: Final = frozenset(
     """normal reference healthy typical usual off offs cutoff cutoffs threshold thresholds target goal scale range
     ranges limit possible scores values levels results totals points""".split()
@@ -317,8 +396,31 @@ _BESIDE_WORDS: Final = frozenset(
 _LEAD: Final = 160
 _ELSEWHERE: Final = _compile(
     r"\b(?:normal|reference|healthy|typical|usual)\b[^,;:=]{0,40}$"
-    r"|\b(?:cut-?offs?|thresholds?|(?P<own>target)|goal|scale|ranges?|upper\s+limit|lower\s+limit|possible)\b[^,;=]{0,40}$"
-    r"|\b(?:scores|values|levels|results|totals|points)\s+(?:of|from|between|above|below|over|under|at)\b[^,;:=]{0,20}$"
+    r"|\b(?:cut-?offs?|thresholds?|(?P<own>target)|goal|scale|ranges?|upper\s+limit|lower\s+limit"
+    r"|possible)\b[^,;=]{0,40}$"
+    r"|\b(?:scores|values|levels|results|totals|points)\s+(?:of|from|between|above|below|over|under"
+    r"|at)\s+(?:about\s+)?$"
+)
+_STATISTIC: Final = _compile(
+    r"\b(?:(?P<own>(?<!i )mean)|average|median|maximum|minimum|maximal|minimal|standard\s+deviation|change\s+in"
+    r"|error\s+of|expected|difference\s+between|normally|usually|comparison|uncorrected|"
+    r"unadjusted|population|derivation|cohort|examples?|sample|template|placeholder|for\s+instance|goal|brought"
+    r"|so\s+far|thus\s+far|up\s+to\s+(?:here|now)|at\s+this\s+point|interim|"
+    r"intermediate|preliminary|provisional|running|partial|subtotal|brother|sister|mother|father|wife|husband|son"
+    r"|daughter|twin|cousin|sibling|roommate|another\s+patient|other\s+patient|"
+    r"different\s+patient|first\s+step|textbook|of\s+that|opposite|(?:years?|months?|weeks?|days?)\s+ago|yesterday"
+    r"|before\s+(?:treatment|surgery|therapy|admission|transfusion|the\s+\w+)|"
+    r"(?:patients|people|those|adults|persons|individuals|children|cases)\s+(?:with|who|whose|having))\b[^;:=\n]{0,90}$"
+    r"|\b(?:normal|healthy|expected|(?<!i )mean|average|median|reference|typical|usual|examples?|sample|template"
+    r"|another\s+patient\)?)(?:\s+\w+){0,4}\)?\s*[:=]\s*$"
+)
+_LONG_AGO: Final = _compile(
+    r"\s*(?:at|on|during|in)\s+(?:the|his|her|their)?\s*(?:last|previous|prior|first)\b"
+    r"|[^.;\n]{0,40}\b(?:comes\s+from|dates\s+from|must\s+not\s+be|should\s+not\s+be)\b"
+    r"|,?\s*(?:which|but\s+(?:it|this|that)|and\s+(?:it|this|that))\s+(?:still|yet|then)?\s*(?:has|have|needs?|must"
+    r"|is|are)\s+(?:still\s+|yet\s+|then\s+)?(?:to\s+be|be|not\s+yet)\b"
+    r"|,?\s*but\s+(?:there|we|i|you)\s+(?:are|is|still|have|need|must)\b|\.\s+(?:next|to\s+obtain|now\s+we"
+    r"|then\s+we)\b|\s*up\s+to\b"
 )
 _BESIDE: Final = _compile(
     rf"\b(?:{'|'.join(sorted(_BESIDE_WORDS))})\b[^,;:]{{0,30}}"
@@ -326,17 +428,24 @@ _BESIDE: Final = _compile(
 )
 _IN_GENERAL: Final = _compile(r"^\W*(?:an?|any|each|every)\s(?:[\w-]+\s){1,6}(?:of|at)\s*$")
 _MEANS: Final = _compile(
-    r"\s*(?:would|may|might|could|can|indicates?|suggests?|means?|corresponds?|is\s+considered|are|usually|typically)\b"
+    r"\s*(?:would|may|might|could|can|indicates?|suggests?|means?|corresponds?|usually|typically|are|"
+    r"(?:is|was)\s+(?:considered|typical|seen|common|usual|normal|high|low|associated|linked))\b"
 )
 _CUE: Final = _compile(
-    r"(?:\b(?:is|are|was|be|equals?|equal\s+to|(?:score|value|index|total|result|estimate|answer)(?:\s+(?:of|at))?|scored?|scores|totals?|"
-    r"totall?ing|remains|gives?|giving|yields?|yielding|comes\s+(?:out\s+)?to|amounts\s+to|becomes|(?:due|falls?|is|be)\s+on|"
+    r"(?:\b(?:is|are|was|be|equals?|equ\w*\s+to|(?:score|value|index|total|result|estimate|answer)(?:\s+(?:of|at))?"
+    r"|scored?|scores|totals?|"
+    r"totall?ing|remains|gives?|giving|yields?|yielding|comes\s+(?:out\s+)?to|amounts\s+to|becomes|(?:due|falls?|is"
+    r"|be)\s+on|"
+    r"evaluates?\s+to|leads?\s+to|leading\s+to|works?\s+out\s+(?:to(?:\s+be)?|at)|arrive\s+at|(?:in\s+total|overall"
+    r"|altogether|all\s+in\s+all|in\s+sum|together|hence|thus|so|therefore)[,:]?|"
     rf"(?:calculated|estimated)\s+(?:as|at|to\s+be)|obtain(?:ed)?|gets?|have|met|meets|{_ABOUT})|[:=≈→])[\s\"'({{\[]*"
-    rf"(?:(?:{_ABOUT}|{_any('just exactly only a an the total of score probably likely therefore thus now to_be')})\s+){{0,4}}"
+    rf"(?:(?:{_ABOUT}"
+    rf"|{_any('just exactly only a an the total of score probably likely therefore thus now to_be')})\s+){{0,4}}"
     r"[\s\"'({\[]*[-+]?\s*$"
 )
 _CUE_REACH: Final = 60
 _OPENING: Final = _compile(rf"[\s\"'({{\[*•·{HERE}-]*(?:{_ABOUT}\s*|[~≈]\s*)?$")
+_LETTER: Final = re.compile(r"(?:^|[\s(,;])[A-Za-z]{1,2}\s*=\s*$")
 _LEGEND: Final = re.compile(r"\s*[:=]\s*[A-Za-z]")
 _NAMED_AFTER: Final = _compile(r"\s*(?:is|as)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:answer|result|score|total)\b")
 _CITATION: Final = re.compile(r"(?<=[\w.%)])\s?\[\s{0,2}[0-9]{1,3}\s{0,2}\]|(?:^|(?<=\n))\s{0,4}\[[0-9]{1,3}\](?=\s\S)")
@@ -363,14 +472,26 @@ def read_statement(text: str, subject: Subject, *, last: bool = False) -> Statem
             if any(sign in inner for sign in "+-*/("):
                 return Statement(why=OPERAND, settled=True)
             text = inner
-    text = plain(_CITATION.sub(" ", text) if "[" in text else text)
+    text = _IDIOM.sub(" ", plain(_CITATION.sub(" ", text) if "[" in text else text))
+    if "_" in text:
+        text = _SNAKE.sub(" ", text)
     if last:
         # Mostly the last sentence is enough; what stands before it cannot take it back.
         start = max((end.end() for end in _SENTENCE.finditer(text)), default=0)
-        statement = _read(text[start:], subject, last=True) if start else Statement()
+        safe = start and REFUSAL.search(text, 0, start) is None
+        statement = _read(text[start:], subject, last=True) if safe else Statement()
         if statement.plainly:
             return statement
     return _read(text, subject, last=last)
+
+
+_IDIOM: Final = _compile(
+    r"\b(?:there\s+is\s+|i\s+have\s+)?no\s+(?:doubt|question)(?:\s+that)?\b|\bwithout\s+(?:any\s+)?doubt\b"
+    r"|\bnothing\s+other\s+than\b|"
+    r"\b(?:unless\s+i\s*(?:['’]m|\s+am)|if\s+i\s*(?:['’]m|\s+am)\s+not)\s+mistaken\b"
+    r"|\bprovided\s+that\s+the\s+\w+\s+(?:are|is)\s+(?:right|correct)\b|\bnot\s+only\b"
+)
+_SNAKE: Final = re.compile(r"(?<=[A-Za-z])_(?=[A-Za-z])")
 
 
 def _read(text: str, subject: Subject, *, last: bool) -> Statement:
@@ -388,7 +509,7 @@ def _masked(text: str, quantities: list[Quantity]) -> tuple[str, list[Quantity]]
     for quantity in quantities:
         parts += [text[end : quantity.start], Q]
         end = quantity.end
-    masked = "".join((*parts, text[end:]))
+    masked = _FROM_TO.sub(f"{Q}, corrected: ", "".join((*parts, text[end:])))
     if "(" in masked or "[" in masked:
         masked, quantities = _without_asides(masked, quantities)
     if len(quantities) == 1:
@@ -454,21 +575,21 @@ class _Passage:
         self._void_by_words()
         here = self.text.find(HERE)
         best: list[int] = []
-        strength = 0
+        strength = -9.0
         for group in self._groups():
             for at in group:
                 self.voids[at] = self.voids[at] or self._otherwise(at)
             stated = [at for at in group if not self.voids[at]]
             if not stated or self.places[group[-1]] < here:
                 continue
-            found = max(map(self._strength, stated))
+            found = max(map(self._strength, stated)) + max(map(self._fit, stated))
             if found > strength or (last and found == strength):
                 # "12 (14 if he smokes)" leaves it open; what is denied beside a statement does not.
                 best, strength = [at for at in group if self.voids[at] in ("", CONDITION)], found
         if not best:
             why = next((void for void in reversed(self.voids) if void), "")
             return Statement(why=why, settled=here >= 0 or any(void not in ("", OPERAND, OTHER) for void in self.voids))
-        return Statement(self._without_parts([self.quantities[at] for at in best]), plainly=strength == 2, settled=True)
+        return Statement(self._without_parts([self.quantities[at] for at in best]), plainly=strength >= 2, settled=True)
 
     def _groups(self) -> list[list[int]]:
         """The quantities, together with those that are offered beside them."""
@@ -554,6 +675,14 @@ class _Passage:
         line_end = self.text.find("\n", place)
         rest = self.text[place + 1 : line_end if line_end >= 0 else len(self.text)]
         sign = _EQUALS.search(rest) if Q in rest else None
+        if sign and sign[0] == "→" and self._fit(at + 1) < 0 <= self._fit(at):
+            sign = None
+        end_of_clause = self.text[place + 1 :]
+        head = self.text[max(0, place - 40) : place]
+        if _TIMES_BEFORE.search(head) or _TIMES_AFTER.match(end_of_clause):
+            return OPERAND
+        if self.subject.points and (_COUNT_BEFORE.search(head) or _COUNT_AFTER.match(end_of_clause)):
+            return OTHER
         if quantity.undone or (sign and Q in rest[sign.end() :] and not re.search(r"[.;,]\s", rest[: sign.start()])):
             return OPERAND
         if self.subject.points and dimension(quantity.unit):
@@ -569,12 +698,27 @@ class _Passage:
             return OTHER
         if _IN_GENERAL.search(lead) and _MEANS.match(rest):
             return OTHER
+        sentence = max(self.text.rfind(mark, 0, place) for mark in (";", "\n", ". ", HERE)) + 1
+        statistic = _STATISTIC.search(self.text[max(sentence, place - _LEAD) : place])
+        if (statistic and (statistic["own"] or "").lower() not in own) or _LONG_AGO.match(rest):
+            return OTHER
         if "risk" not in own and not _BESIDE_WORDS.isdisjoint(self.words) and _BESIDE.search(lead):
             return OTHER
         unit = self.subject.unit
         if quantity.unit and unit and "" in self.voids[:at] and dimension(quantity.unit) != dimension(unit):
             return OTHER  # beside the answer: "25.2 mL/min, 48 kg"
         return ""
+
+    def _fit(self, at: int) -> float:
+        """More for a quantity in the unit asked for; less for one in another, and for the value of a letter ("k = 0.85")."""
+        unit, wanted = self.quantities[at].unit, self.subject.unit
+        if unit and wanted:
+            return 0.5 if dimension(unit) == dimension(wanted) else -1.5
+        if (dimension(unit) if self.subject.points else unit == "%") or _LETTER.search(
+            self.text[max(0, self.places[at] - 12) : self.places[at]]
+        ):
+            return -1.5
+        return 0.0
 
     def _strength(self, at: int) -> int:
         """2 for what is plainly stated: it opens the passage, or follows "is" and the like; 1 for any other quantity."""
