@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.patient import AGE, SEX, Sex, flag
 from medical_tasks.calculators.trace import Points, Say, quiet
 
@@ -27,6 +27,7 @@ __all__ = ["cha2ds2_vasc"]
     ),
     source="Lip GYH et al. Chest 2010;137:263-272.",
     aliases=("CHA2DS2-VASc",),
+    valid=(Valid(parameter="age_years", low=18, source="Euro Heart Survey, Lip 2010: patients of 18 and over"),),
 )
 def cha2ds2_vasc(
     *,

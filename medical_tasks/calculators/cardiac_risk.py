@@ -36,6 +36,7 @@ _RCRI_CREATININE: Final = Bands("Creatinine", "mg/dL", under=0, steps=((">", 2, 
     ),
     source="Lee TH et al. Circulation 1999;100:1043-1049.",
     aliases=("RCRI", "Lee index"),
+    unused=("Cerebrovascular disease history",),
 )
 def revised_cardiac_risk_index(
     *,

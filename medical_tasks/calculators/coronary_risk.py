@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.labs import HDL_MG_DL, TOTAL_CHOLESTEROL_MG_DL
 from medical_tasks.calculators.patient import AGE, SEX, SYSTOLIC, Sex, flag
@@ -80,6 +80,7 @@ WOMEN: Final = Coefficients(
     ),
     source="National Cholesterol Education Program, Adult Treatment Panel III (2001); Circulation 2002;106:3143-3421.",
     aliases=("Framingham",),
+    valid=(Valid(parameter="age_years", low=20, high=79, source="ATP III: ages 20 to 79"),),
 )
 def framingham_risk(
     *,
@@ -105,8 +106,6 @@ def framingham_risk(
     """
     if age_years <= 0:
         raise CalculatorInputError(f"age: the risk equation needs an age above 0; got {age_years:g} years")
-    if not 20 <= age_years <= 79:
-        say("The equation was derived for ages 20 to 79; for this age it is an extrapolation.")
     b = MEN if sex == "male" else WOMEN
     log_age = math.log(age_years)
     log_cholesterol = math.log(total_cholesterol_mg_dl)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.labs import ALBUMIN_G_DL, BUN_MG_DL, CALCIUM_MG_DL, GLUCOSE_MG_DL, SODIUM_MMOL_L
 from medical_tasks.calculators.patient import AGE, SEX, WEIGHT, Sex
 from medical_tasks.calculators.trace import Say, quiet
@@ -40,6 +40,7 @@ def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = q
     unit="mEq/L",
     inputs=(SODIUM_MMOL_L, GLUCOSE_MG_DL),
     source="Hillier TA et al. Am J Med 1999;106:399-403.",
+    valid=(Valid(parameter="glucose_mg_dl", low=100, source="Hillier 1999: for glucose over 100 mg/dL"),),
 )
 def corrected_sodium(*, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = quiet) -> float:
     """Sodium in mmol/L corrected for glucose: Na + 0.024 · (glucose mg/dL − 100).
@@ -85,6 +86,7 @@ def serum_osmolality(*, sodium_mmol_l: float, bun_mg_dl: float, glucose_mg_dl: f
     unit="L",
     inputs=(AGE, SEX, WEIGHT, SODIUM_MMOL_L),
     source="Adrogué HJ, Madias NE. N Engl J Med 2000;342:1493-1499.",
+    valid=(Valid(parameter="sodium_mmol_l", low=145, source="Adrogué and Madias 2000: for hypernatremia"),),
 )
 def free_water_deficit(
     *, age_years: float, sex: Sex, weight_kg: float, sodium_mmol_l: float, say: Say = quiet

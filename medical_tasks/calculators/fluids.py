@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.patient import WEIGHT
 from medical_tasks.calculators.trace import Say, quiet
 
@@ -17,6 +17,11 @@ __all__ = ["maintenance_fluids"]
     unit="mL/hr",
     inputs=(WEIGHT,),
     source="Holliday MA, Segar WE. Pediatrics 1957;19:823-832 (4-2-1 rule).",
+    valid=(
+        Valid(
+            parameter="weight_kg", low=3.5, high=65, source="not for newborns, and at most 2.4 L a day, reached at 65 kg"
+        ),
+    ),
 )
 def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
     """Maintenance fluid in mL an hour: 4 for each of the first 10 kg, 2 for each of the next 10, 1 for each further kg.

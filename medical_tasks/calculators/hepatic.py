@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.labs import (
     ALT,
     AST,
@@ -28,6 +28,14 @@ __all__ = ["fib_4", "meld_na"]
     inputs=(AGE, AST, ALT, PLATELETS),
     source="Sterling RK et al. Hepatology 2006;43:1317-1325.",
     aliases=("FIB-4",),
+    valid=(
+        Valid(
+            parameter="age_years",
+            low=35,
+            high=65,
+            source="validated between 35 and 65; McPherson S et al. Am J Gastroenterol 2017;112:740-751",
+        ),
+    ),
 )
 def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l: float, say: Say = quiet) -> float:
     """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT).

@@ -10,7 +10,7 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.measures import Measure
@@ -73,10 +73,23 @@ class Input:
         """
         raise NotImplementedError
 
+    def doubt(self, raw: object, value: Any) -> str | None:  # noqa: ARG002 - most kinds of input have none
+        """Why the unit of a value that was read cannot be meant, in a sentence; None when nothing speaks against it."""
+        return None
+
     @property
     def expects(self) -> str:
         """What may be given, in a few words for a person."""
         raise NotImplementedError
+
+    @property
+    def key(self) -> str:
+        """What a person types: the dataset's name or the first alias that is short and plain, else the parameter."""
+        for name in (self.name, *self.aliases[:1]):
+            letters = name.replace(" ", "")
+            if len(name) <= 24 and letters.isascii() and letters.isalnum():
+                return name.lower().replace(" ", "_")
+        return self.parameter
 
     def named(self, name: str, *aliases: str, parameter: str | None = None) -> Self:
         """The same kind of input under another name (and parameter)."""
@@ -93,19 +106,25 @@ class Quantity(Input):
 
     Attributes:
         measure: its unit, accepted units and possible range.
+        rival: the same by another factor between units, where laboratories do not agree on one.
     """
 
     measure: Measure
+    rival: Measure | None = None
 
     def within(self, low: float, high: float) -> Self:
-        """The same quantity with other limits of the possible."""
-        return replace(self, measure=replace(self.measure, low=low, high=high))
+        """Another quantity of the same units, with limits of the possible of its own."""
+        return replace(self, measure=replace(self.measure, low=low, high=high, usual=None))
 
     def read(self, raw: object, say: Say) -> float:
         """The value in the measure's unit."""
         value, line = self.measure.read(raw, self.name)
         say(line)
         return value
+
+    def doubt(self, raw: object, value: float) -> str | None:
+        """See `Input.doubt`."""
+        return self.measure.doubt(raw, value, self.name)
 
     @property
     def expects(self) -> str:

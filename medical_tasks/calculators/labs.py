@@ -1,10 +1,12 @@
 """Laboratory values that many calculators share, with the unit their functions take.
 
-Limits are of the possible, not of the normal: they stop a wrong unit or a slipped digit, never a rare patient.
+Limits are of the possible, not of the normal: they stop a wrong unit or a slipped digit, never a rare patient. The `usual`
+range, what hospitals see, is wide too; it serves only to find a number that fits another unit than the one it came with.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -46,26 +48,32 @@ def _lab(
     accepts: tuple[str, ...],
     substance: substances.Substance,
     aliases: tuple[str, ...] = (),
+    usual: tuple[float, float] | None = None,
 ) -> Quantity:
-    measure = Measure(unit=unit, low=low, high=high, accepts=accepts, substance=substance)
+    measure = Measure(unit=unit, low=low, high=high, accepts=accepts, substance=substance, usual=usual)
     return Quantity(parameter=parameter, name=name, aliases=aliases, measure=measure)
 
 
 _IONS: Final = ("mEq/L", "mg/dL")
 SODIUM_MMOL_L: Final = _lab(
-    "sodium_mmol_l", "Sodium", "mmol/L", 40, 260, _IONS, substances.SODIUM, ("Na", "serum sodium")
+    "sodium_mmol_l", "Sodium", "mmol/L", 40, 260, _IONS, substances.SODIUM, ("Na", "serum sodium"),
+    usual=(100, 190),
 )
 POTASSIUM_MMOL_L: Final = _lab(
-    "potassium_mmol_l", "Potassium", "mmol/L", 0.5, 20, _IONS, substances.POTASSIUM, ("K", "serum potassium")
+    "potassium_mmol_l", "Potassium", "mmol/L", 0.5, 20, _IONS, substances.POTASSIUM, ("K", "serum potassium"),
+    usual=(1.5, 12),
 )
 CHLORIDE_MMOL_L: Final = _lab(
-    "chloride_mmol_l", "Chloride", "mmol/L", 30, 220, _IONS, substances.CHLORIDE, ("Cl", "serum chloride")
+    "chloride_mmol_l", "Chloride", "mmol/L", 30, 220, _IONS, substances.CHLORIDE, ("Cl", "serum chloride"),
+    usual=(60, 150),
 )
 BICARBONATE_MMOL_L: Final = _lab(
-    "bicarbonate_mmol_l", "Bicarbonate", "mmol/L", 0.5, 100, _IONS, substances.BICARBONATE, ("HCO3", "HCO3-")
+    "bicarbonate_mmol_l", "Bicarbonate", "mmol/L", 0.5, 100, _IONS, substances.BICARBONATE, ("HCO3", "HCO3-"),
+    usual=(2, 60),
 )
 CALCIUM_MG_DL: Final = _lab(
-    "calcium_mg_dl", "Calcium", "mg/dL", 1, 40, ("mmol/L", "mEq/L"), substances.CALCIUM, ("Ca", "serum calcium")
+    "calcium_mg_dl", "Calcium", "mg/dL", 1, 40, ("mmol/L", "mEq/L"), substances.CALCIUM, ("Ca", "serum calcium"),
+    usual=(4, 20),
 )
 CREATININE_MG_DL: Final = _lab(
     "creatinine_mg_dl",
@@ -76,6 +84,7 @@ CREATININE_MG_DL: Final = _lab(
     ("µmol/L", "mmol/L"),
     substances.CREATININE,
     ("Cr", "Scr", "serum creatinine"),
+    usual=(0.1, 30),
 )
 BUN_MG_DL: Final = _lab(
     "bun_mg_dl",
@@ -86,12 +95,15 @@ BUN_MG_DL: Final = _lab(
     ("mmol/L",),
     substances.UREA_NITROGEN,
     ("BUN", "urea nitrogen", "blood urea nitrogen"),
+    usual=(1, 300),
 )
 GLUCOSE_MG_DL: Final = _lab(
-    "glucose_mg_dl", "Glucose", "mg/dL", 1, 4000, ("mmol/L",), substances.GLUCOSE, ("blood glucose",)
+    "glucose_mg_dl", "Glucose", "mg/dL", 1, 4000, ("mmol/L",), substances.GLUCOSE, ("blood glucose",),
+    usual=(10, 1600),
 )
 ALBUMIN_G_DL: Final = _lab(
-    "albumin_g_dl", "Albumin", "g/dL", 0.001, 25, ("g/L", "mg/dL", "µmol/L"), substances.ALBUMIN, ("serum albumin",)
+    "albumin_g_dl", "Albumin", "g/dL", 0.001, 25, ("g/L", "mg/dL", "µmol/L"), substances.ALBUMIN, ("serum albumin",),
+    usual=(0.6, 6.5),
 )
 BILIRUBIN_MG_DL: Final = _lab(
     "bilirubin_mg_dl",
@@ -102,6 +114,7 @@ BILIRUBIN_MG_DL: Final = _lab(
     ("µmol/L",),
     substances.BILIRUBIN,
     ("total bilirubin", "serum bilirubin"),
+    usual=(0.1, 60),
 )
 HEMOGLOBIN_G_DL: Final = _lab(
     "hemoglobin_g_dl",
@@ -112,6 +125,7 @@ HEMOGLOBIN_G_DL: Final = _lab(
     ("g/L", "mmol/L"),
     substances.HEMOGLOBIN,
     ("Hb", "Hgb", "haemoglobin"),
+    usual=(1.5, 25),
 )
 TOTAL_CHOLESTEROL_MG_DL: Final = _lab(
     "total_cholesterol_mg_dl",
@@ -122,6 +136,7 @@ TOTAL_CHOLESTEROL_MG_DL: Final = _lab(
     ("mmol/L",),
     substances.CHOLESTEROL,
     ("cholesterol", "TC"),
+    usual=(30, 1500),
 )
 HDL_MG_DL: Final = _lab(
     "hdl_mg_dl",
@@ -132,6 +147,7 @@ HDL_MG_DL: Final = _lab(
     ("mmol/L",),
     substances.CHOLESTEROL,
     ("HDL", "HDL cholesterol"),
+    usual=(3, 200),
 )
 TRIGLYCERIDES_MG_DL: Final = _lab(
     "triglycerides_mg_dl",
@@ -142,16 +158,17 @@ TRIGLYCERIDES_MG_DL: Final = _lab(
     ("mmol/L",),
     substances.TRIGLYCERIDES,
     ("TG",),
+    usual=(15, 8000),
 )
-INSULIN: Final = _lab(
-    "insulin_micro_iu_ml",
-    "Insulin",
-    "µIU/mL",
-    0.01,
-    2000,
-    ("mIU/L", "pmol/L", "ng/mL"),
-    substances.INSULIN,
-    ("fasting insulin",),
+_INSULIN: Final = Measure(
+    unit="µIU/mL", low=0.01, high=2000, accepts=("mIU/L", "pmol/L", "ng/mL"), substance=substances.INSULIN
+)
+INSULIN: Final = Quantity(
+    parameter="insulin_micro_iu_ml",
+    name="Insulin",
+    aliases=("fasting insulin",),
+    measure=_INSULIN,
+    rival=replace(_INSULIN, substance=substances.INSULIN_BY_RIVALS),
 )
 ALT: Final = _lab(
     "alt_u_l",
@@ -190,7 +207,7 @@ PLATELETS: Final = Quantity(
     parameter="platelets_10e9_l",
     name="Platelet count",
     aliases=("platelets", "PLT"),
-    measure=Measure(unit="10^9/L", low=0.1, high=10_000, accepts=_COUNTS, per_volume=True),
+    measure=Measure(unit="10^9/L", low=0.1, high=10_000, usual=(1, 5000), accepts=_COUNTS, per_volume=True),
 )
 WHITE_CELLS: Final = Quantity(
     parameter="white_cells_10e9_l",
@@ -201,6 +218,7 @@ WHITE_CELLS: Final = Quantity(
         unit="10^9/L",
         low=0,
         high=2000,
+        usual=(0.05, 1000),
         accepts=_COUNTS,
         per_volume=True,
         spellings=MappingProxyType({"m^3": "mm^3", "/m^3": "/mm^3"}),

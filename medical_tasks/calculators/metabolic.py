@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from medical_tasks.calculators.base import calculator
-from medical_tasks.calculators.errors import CalculatorInputError
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.labs import (
     GLUCOSE_MG_DL,
     HDL_MG_DL,
@@ -16,9 +13,6 @@ from medical_tasks.calculators.labs import (
 from medical_tasks.calculators.trace import Say, quiet
 
 __all__ = ["homa_ir", "ldl_friedewald"]
-
-_FRIEDEWALD_LIMIT: Final = 400
-
 
 @calculator(
     id=31,
@@ -47,6 +41,9 @@ def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quie
     inputs=(TOTAL_CHOLESTEROL_MG_DL, HDL_MG_DL, TRIGLYCERIDES_MG_DL),
     source="Friedewald WT et al. Clin Chem 1972;18:499-502.",
     aliases=("LDL", "Friedewald"),
+    valid=(
+        Valid(parameter="triglycerides_mg_dl", high=400, source="Friedewald 1972: above it LDL has to be measured directly"),
+    ),
 )
 def ldl_friedewald(
     *, total_cholesterol_mg_dl: float, hdl_mg_dl: float, triglycerides_mg_dl: float, say: Say = quiet
@@ -54,15 +51,7 @@ def ldl_friedewald(
     """LDL cholesterol in mg/dL: total − HDL − triglycerides/5, for triglycerides up to 400 mg/dL.
 
     Source: Friedewald et al., Clin Chem 1972;18:499-502.
-
-    Raises:
-        CalculatorInputError: triglycerides are above 400 mg/dL, where the paper excludes the formula.
     """
-    if triglycerides_mg_dl > _FRIEDEWALD_LIMIT:
-        raise CalculatorInputError(
-            f"Triglycerides: Friedewald's formula does not hold above {_FRIEDEWALD_LIMIT} mg/dL; got "
-            f"{triglycerides_mg_dl:.6g} mg/dL. LDL has to be measured directly"
-        )
     ldl = total_cholesterol_mg_dl - hdl_mg_dl - triglycerides_mg_dl / 5
     say(
         f"LDL = total cholesterol − HDL − triglycerides / 5 = {total_cholesterol_mg_dl:.6g} − {hdl_mg_dl:.6g} − "

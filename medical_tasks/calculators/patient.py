@@ -80,13 +80,13 @@ SYSTOLIC: Final = Quantity(
     parameter="systolic_mm_hg",
     name="Systolic Blood Pressure",
     aliases=("SBP", "systolic", "sys_bp"),
-    measure=Measure(unit="mm Hg", low=0, high=400, accepts=_PRESSURE_UNITS),
+    measure=Measure(unit="mm Hg", low=0, high=400, usual=(30, 300), accepts=_PRESSURE_UNITS),
 )
 DIASTOLIC: Final = Quantity(
     parameter="diastolic_mm_hg",
     name="Diastolic Blood Pressure",
     aliases=("DBP", "diastolic", "dia_bp"),
-    measure=Measure(unit="mm Hg", low=0, high=300, accepts=_PRESSURE_UNITS),
+    measure=Measure(unit="mm Hg", low=0, high=300, usual=(15, 200), accepts=_PRESSURE_UNITS),
 )
 HEART_RATE: Final = Quantity(
     parameter="heart_rate_per_min",
@@ -120,16 +120,17 @@ QT: Final = Quantity(
 )
 
 
-def _gas(parameter: str, name: str, *aliases: str) -> Quantity:
+def _gas(usual: tuple[float, float], parameter: str, name: str, *aliases: str) -> Quantity:
     return Quantity(
         parameter=parameter,
         name=name,
         aliases=aliases,
-        measure=Measure(unit="mm Hg", low=1, high=900, accepts=("kPa",)),
+        measure=Measure(unit="mm Hg", low=1, high=900, usual=usual, accepts=("kPa",)),
     )
 
 
 PAO2: Final = _gas(
+    (20, 750),
     "pao2_mm_hg",
     "PaO2",
     "Partial pressure of oxygen (PaO₂) for Apache II",
@@ -137,7 +138,11 @@ PAO2: Final = _gas(
     "Partial pressure of oxygen",
 )
 PACO2: Final = _gas(
-    "paco2_mm_hg", "PaCO2", "Partial pressure of carbon dioxide (PaCO₂)", "Partial pressure of carbon dioxide"
+    (10, 200),
+    "paco2_mm_hg",
+    "PaCO2",
+    "Partial pressure of carbon dioxide (PaCO₂)",
+    "Partial pressure of carbon dioxide",
 )
 FIO2: Final = Quantity(
     parameter="fio2_percent",

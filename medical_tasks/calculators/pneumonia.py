@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from medical_tasks.calculators.bands import Bands
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.inputs import Flag, Input
 from medical_tasks.calculators.labs import BUN_MG_DL, GLUCOSE_MG_DL, HEMATOCRIT, SODIUM_MMOL_L
@@ -76,6 +76,7 @@ _PSI_OXYGEN: Final = Bands("PaO2", "mm Hg", under=10, steps=((">=", 60, 0),))
     ),
     source="Fine MJ et al. N Engl J Med 1997;336:243-250.",
     aliases=("PSI", "PSI Score", "PORT score"),
+    valid=(Valid(parameter="age_years", low=18, source="Fine 1997: adults"),),
 )
 def pneumonia_severity_index(
     *,
@@ -191,6 +192,7 @@ _CURB_AGE: Final = Bands("Age", "", under=0, steps=((">=", 65, 1),))
     ),
     source="Lim WS et al. Thorax 2003;58:377-382.",
     aliases=("CURB-65",),
+    valid=(Valid(parameter="age_years", low=18, source="Lim 2003: adults"),),
     adapt=_split_urea,
 )
 def curb_65(

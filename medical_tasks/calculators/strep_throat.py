@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.calculators.bands import Bands
-from medical_tasks.calculators.base import Convention, calculator
+from medical_tasks.calculators.base import Convention, Valid, calculator
 from medical_tasks.calculators.patient import AGE, TEMPERATURE, flag
 from medical_tasks.calculators.trace import Points, Say, quiet
 
@@ -44,6 +44,7 @@ _CENTOR_TEMPERATURE: Final = Bands("Temperature", "°C", under=0, steps=((">", 3
     ),
     source="McIsaac WJ et al. CMAJ 1998;158:75-83.",
     aliases=("McIsaac", "Centor Score"),
+    valid=(Valid(parameter="age_years", low=3, source="McIsaac 1998: patients of 3 and over"),),
     conventions=(COUGH_UNMENTIONED_IS_ZERO,),
 )
 def centor(
@@ -85,6 +86,11 @@ def centor(
     ),
     source="Little P et al. BMJ 2013;347:f5806.",
     aliases=("FeverPAIN",),
+    unused=(
+        "Altered mental status for PECARN head injury criteria",
+        "Occipital, parietal or temporal scalp hematoma; history of level of conciousness (LOC) ≥5 sec; not acting normally "
+        "per parent or severe mechanism of injury?",
+    ),
     conventions=(COUGH_UNMENTIONED_IS_ZERO,),
 )
 def feverpain(

@@ -106,6 +106,7 @@ _CAPRINI_BMI: Final = Bands("BMI", "kg/m^2", under=0, steps=((">", 25, 1),))
     ),
     source="Caprini JA. Dis Mon 2005;51:70-78.",
     aliases=("Caprini",),
+    unused=("sex",),
 )
 def caprini(
     *,
