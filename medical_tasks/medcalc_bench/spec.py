@@ -47,7 +47,7 @@ MEDCALC_BENCH = DatasetSpec(
         "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
         "--n 1100",
     ),
-    version="1.0.0",
+    version="1.1.0",
 )
 
 DATASET = MEDCALC_BENCH
@@ -88,7 +88,7 @@ def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, pro
         dataset=DATASET.name,
         split="test",
         metrics=METRICS,
-        version="1-A",
+        version="2-A",
         generation_size=tokens,
         groups=("category", "calculator"),
         cluster="note",

@@ -144,7 +144,7 @@ def test_a_batch_keeps_its_lines_and_adds_answers(capsys: pytest.CaptureFixture[
     made = output()
     assert [{key: line[key] for key in record} for line, record in zip(made, records, strict=True)] == records
     assert [set(line) - set(record) for line, record in zip(made, records, strict=True)] == [
-        {"answer", "explanation"}
+        {"answer", "explanation", "warnings"}
     ] * 5
     # A decimal, an integer, a date and a gestational age, each as the dataset writes it. 12/11/2013 + 280 - 6 days.
     kidney = calculate(3, KIDNEY)

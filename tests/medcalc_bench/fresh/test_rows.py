@@ -29,7 +29,7 @@ from tests.support import ROOT
 
 Row = dict[str, Any]
 
-PINNED = "4aa02eeb819707211b6e7a973ce67cae239df5a00c741790e14d8b8f21454bc1"
+PINNED = "dd35179fde6b0aaf887184e97439d10f4ea381a52814a976ba34d1cb7f26d9a1"
 
 
 @functools.cache
