@@ -5,7 +5,7 @@
 
 Every number in the rules, in the factors between units and in the constants of the substances is changed by 3 % up and down,
 and a whole number also by one up and down, one change at a time; the package is imported anew with the one changed module, and
-the cases of `tests/golden/calculators` are calculated. Numbers that only shape what is printed, ids, and the limits of what a
+the cases of `tests/golden` are calculated. Numbers that only shape what is printed, ids, and the limits of what a
 patient can have are no part of a rule. Changes that cannot move an answer stand in `tests/golden/equivalent_mutants.json`, each
 with its reason; a change that survives and is not listed there, or is listed and does not survive, fails the run (exit code 1).
 """
@@ -28,7 +28,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from tests.calculators.test_golden import cases, difference
+from tests.calculators.test_golden import cases, conversion_difference, conversions, difference
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "medical_tasks.calculators"
@@ -174,16 +174,18 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self.changed.get(module.__name__) or self._code[module.__name__][1], module.__dict__)  # noqa: S102 - own code
 
 
-def survives(importer: _Importer, mutant: Mutant, code: CodeType) -> bool:
-    """Whether no golden case notices the change; a package that cannot be imported any more has noticed it."""
+def unnoticed(importer: _Importer, changed: dict[str, CodeType]) -> bool:
+    """Whether every golden case passes; a package that cannot be imported any more passes none."""
     for name in [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]:
         del sys.modules[name]
-    importer.changed = {f"{PACKAGE}.{mutant.module}": code}
+    importer.changed = changed
     try:
         calculators = importlib.import_module(PACKAGE)
     except (ValueError, ArithmeticError, TypeError, KeyError):
         return False
-    return all(difference(slug, case, calculators) is None for slug, case in cases())
+    return all(difference(slug, case, calculators) is None for slug, case in cases()) and all(
+        conversion_difference(case, calculators) is None for case in conversions()
+    )
 
 
 def equivalent() -> dict[str, str]:
@@ -206,13 +208,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     listed = equivalent()
     importer = _Importer()
     sys.meta_path.insert(0, importer)
+    if not unnoticed(importer, {}):
+        print("the golden cases fail without any change: pytest tests/calculators/test_golden.py says which")
+        return 1
     begun = time.process_time()
     made: Counter[str] = Counter()
     alive: set[str] = set()
     for module in chosen:
         for mutant, code in mutants(module):
             made[module] += 1
-            if survives(importer, mutant, code):
+            if unnoticed(importer, {f"{PACKAGE}.{module}": code}):
                 alive.add(mutant.key)
                 if mutant.key not in listed:
                     print(f"{module}.py:{mutant.line}: {mutant.key}", flush=True)

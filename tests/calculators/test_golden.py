@@ -4,8 +4,13 @@
 at least three cases, `why` being the derivation and one of them starting with `boundary`. Decimals are compared at a
 relative 1e-6, the rest exactly; dates are `MM/DD/YYYY`, a gestational age is `["15 weeks", "1 days"]`. A case with `error`
 in place of `answer` is refused with that text in the message, and `warnings` is the number of warnings, 0 when left out.
+`arguments` in place of `entities` calls the rule itself.
 
-`benchmarks/calculator_mutations.py` shows that every constant of the rules moves one of these answers.
+`tables` are cases in short: `{"why": ..., "entities": {...}, "answer": ..., "classes": {"Input": [[value, points], ...]}}` is a
+patient, and how many points the score moves with another value of one input (of several, joined by ` + `, that take the same
+value). Numbers are in the rule's own unit, and stand on and beside every bound of the publication.
+
+`tests/golden/conversions.json` holds known conversions between units. `benchmarks/calculator_mutations.py` shows that every constant of the rules moves one of these answers.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ import pytest
 import medical_tasks.calculators
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "calculators"
+CONVERSIONS = GOLDEN.parent / "conversions.json"
 FILES = sorted(GOLDEN.glob("*.json"))
 TOTAL = re.compile(r", total (\S+)\.$", re.MULTILINE)
 
@@ -30,9 +36,34 @@ TOTAL = re.compile(r", total (\S+)\.$", re.MULTILINE)
 @cache
 def cases() -> tuple[tuple[str, dict[str, Any]], ...]:
     """All cases with the slug of their calculator."""
-    return tuple(
-        (path.stem, case) for path in FILES for case in json.loads(path.read_text(encoding="utf-8"))["cases"]
-    )
+    made: list[tuple[str, dict[str, Any]]] = []
+    for path in FILES:
+        golden = json.loads(path.read_text(encoding="utf-8"))
+        made += [(path.stem, case) for case in golden["cases"]]
+        for table in golden.get("tables", ()):
+            made.append((path.stem, {key: table[key] for key in ("why", "entities", "answer")}))
+            for names, values in table["classes"].items():
+                for value, points in values:
+                    changed = {**table["entities"], **dict.fromkeys(names.split(" + "), value)}
+                    why = f"{table['why']}, and {names} {value}"
+                    made.append((path.stem, {"why": why, "entities": changed, "answer": table["answer"] + points}))
+    return tuple(made)
+
+
+@cache
+def conversions() -> tuple[dict[str, Any], ...]:
+    """All known conversions."""
+    return tuple(json.loads(CONVERSIONS.read_text(encoding="utf-8")))
+
+
+def conversion_difference(case: Mapping[str, Any], calculators: Any) -> str | None:
+    """What the conversion of units makes otherwise than a case of `conversions` says; None when nothing."""
+    substance = getattr(calculators.substances, case["substance"]) if "substance" in case else None
+    try:
+        made = calculators.units.convert(case["value"], case["unit"], case["to"], substance=substance)
+    except (calculators.CalculatorInputError, ArithmeticError, ValueError, LookupError, TypeError) as error:
+        return f"broken: {error!r}"
+    return None if math.isclose(made, case["answer"], rel_tol=1e-9) else f"{made!r}, not {case['answer']!r}"
 
 
 def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | None:
@@ -44,6 +75,8 @@ def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | No
         calculators: the package `medical_tasks.calculators`, or a changed copy of it.
     """
     try:
+        if "arguments" in case:
+            return f"not refused: {calculators.find(slug)(**case['arguments'])!r}"
         result = calculators.calculate(slug, case["entities"], conventions=frozenset(case.get("conventions", ())))
     except calculators.CalculatorInputError as error:
         return None if "error" in case and case["error"] in str(error) else f"refused: {error}"
@@ -82,3 +115,10 @@ def test_a_golden_file_is_complete(path: Path) -> None:
 def test_golden(slug: str) -> None:
     of_slug = [case for name, case in cases() if name == slug]
     assert [(case["why"], found) for case in of_slug if (found := difference(slug, case, medical_tasks.calculators))] == []
+
+
+def test_known_conversions() -> None:
+    assert len(conversions()) >= 70
+    assert [
+        (case, found) for case in conversions() if (found := conversion_difference(case, medical_tasks.calculators))
+    ] == []
