@@ -171,7 +171,7 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """As usual."""
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(self.changed.get(module.__name__) or self._code[module.__name__][1], module.__dict__)  # noqa: S102 - own code
+        exec(self.changed.get(module.__name__) or self._code[module.__name__][1], module.__dict__)
 
 
 def unnoticed(importer: _Importer, changed: dict[str, CodeType]) -> bool:

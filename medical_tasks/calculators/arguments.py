@@ -60,7 +60,8 @@ def render_inputs(calculator: int | str | AnyCalculator) -> str:
         lines.append(f"  {key:<{width}}  {need}  {item.expects}  [{item.name}]")
     units = {item.parameter: item.measure.unit for item in entry.inputs if isinstance(item, Quantity)}
     lines += [
-        f"  published for {valid.parameter} {valid.span(units[valid.parameter])} ({valid.source})" for valid in entry.valid
+        f"  published for {valid.parameter} {valid.span(units[valid.parameter])} ({valid.source})"
+        for valid in entry.valid
     ]
     lines += [f"  convention {convention.name}: {convention.description}" for convention in entry.conventions]
     lines.append(f"Source: {entry.source}")

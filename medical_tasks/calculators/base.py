@@ -202,7 +202,9 @@ class Calculator(Generic[P, R_co]):
                 raise CalculatorInputError(f"{self.slug}: {self._unknown(name)}")
             key = name if item is None else item.name
             if key in entities:
-                raise CalculatorInputError(f"{self.slug}: {name if item is None else item.key} is given twice; keep one")
+                raise CalculatorInputError(
+                    f"{self.slug}: {name if item is None else item.key} is given twice; keep one"
+                )
             entities[key] = value
         return entities
 

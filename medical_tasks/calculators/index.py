@@ -26,32 +26,32 @@ from medical_tasks.calculators.anthropometry import (
     ideal_body_weight,
     target_weight,
 )
-from medical_tasks.calculators.atrial_fibrillation import cha2ds2_vasc
 from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.bleeding import glasgow_blatchford, has_bled
-from medical_tasks.calculators.cardiac_risk import heart_score, revised_cardiac_risk_index
+from medical_tasks.calculators.cardiac_risk import (
+    cha2ds2_vasc,
+    framingham_risk,
+    heart_score,
+    revised_cardiac_risk_index,
+)
 from medical_tasks.calculators.comorbidity import charlson
 from medical_tasks.calculators.consciousness import glasgow_coma_score
-from medical_tasks.calculators.coronary_risk import framingham_risk
-from medical_tasks.calculators.deep_vein_thrombosis import wells_dvt
 from medical_tasks.calculators.ecg import qtc_bazett, qtc_framingham, qtc_fridericia, qtc_hodges, qtc_rautaharju
 from medical_tasks.calculators.electrolytes import (
     corrected_calcium,
     corrected_sodium,
     free_water_deficit,
+    maintenance_fluids,
     serum_osmolality,
 )
 from medical_tasks.calculators.errors import CalculatorInputError
-from medical_tasks.calculators.fluids import maintenance_fluids
 from medical_tasks.calculators.hemodynamics import mean_arterial_pressure
-from medical_tasks.calculators.hepatic import fib_4, meld_na
-from medical_tasks.calculators.liver_severity import child_pugh
+from medical_tasks.calculators.hepatic import child_pugh, fib_4, meld_na
 from medical_tasks.calculators.metabolic import homa_ir, ldl_friedewald
 from medical_tasks.calculators.names import fold
 from medical_tasks.calculators.obstetrics import conception_date, due_date, gestational_age
 from medical_tasks.calculators.opioids import morphine_milligram_equivalents
 from medical_tasks.calculators.pneumonia import curb_65, pneumonia_severity_index
-from medical_tasks.calculators.pulmonary_embolism import perc, wells_pe
 from medical_tasks.calculators.renal import (
     ckd_epi_2021,
     creatinine_clearance,
@@ -61,7 +61,7 @@ from medical_tasks.calculators.renal import (
 from medical_tasks.calculators.sepsis import sirs, sofa
 from medical_tasks.calculators.steroids import steroid_conversion
 from medical_tasks.calculators.strep_throat import centor, feverpain
-from medical_tasks.calculators.thrombosis import caprini
+from medical_tasks.calculators.thrombosis import caprini, perc, wells_dvt, wells_pe
 
 __all__ = ["CALCULATORS", "DATASET_IDS", "AnyCalculator", "find"]
 

@@ -73,7 +73,7 @@ class Input:
         """
         raise NotImplementedError
 
-    def doubt(self, raw: object, value: Any) -> str | None:  # noqa: ARG002 - most kinds of input have none
+    def doubt(self, raw: object, value: Any) -> str | None:
         """Why the unit of a value that was read cannot be meant, in a sentence; None when nothing speaks against it."""
         return None
 

@@ -56,23 +56,58 @@ def _lab(
 
 _IONS: Final = ("mEq/L", "mg/dL")
 SODIUM_MMOL_L: Final = _lab(
-    "sodium_mmol_l", "Sodium", "mmol/L", 40, 260, _IONS, substances.SODIUM, ("Na", "serum sodium"),
+    "sodium_mmol_l",
+    "Sodium",
+    "mmol/L",
+    40,
+    260,
+    _IONS,
+    substances.SODIUM,
+    ("Na", "serum sodium"),
     usual=(100, 190),
 )
 POTASSIUM_MMOL_L: Final = _lab(
-    "potassium_mmol_l", "Potassium", "mmol/L", 0.5, 20, _IONS, substances.POTASSIUM, ("K", "serum potassium"),
+    "potassium_mmol_l",
+    "Potassium",
+    "mmol/L",
+    0.5,
+    20,
+    _IONS,
+    substances.POTASSIUM,
+    ("K", "serum potassium"),
     usual=(1.5, 12),
 )
 CHLORIDE_MMOL_L: Final = _lab(
-    "chloride_mmol_l", "Chloride", "mmol/L", 30, 220, _IONS, substances.CHLORIDE, ("Cl", "serum chloride"),
+    "chloride_mmol_l",
+    "Chloride",
+    "mmol/L",
+    30,
+    220,
+    _IONS,
+    substances.CHLORIDE,
+    ("Cl", "serum chloride"),
     usual=(60, 150),
 )
 BICARBONATE_MMOL_L: Final = _lab(
-    "bicarbonate_mmol_l", "Bicarbonate", "mmol/L", 0.5, 100, _IONS, substances.BICARBONATE, ("HCO3", "HCO3-"),
+    "bicarbonate_mmol_l",
+    "Bicarbonate",
+    "mmol/L",
+    0.5,
+    100,
+    _IONS,
+    substances.BICARBONATE,
+    ("HCO3", "HCO3-"),
     usual=(2, 60),
 )
 CALCIUM_MG_DL: Final = _lab(
-    "calcium_mg_dl", "Calcium", "mg/dL", 1, 40, ("mmol/L", "mEq/L"), substances.CALCIUM, ("Ca", "serum calcium"),
+    "calcium_mg_dl",
+    "Calcium",
+    "mg/dL",
+    1,
+    40,
+    ("mmol/L", "mEq/L"),
+    substances.CALCIUM,
+    ("Ca", "serum calcium"),
     usual=(4, 20),
 )
 CREATININE_MG_DL: Final = _lab(
@@ -98,11 +133,25 @@ BUN_MG_DL: Final = _lab(
     usual=(1, 300),
 )
 GLUCOSE_MG_DL: Final = _lab(
-    "glucose_mg_dl", "Glucose", "mg/dL", 1, 4000, ("mmol/L",), substances.GLUCOSE, ("blood glucose",),
+    "glucose_mg_dl",
+    "Glucose",
+    "mg/dL",
+    1,
+    4000,
+    ("mmol/L",),
+    substances.GLUCOSE,
+    ("blood glucose",),
     usual=(10, 1600),
 )
 ALBUMIN_G_DL: Final = _lab(
-    "albumin_g_dl", "Albumin", "g/dL", 0.001, 25, ("g/L", "mg/dL", "µmol/L"), substances.ALBUMIN, ("serum albumin",),
+    "albumin_g_dl",
+    "Albumin",
+    "g/dL",
+    0.001,
+    25,
+    ("g/L", "mg/dL", "µmol/L"),
+    substances.ALBUMIN,
+    ("serum albumin",),
     usual=(0.6, 6.5),
 )
 BILIRUBIN_MG_DL: Final = _lab(

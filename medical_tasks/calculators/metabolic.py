@@ -14,6 +14,7 @@ from medical_tasks.calculators.trace import Say, quiet
 
 __all__ = ["homa_ir", "ldl_friedewald"]
 
+
 @calculator(
     id=31,
     name="HOMA-IR (Homeostatic Model Assessment for Insulin Resistance)",
@@ -42,7 +43,11 @@ def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quie
     source="Friedewald WT et al. Clin Chem 1972;18:499-502.",
     aliases=("LDL", "Friedewald"),
     valid=(
-        Valid(parameter="triglycerides_mg_dl", high=400, source="Friedewald 1972: above it LDL has to be measured directly"),
+        Valid(
+            parameter="triglycerides_mg_dl",
+            high=400,
+            source="Friedewald 1972: above it LDL has to be measured directly",
+        ),
     ),
 )
 def ldl_friedewald(

@@ -10,7 +10,8 @@ in place of `answer` is refused with that text in the message, and `warnings` is
 patient, and how many points the score moves with another value of one input (of several, joined by ` + `, that take the same
 value). Numbers are in the rule's own unit, and stand on and beside every bound of the publication.
 
-`tests/golden/conversions.json` holds known conversions between units. `benchmarks/calculator_mutations.py` shows that every constant of the rules moves one of these answers.
+`tests/golden/conversions.json` holds known conversions between units. `benchmarks/calculator_mutations.py` shows that every
+constant of the rules moves one of these answers.
 """
 
 from __future__ import annotations
@@ -114,7 +115,9 @@ def test_a_golden_file_is_complete(path: Path) -> None:
 @pytest.mark.parametrize("slug", [path.stem for path in FILES])
 def test_golden(slug: str) -> None:
     of_slug = [case for name, case in cases() if name == slug]
-    assert [(case["why"], found) for case in of_slug if (found := difference(slug, case, medical_tasks.calculators))] == []
+    assert [
+        (case["why"], found) for case in of_slug if (found := difference(slug, case, medical_tasks.calculators))
+    ] == []
 
 
 def test_known_conversions() -> None:

@@ -13,9 +13,7 @@ from medical_tasks.calculators.inputs import Quantity
 from medical_tasks.calculators.units import convert
 from tests.calculators.test_golden import cases
 
-CASES = [
-    (slug, case["entities"], frozenset(case.get("conventions", ()))) for slug, case in cases() if "answer" in case
-]
+CASES = [(slug, case["entities"], frozenset(case.get("conventions", ()))) for slug, case in cases() if "answer" in case]
 
 
 def same(one: Result, other: Result) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.liver_severity import child_pugh
+from medical_tasks.calculators.hepatic import child_pugh
 
 BASE: dict[str, Any] = {
     "bilirubin_mg_dl": 1.0,

@@ -6,6 +6,7 @@ import pytest
 
 from medical_tasks.calculators import calculate
 
+
 @pytest.mark.parametrize("insulin", [[12, "µIU/mL"], [12, "mIU/L"], [12, "mU/L"], [72, "pmol/L"], [12 / 24.8, "ng/mL"]])
 def test_insulin_in_any_unit(insulin: list[object]) -> None:
     result = calculate(31, {"Insulin": insulin, "Glucose": [90, "mg/dL"]})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import calculate
-from medical_tasks.calculators.pulmonary_embolism import perc, wells_pe
+from medical_tasks.calculators.thrombosis import perc, wells_pe
 
 WELLS: dict[str, Any] = {
     "dvt_signs": False,
