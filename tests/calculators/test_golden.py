@@ -87,7 +87,9 @@ def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | No
         return f"not refused: {result.answer!r}"
     expected = tuple(case["answer"]) if isinstance(case["answer"], list) else case["answer"]
     if calculators.find(slug).output == "decimal":
-        same = isinstance(result.answer, float) and math.isclose(result.answer, expected, rel_tol=1e-6, abs_tol=1e-9)
+        same = isinstance(result.answer, float) and math.isclose(
+            result.answer, float(case["answer"]), rel_tol=1e-6, abs_tol=1e-9
+        )
     else:
         same = result.answer == expected and type(result.answer) is type(expected)
     if not same:
