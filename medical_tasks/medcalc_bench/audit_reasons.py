@@ -74,7 +74,9 @@ def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
 def _equation(entry: AnyCalculator, result: Result) -> str:
     """The last two lines of the rule itself: without the inputs it read, and without the line that repeats the answer."""
     read = tuple(f"{item.name}{sign}" for item in entry.inputs for sign in (" =", ":"))
-    lines = [line for line in result.explanation.splitlines()[:-1] if not line.startswith((*read, "Not used:", "Warning:"))]
+    lines = [
+        line for line in result.explanation.splitlines()[:-1] if not line.startswith((*read, "Not used:", "Warning:"))
+    ]
     return "; ".join(line.removesuffix(".") for line in lines[-2:])
 
 

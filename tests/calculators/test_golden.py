@@ -19,6 +19,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -27,6 +29,7 @@ from typing import Any
 import pytest
 
 import medical_tasks.calculators
+from tests.support import ROOT
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "calculators"
 CONVERSIONS = GOLDEN.parent / "conversions.json"
@@ -127,3 +130,16 @@ def test_known_conversions() -> None:
     assert [
         (case, found) for case in conversions() if (found := conversion_difference(case, medical_tasks.calculators))
     ] == []
+
+
+def test_a_changed_constant_is_noticed() -> None:
+    # One small module; the run over all of them stands in docs/calculators.md.
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.calculator_mutations", "hemodynamics"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "8 changes of 1 modules: 8 noticed, 0 equivalent, 0 survive" in done.stdout

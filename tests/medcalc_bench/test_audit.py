@@ -167,10 +167,20 @@ def test_entities_that_leave_a_doubt_are_told() -> None:
     ("cells", "label", "verdict", "said"),
     [
         # 39 °C gives a point; 9440 cells are 9.44 10^9/L per µL (no point) and next to none per L (a point).
-        ([9440.0, "L"], "3", "wrong", "9440 cells/µL would be usual. Check the unit. Whatever was meant, the answer is 1 to 2,"),
+        (
+            [9440.0, "L"],
+            "3",
+            "wrong",
+            "9440 cells/µL would be usual. Check the unit. Whatever was meant, the answer is 1 to 2,",
+        ),
         ([9440.0, "L"], "2", "not computable", "9440 cells/µL would be usual. Check the unit"),
         ([9440.0, "L"], "1", "not computable", "9440 cells/µL would be usual. Check the unit"),
-        ([1.0, "L"], "5", "wrong", "1 10^9/L would be usual. Check the unit. Whatever was meant, the answer is 2, not 5"),
+        (
+            [1.0, "L"],
+            "5",
+            "wrong",
+            "1 10^9/L would be usual. Check the unit. Whatever was meant, the answer is 2, not 5",
+        ),
         ([3e6, "L"], "5", "not computable", "0.003 10^9/L is far from any usual value. Check the unit"),
         ([1e9, "µL"], "5", "not computable", "outside what is possible"),
         ([9440.0, "µL"], "1", "agrees", "The published rule gives the same"),

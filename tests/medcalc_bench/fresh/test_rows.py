@@ -138,6 +138,18 @@ def last_step(row: Row) -> str:
     return found[1] if row["calculator_id"] != 69 else line.rsplit(" = ", 1)[1].removesuffix(".")
 
 
+def test_no_unit_leaves_a_doubt() -> None:
+    insulin = 0
+    for row in made_rows():
+        result = calculate(row["calculator_id"], json.loads(row["relevant_entities"]))
+        assert result.unit_doubts == ()
+        assert not any("converts by" in warning for warning in result.warnings)
+        if row["calculator_id"] == 31:
+            insulin += 1
+            assert "insulin in µIU/mL" in row["question"]
+    assert insulin >= 2
+
+
 def test_golds_agree_with_the_last_line_of_the_explanation() -> None:
     for row in made_rows():
         told, gold = last_step(row), row["ground_truth_answer"]
