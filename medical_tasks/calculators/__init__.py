@@ -30,10 +30,10 @@ How to add a calculator
    mentioned); `Choice(parameter=, name=, words={word: value})` for classes, the first word of a value being its label.
    `SHARED.named("Dataset name", *aliases, parameter=)` renames; `SHARED.optional(value, "what is assumed")` makes it
    optional (`optional(None)` for a function that takes `float | None`); `.within(low, high)` changes the limits of the
-   possible. `valid=` lists the ranges of inputs that the rule was published for (`Valid`, with who says so), and `unused=` what
-   the dataset gives beside the inputs. An input is found by its name, parameter and aliases; case, spaces, punctuation,
-   subscripts and the misspellings of `names.fold` need no alias. Entities that are not one to one with parameters go through `adapt=`
-   (see `opioids`).
+   possible. `valid=` lists the ranges of inputs that the rule was published for (`Valid`, with who says so), and `unused=`
+   what the dataset gives beside the inputs. An input is found by its name, parameter and aliases; case, spaces, punctuation,
+   subscripts and the misspellings of `names.fold` need no alias. Entities that are not one to one with parameters go
+   through `adapt=` (see `opioids`).
 3. Values are already said when the function is called; it says what it does with them. Scores: `points = Points(say)`,
    `points.add("Age 72 is 65 to 74", 1)` for a class and `points.flag("Hypertension", hypertension)` for a finding, also
    when it gives 0; return `points.score` (whole points) or `points.total` (halves). Equations say formula, numbers and

@@ -10,14 +10,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from medical_tasks.calculators.acid_base import (
-    albumin_corrected_anion_gap,
-    albumin_corrected_delta_gap,
-    albumin_corrected_delta_ratio,
-    anion_gap,
-    delta_gap,
-    delta_ratio,
-)
 from medical_tasks.calculators.acute_physiology import apache_ii
 from medical_tasks.calculators.anthropometry import (
     adjusted_body_weight,
@@ -34,24 +26,31 @@ from medical_tasks.calculators.cardiac_risk import (
     heart_score,
     revised_cardiac_risk_index,
 )
-from medical_tasks.calculators.comorbidity import charlson
-from medical_tasks.calculators.consciousness import glasgow_coma_score
-from medical_tasks.calculators.ecg import qtc_bazett, qtc_framingham, qtc_fridericia, qtc_hodges, qtc_rautaharju
-from medical_tasks.calculators.electrolytes import (
+from medical_tasks.calculators.chemistry import (
+    albumin_corrected_anion_gap,
+    albumin_corrected_delta_gap,
+    albumin_corrected_delta_ratio,
+    anion_gap,
     corrected_calcium,
     corrected_sodium,
+    delta_gap,
+    delta_ratio,
     free_water_deficit,
+    homa_ir,
+    ldl_friedewald,
     maintenance_fluids,
     serum_osmolality,
 )
+from medical_tasks.calculators.comorbidity import charlson
+from medical_tasks.calculators.consciousness import glasgow_coma_score
+from medical_tasks.calculators.ecg import qtc_bazett, qtc_framingham, qtc_fridericia, qtc_hodges, qtc_rautaharju
 from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.hemodynamics import mean_arterial_pressure
 from medical_tasks.calculators.hepatic import child_pugh, fib_4, meld_na
-from medical_tasks.calculators.metabolic import homa_ir, ldl_friedewald
+from medical_tasks.calculators.infection import centor, curb_65, feverpain, pneumonia_severity_index
 from medical_tasks.calculators.names import fold
 from medical_tasks.calculators.obstetrics import conception_date, due_date, gestational_age
 from medical_tasks.calculators.opioids import morphine_milligram_equivalents
-from medical_tasks.calculators.pneumonia import curb_65, pneumonia_severity_index
 from medical_tasks.calculators.renal import (
     ckd_epi_2021,
     creatinine_clearance,
@@ -60,7 +59,6 @@ from medical_tasks.calculators.renal import (
 )
 from medical_tasks.calculators.sepsis import sirs, sofa
 from medical_tasks.calculators.steroids import steroid_conversion
-from medical_tasks.calculators.strep_throat import centor, feverpain
 from medical_tasks.calculators.thrombosis import caprini, perc, wells_dvt, wells_pe
 
 __all__ = ["CALCULATORS", "DATASET_IDS", "AnyCalculator", "find"]

@@ -10,14 +10,16 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.names import fold
+from medical_tasks.calculators.substances import Substance
 from medical_tasks.calculators.trace import Say
 
-__all__ = ["REQUIRED", "Choice", "Day", "Flag", "Input", "Quantity"]
+__all__ = ["REQUIRED", "Choice", "Day", "Flag", "Input", "Quantity", "measured"]
 
 
 class _Required:
@@ -130,6 +132,36 @@ class Quantity(Input):
     def expects(self) -> str:
         """The accepted units."""
         return ", ".join(self.measure.accepted) + (", or a sum of them" if self.measure.compound else "")
+
+
+def measured(
+    parameter: str,
+    names: str,
+    units: str,
+    possible: tuple[float, float],
+    usual: tuple[float, float] | None = None,
+    substance: Substance | None = None,
+    *,
+    per_volume: bool = False,
+    compound: bool = False,
+    spellings: Mapping[str, str] = MappingProxyType({}),
+) -> Quantity:
+    """A quantity in short: names and units are joined by `|`, the dataset's name and the function's unit first."""
+    name, *aliases = names.split("|")
+    unit, *accepts = units.split("|")
+    low, high = possible
+    measure = Measure(
+        unit=unit,
+        low=low,
+        high=high,
+        usual=usual,
+        accepts=tuple(accepts),
+        substance=substance,
+        per_volume=per_volume,
+        compound=compound,
+        spellings=spellings,
+    )
+    return Quantity(parameter=parameter, name=name, aliases=tuple(aliases), measure=measure)
 
 
 _YES: Final = frozenset({"true", "yes", "y", "1", "present", "positive", "t"})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.pneumonia import curb_65
+from medical_tasks.calculators.infection import curb_65
 
 CURB: dict[str, Any] = {
     "confusion": False,

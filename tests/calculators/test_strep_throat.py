@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import calculate
-from medical_tasks.calculators.strep_throat import COUGH_UNMENTIONED_IS_ZERO, feverpain
+from medical_tasks.calculators.infection import COUGH_UNMENTIONED_IS_ZERO, feverpain
 
 FEVERPAIN = ("fever", "cough_and_coryza_absent", "onset_within_3_days", "purulent_tonsils", "severe_inflammation")
 SILENT = frozenset({COUGH_UNMENTIONED_IS_ZERO.name})
