@@ -38,7 +38,7 @@ DOCUMENT = ROOT / "docs" / "calculators.md"
 BEGIN, END = "<!-- mutations: begin -->", "<!-- mutations: end -->"
 
 # What reads inputs and prints for a person, and holds no constant of a rule.
-NO_RULES = frozenset({"__init__", "arguments", "bands", "base", "errors", "index", "inputs", "labs", "measures", "names",
+NO_RULES = frozenset({"__init__", "bands", "base", "errors", "index", "inputs", "labs", "measures", "names",
                       "patient", "trace"})  # fmt: skip
 FACTORS = frozenset({"substances", "units"})
 """Modules whose numbers stand in texts, from which exact fractions are made."""

@@ -16,7 +16,7 @@ is in `Result.warnings` and in the steps: a value outside the published range, a
 
 The modules: `units` and `substances` convert; `measures` and `inputs` read a value; `patient` and `labs` hold the
 inputs that many calculators share; `base` is the `Calculator`; the clinical families hold one pure function for
-each rule; `index` lists them; `arguments` reads and prints for a person.
+each rule; `index` lists them.
 
 How to add a calculator
 -----------------------
@@ -41,7 +41,7 @@ How to add a calculator
    microseconds.
 4. What cannot be answered is `raise CalculatorInputError("<input>: <rule>; got <value>. <next step>")`.
 5. A named departure from the rule is a `Convention` in `conventions=`; it is off unless asked for.
-6. Import it in `index.py`, add it to `CALCULATORS` in id order, and write `tests/golden/calculators/<slug>.json`: three
+6. Name it in its module's `__all__` (a new family is listed in `index.py`), and write `tests/golden/calculators/<slug>.json`: three
    cases or more, one on a threshold, each with its derivation (the form stands in `tests/calculators/test_golden.py`), until
    `python -m benchmarks.calculator_mutations MODULE` says that every constant is noticed.
 """

@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Calculates, lists or explains; exit code 5 when a line of a batch has no answer."""
+    from medical_tasks.calculator_batch import render_inputs, render_list
     from medical_tasks.calculators import find
-    from medical_tasks.calculators.arguments import render_inputs, render_list
     from medical_tasks.errors import UsageError
 
     name = arguments.calculator
@@ -76,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _calculate(calculator: AnyCalculator, inputs: Sequence[str], conventions: Sequence[str]) -> int:
+    from medical_tasks.calculator_batch import from_arguments
     from medical_tasks.calculators import calculate
-    from medical_tasks.calculators.arguments import from_arguments
 
     _check_conventions(conventions, calculator)
     result = calculate(calculator, from_arguments(calculator, inputs), conventions=frozenset(conventions))

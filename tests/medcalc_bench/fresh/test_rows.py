@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.calculator_batch import from_arguments
 from medical_tasks.calculators import CALCULATORS, calculate
-from medical_tasks.calculators.arguments import from_arguments
 from medical_tasks.medcalc_bench.data import CATEGORIES, COLUMNS, load_items
 from medical_tasks.medcalc_bench.fresh import fresh_row, fresh_rows
 from medical_tasks.medcalc_bench.prompts import gold_response
