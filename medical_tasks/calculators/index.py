@@ -33,15 +33,9 @@ from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.names import fold
 
-__all__ = ["CALCULATORS", "DATASET_IDS", "AnyCalculator", "find"]
+__all__ = ["CALCULATORS", "AnyCalculator", "find"]
 
 AnyCalculator: TypeAlias = Calculator[..., Any]
-
-DATASET_IDS: Final = (
-    *(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31),
-    *(32, 33, 36, 38, 39, 40, 43, 44, 45, 46, 48, 49, 51, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69),
-)
-"""The 55 calculator ids of the dataset."""
 
 _FAMILIES: Final = (
     *(
