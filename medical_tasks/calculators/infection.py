@@ -161,6 +161,10 @@ class _Urea(Input):
         say(line)
         return value, None
 
+    def doubt(self, raw: object, value: object) -> str | None:
+        """See `Input.doubt`."""
+        return self.mass.doubt(raw, self.mass.read(raw, self.name)[0], self.name)
+
     @property
     def expects(self) -> str:
         """The accepted units."""

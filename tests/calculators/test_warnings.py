@@ -150,6 +150,8 @@ def test_a_number_with_the_unit_of_another_is_doubted(
         (30, "Glucose", [5.5, "mg/dL"], "5.5 mmol/L would be usual"),
         (27, "Hemoglobin", [13, "g/L"], "13 g/dL would be usual"),
         (5, "Systolic Blood Pressure", [16, "mm Hg"], "16 kPa would be usual"),
+        (45, "Blood Urea Nitrogen (BUN)", [120, "mmol/L"], "120 mg/dL would be usual"),
+        (49, "Morphine Dose", [15, "g"], "15 mg would be usual"),
     ],
 )
 def test_units_that_cannot_be_meant(calculator_id: int, name: str, raw: list[object], hint: str) -> None:
