@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.building import build_dataset
+from medical_tasks.calculator_batch import from_arguments
 from medical_tasks.calculators import calculate
-from medical_tasks.calculators.arguments import from_arguments
 from medical_tasks.medcalc_bench.data import load_items
 from medical_tasks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.medcalc_bench.prompts import gold_response

@@ -1,7 +1,9 @@
-"""Calculations by the file: JSON Lines in, the same lines with answer and steps out.
+"""Calculations that a person asks for: `age=72 sex=female` texts, or a file of JSON Lines with answers and steps out.
 
-A line in is `{"calculator_id": 2, "inputs": {...}}`, the inputs named as in the dataset's `Relevant Entities`. A line out is
-the same object with `answer` and `explanation`, or with `error` where the calculation cannot be made. Answers are numbers
+A line in is `{"calculator_id": 2, "inputs": {...}}`, the inputs named as in the dataset's `Relevant Entities` or on the command
+line. A line out is the same object with `answer`, `explanation` and `warnings` (a list, empty where there is nothing to know
+before the answer is used), or with `error` where the calculation cannot be made: an input is missing, unreadable, impossible,
+misspelt or named twice. Answers are numbers
 (decimals as floats, scores as integers), dates as `MM/DD/YYYY`, and gestational ages as the dataset writes them,
 `('15 weeks', '1 days')`. The lines are streamed: a file of any size takes the memory of one line.
 """
@@ -9,22 +11,79 @@ the same object with `answer` and `explanation`, or with `error` where the calcu
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.calculators import AnyCalculator, CalculatorInputError, find
+from medical_tasks.calculators import CALCULATORS, AnyCalculator, Calculator, CalculatorInputError, find
+from medical_tasks.calculators.inputs import REQUIRED, Quantity
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.progress import Progress
 from medical_tasks.whole_file import WholeFile
 
-__all__ = ["BatchCounts", "calculate_batch", "calculate_line"]
+__all__ = ["BatchCounts", "calculate_batch", "calculate_line", "from_arguments", "render_inputs", "render_list"]
 
 FORM = '{"calculator_id": 2, "inputs": {"sex": "Male", "age": [64, "years"], ...}}'
 
 # What this writes; a line that was an output before is calculated anew.
-_WRITTEN = frozenset({"answer", "explanation", "error"})
+_WRITTEN = frozenset({"answer", "explanation", "warnings", "error"})
+
+
+def from_arguments(calculator: int | str | AnyCalculator, arguments: Iterable[str]) -> dict[str, object]:
+    """Entities from `key=value` texts.
+
+    Keys are the inputs' names, parameters or aliases in any case and spacing; values are texts such as `72`, `80kg`,
+    `"1.2 mg/dL"`, `"5 ft 10 in"`, `yes`, `05/30/2024`. An unknown or repeated key is an error (`Calculator.named`).
+
+    Args:
+        calculator: id, slug, name or alias, or a `Calculator`.
+        arguments: the texts.
+
+    Returns:
+        Entities for `calculate`, under the dataset's names.
+
+    Raises:
+        CalculatorInputError: no such calculator, no `=` in a text, an unknown key, or a key given twice.
+    """
+    entry = calculator if isinstance(calculator, Calculator) else find(calculator)
+    pairs: list[tuple[str, object]] = []
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if not equals or not key.strip():
+            raise CalculatorInputError(f"{entry.slug}: expected key=value, got {argument!r}; write for example age=72")
+        pairs.append((key.strip(), value.strip()))
+    return entry.named(pairs)
+
+
+def render_list() -> str:
+    """All calculators, one a line: id, slug, category, output and name."""
+    width = max(len(entry.slug) for entry in CALCULATORS)
+    lines = [f"{'id':>3}  {'name':<{width}}  {'category':<9}  {'output':<7}  title"]
+    lines += [
+        f"{entry.id:>3}  {entry.slug:<{width}}  {entry.category:<9}  {entry.output:<7}  {entry.name}"
+        for entry in CALCULATORS
+    ]
+    return "\n".join(lines)
+
+
+def render_inputs(calculator: int | str | AnyCalculator) -> str:
+    """What one calculator needs: its inputs with accepted units or words, its conventions and its source."""
+    entry = calculator if isinstance(calculator, Calculator) else find(calculator)
+    keys = [item.key for item in entry.inputs]
+    width = max(len(key) for key in keys)
+    lines = [f"{entry.name} (id {entry.id}, {entry.slug})"]
+    for key, item in zip(keys, entry.inputs, strict=True):
+        need = "required" if item.absent is REQUIRED else "optional"
+        lines.append(f"  {key:<{width}}  {need}  {item.expects}  [{item.name}]")
+    units = {item.parameter: item.measure.unit for item in entry.inputs if isinstance(item, Quantity)}
+    lines += [
+        f"  published for {valid.parameter} {valid.span(units[valid.parameter])} ({valid.source})"
+        for valid in entry.valid
+    ]
+    lines += [f"  convention {convention.name}: {convention.description}" for convention in entry.conventions]
+    lines.append(f"Source: {entry.source}")
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +109,18 @@ def calculate_line(record: Mapping[str, Any], conventions: frozenset[str] = froz
         conventions: names of departures from the published rules to follow; calculators without them are as ever.
 
     Returns:
-        The same keys with `answer` and `explanation`, or with `error`.
+        The same keys with `answer`, `explanation` and `warnings`, or with `error`.
     """
     made = {key: value for key, value in record.items() if key not in _WRITTEN}
     try:
-        result = _calculator(record).calculate(_inputs(record), conventions)
+        calculator = _calculator(record)
+        result = calculator.calculate(calculator.named(_inputs(record)), conventions)
     except CalculatorInputError as error:
         made["error"] = str(error)
         return made
     made["answer"] = result.answer_text if isinstance(result.answer, tuple) else result.answer
     made["explanation"] = result.explanation
+    made["warnings"] = list(result.warnings)
     return made
 
 
@@ -74,12 +135,12 @@ def _calculator(record: Mapping[str, Any]) -> AnyCalculator:
     return find(wanted)
 
 
-def _inputs(record: Mapping[str, Any]) -> Mapping[str, object]:
+def _inputs(record: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
     inputs = record.get("inputs")
     if not isinstance(inputs, dict):
         got = f"{type(inputs).__name__} {inputs!r}"[:80] if "inputs" in record else "none"
         raise CalculatorInputError(f"inputs: expected an object of names and values, got {got}. Write {FORM}")
-    return inputs
+    return inputs.items()
 
 
 def calculate_batch(source: Path, out: Path, conventions: frozenset[str] = frozenset()) -> BatchCounts:
@@ -153,7 +214,26 @@ def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
         raise UsageError(
             f"{source}, line {number}: expected a JSON object, got {type(value).__name__}. A line is like {FORM}"
         )
+    if isinstance(value, _Repeated):
+        raise UsageError(f"{source}, line {number}: a key of the line stands twice. Keep one; a line is like {FORM}")
     return value
+
+
+class _Repeated(dict[str, Any]):
+    """An object that has a name twice. A dict would lose the first without a word; this one is written as it was read."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self._pairs = pairs
+
+    def items(self) -> Any:
+        """All pairs, in the order of the text."""
+        return self._pairs
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    return made if len(made) == len(pairs) else _Repeated(pairs)
 
 
 def _no_constant(name: str) -> Any:
@@ -161,7 +241,7 @@ def _no_constant(name: str) -> Any:
 
 
 # Made once: with options of their own, json.loads and json.dumps make one for each line.
-_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 

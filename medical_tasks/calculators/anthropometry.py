@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.patient import BMI, HEIGHT, SEX, WEIGHT, Sex
 from medical_tasks.calculators.trace import Say, quiet
 
-__all__ = ["adjusted_body_weight", "body_mass_index", "body_surface_area", "ideal_body_weight", "target_weight"]
+__all__ = [
+    "DEVINE_HEIGHT",
+    "adjusted_body_weight",
+    "body_mass_index",
+    "body_surface_area",
+    "ideal_body_weight",
+    "target_weight",
+]
+
+DEVINE_HEIGHT: Final = Valid(parameter="height_cm", low=152.4, source="Devine 1974: for each inch over 5 feet")
 
 
 @calculator(
@@ -40,6 +50,8 @@ def body_mass_index(*, weight_kg: float, height_cm: float, say: Say = quiet) -> 
     inputs=(SEX, HEIGHT),
     source="Devine BJ. Drug Intell Clin Pharm 1974;8:650-655.",
     aliases=("IBW",),
+    valid=(DEVINE_HEIGHT,),
+    unused=("weight",),
 )
 def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
     """Ideal body weight in kg: 50 (men) or 45.5 (women) + 2.3 for each inch of height over 60.
@@ -65,6 +77,7 @@ def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
     inputs=(SEX, WEIGHT, HEIGHT),
     source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974).",
     aliases=("ABW", "AdjBW"),
+    valid=(DEVINE_HEIGHT,),
 )
 def adjusted_body_weight(*, sex: Sex, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
     """Adjusted body weight in kg: IBW + 0.4 · (weight − IBW), with Devine's IBW.

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
 from medical_tasks.calculators.errors import CalculatorInputError
-from medical_tasks.calculators.inputs import REQUIRED, Input
+from medical_tasks.calculators.inputs import REQUIRED, Input, Quantity
 from medical_tasks.calculators.names import fold, is_missing
+from medical_tasks.calculators.trace import Say, quiet
 
-__all__ = ["Answer", "Calculator", "Category", "Convention", "Output", "Result", "calculator"]
+__all__ = ["Answer", "Calculator", "Category", "Convention", "Output", "Result", "Valid", "calculator"]
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -35,6 +38,9 @@ class Result:
         missing_taken_absent: names of inputs that were not given and what the steps say was taken instead.
         ignored: names among the entities that this calculator does not use.
         source: the rule's guideline or paper.
+        warnings: what to know before the answer is used, which the steps say too: a value outside the range that the rule
+            was published for, a unit that cannot be meant, a conversion that laboratories do not agree on.
+        unit_doubts: those of the warnings that are about a unit; the answer is of the unit as given.
     """
 
     calculator_id: int
@@ -44,6 +50,8 @@ class Result:
     missing_taken_absent: tuple[str, ...]
     ignored: tuple[str, ...]
     source: str
+    warnings: tuple[str, ...] = ()
+    unit_doubts: tuple[str, ...] = ()
 
     @property
     def answer_text(self) -> str:
@@ -68,6 +76,44 @@ class Convention:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Valid:
+    """The range of one input that a rule was published for; outside of it the answer is an extrapolation, and says so.
+
+    Attributes:
+        parameter: the input's parameter.
+        low: smallest value of the range, in the parameter's unit.
+        high: largest value; ages count in completed years.
+        source: who says so.
+        when: whether the range matters for these values; always when None.
+    """
+
+    parameter: str
+    low: float = -math.inf
+    high: float = math.inf
+    source: str
+    when: Callable[[Mapping[str, Any]], bool] | None = None
+
+    def span(self, unit: str) -> str:
+        """The range in words, such as `18 to 70 years`."""
+        if self.high == math.inf:
+            return f"{self.low:g} {unit} or more"
+        return f"{self.high:g} {unit} or less" if self.low == -math.inf else f"{self.low:g} to {self.high:g} {unit}"
+
+    def warning(self, item: Quantity, values: Mapping[str, Any]) -> str | None:
+        """The sentence for a value outside the range, None for one inside."""
+        value = values[self.parameter]
+        if value is None or (self.when is not None and not self.when(values)):
+            return None
+        unit = item.measure.unit
+        if self.low <= (math.floor(value) if unit == "years" else value) <= self.high:
+            return None
+        return (
+            f"{item.name} {value:.6g} {unit} is outside the range the rule was published for, {self.span(unit)} "
+            f"({self.source}); the answer is an extrapolation."
+        )
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Calculator(Generic[P, R_co]):
     """One calculator of the index. Calling it calls its function.
@@ -84,6 +130,8 @@ class Calculator(Generic[P, R_co]):
         aliases: further names it is found by.
         adapt: joins inputs that belong together, for functions whose parameters are not one to one with entities.
         conventions: named departures it offers.
+        valid: the published ranges of its inputs; empty where the publication limits none of them.
+        unused: entities that the dataset gives beside the rule's inputs; a person may name them too.
     """
 
     id: int
@@ -97,7 +145,11 @@ class Calculator(Generic[P, R_co]):
     aliases: tuple[str, ...] = ()
     adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     conventions: tuple[Convention, ...] = ()
+    valid: tuple[Valid, ...] = ()
+    unused: tuple[str, ...] = ()
     _table: Mapping[str, Input] = field(init=False, repr=False)
+    _ranges: tuple[tuple[Valid, Quantity], ...] = field(init=False, repr=False)
+    _rivals: tuple[Quantity, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Compile the table of names; two inputs of one name are a fault of this package."""
@@ -108,6 +160,9 @@ class Calculator(Generic[P, R_co]):
                     if table.setdefault(key, item) is not item:
                         raise ValueError(f"calculator {self.id}: {name!r} names two inputs")
         object.__setattr__(self, "_table", table)
+        measured = {item.parameter: item for item in self.inputs if isinstance(item, Quantity)}
+        object.__setattr__(self, "_ranges", tuple((valid, measured[valid.parameter]) for valid in self.valid))
+        object.__setattr__(self, "_rivals", tuple(item for item in measured.values() if item.rival is not None))
         for name in ("__doc__", "__name__", "__module__"):
             object.__setattr__(self, name, getattr(self.function, name))
         object.__setattr__(self, "__wrapped__", self.function)  # so that help() and signature() show the function
@@ -129,6 +184,36 @@ class Calculator(Generic[P, R_co]):
     def input_named(self, name: str) -> Input | None:
         """The input that a name or alias stands for, or None."""
         return self._table.get(name) or self._table.get(fold(name))
+
+    def named(self, inputs: Iterable[tuple[str, object]]) -> dict[str, object]:
+        """Entities for `calculate` from what a person names, whose slip must not pass for a missing finding.
+
+        Args:
+            inputs: names and values; names are those of the inputs, their parameters or aliases, in any case and spacing.
+
+        Raises:
+            CalculatorInputError: a name stands for no input, or two for the same one.
+        """
+        entities: dict[str, object] = {}
+        unused = {fold(name) for name in self.unused}
+        for name, value in inputs:
+            item = self.input_named(name)
+            if item is None and fold(name) not in unused:
+                raise CalculatorInputError(f"{self.slug}: {self._unknown(name)}")
+            key = name if item is None else item.name
+            if key in entities:
+                raise CalculatorInputError(
+                    f"{self.slug}: {name if item is None else item.key} is given twice; keep one"
+                )
+            entities[key] = value
+        return entities
+
+    def _unknown(self, name: str) -> str:
+        names = {fold(known): item for item in self.inputs for known in (item.name, item.parameter, *item.aliases)}
+        near = difflib.get_close_matches(fold(name), names, n=3)
+        hint = ", ".join(dict.fromkeys(names[known].key for known in near))
+        known = ", ".join(item.key for item in self.inputs)
+        return f"no input {name!r}{f'; did you mean {hint}?' if hint else ';'} Inputs: {known}"
 
     def calculate(self, entities: Mapping[str, object], conventions: frozenset[str] = _NONE) -> Result:
         """Read a patient's entities and apply the rule.
@@ -159,10 +244,13 @@ class Calculator(Generic[P, R_co]):
         values: dict[str, Any] = {}
         absent: list[str] = []
         required: list[str] = []
+        doubts: list[str] = []
         for item in self.inputs:
             parameter = item.parameter
             if parameter in found:
-                values[parameter] = item.read(found[parameter], say)
+                values[parameter] = value = item.read(found[parameter], say)
+                if (doubt := item.doubt(found[parameter], value)) is not None:
+                    doubts.append(doubt)
                 continue
             value = instead.get(parameter, item.absent) if instead else item.absent
             if value is REQUIRED:
@@ -178,15 +266,53 @@ class Calculator(Generic[P, R_co]):
             raise CalculatorInputError(f"missing required input: {', '.join(required)}{also}")
         if ignored:
             say(f"Not used: {', '.join(ignored)}.")
+        warnings = [*doubts]
+        for valid, quantity in self._ranges:
+            if (warning := valid.warning(quantity, values)) is not None:
+                warnings.append(warning)
+        for quantity in self._rivals:
+            if (warning := self._by_rival(quantity, found, values)) is not None:
+                warnings.append(warning)
+        for warning in warnings:
+            say(f"Warning: {warning}")
         if self.adapt is not None:
             values = self.adapt(values)
         if options:
             values.update(options)
+        answer = self._apply(values, say)
+        say(f"{self.name} = {self._shown(answer)}.")
+        return Result(
+            self.id,
+            answer,
+            "\n".join(lines),
+            values,
+            tuple(absent),
+            tuple(ignored),
+            self.source,
+            tuple(warnings),
+            tuple(doubts),
+        )
+
+    def _apply(self, values: Mapping[str, Any], say: Say) -> Answer:
         function: Callable[..., object] = self.function
-        answer = _answer(function(**values, say=say))
-        shown = f"{answer:.6g}" if type(answer) is float else _spoken(answer)
-        say(f"{self.name} = {shown} {self.unit}.".replace(" .", "."))
-        return Result(self.id, answer, "\n".join(lines), values, tuple(absent), tuple(ignored), self.source)
+        return _answer(function(**values, say=say))
+
+    def _shown(self, answer: Answer) -> str:
+        return f"{f'{answer:.6g}' if type(answer) is float else _spoken(answer)} {self.unit}".rstrip()
+
+    def _by_rival(self, item: Quantity, found: Mapping[str, object], values: Mapping[str, Any]) -> str | None:
+        """What the other factor would make of a value whose conversion laboratories do not agree on."""
+        measure, rival, parameter = item.measure, item.rival, item.parameter
+        if rival is None or parameter not in found:
+            return None
+        other = rival.read(found[parameter], item.name)[0]
+        if other == values[parameter] or measure.substance is None or rival.substance is None:
+            return None
+        return (
+            f"{item.name} was converted by {measure.substance.note}; a laboratory that converts by {rival.substance.note} "
+            f"would have {other:.6g} {measure.unit}, and the answer would be "
+            f"{self._shown(self._apply({**values, parameter: other}, quiet))}. Give {measure.unit} where it is reported."
+        )
 
     def _find(self, entities: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
         table = self._table
@@ -237,6 +363,8 @@ def calculator(
     aliases: tuple[str, ...] = (),
     adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     conventions: tuple[Convention, ...] = (),
+    valid: tuple[Valid, ...] = (),
+    unused: tuple[str, ...] = (),
 ) -> Callable[[Callable[P, R_co]], Calculator[P, R_co]]:
     """Make a calculator of a function; see `Calculator` for the arguments."""
 
@@ -253,6 +381,8 @@ def calculator(
             aliases=aliases,
             adapt=adapt,
             conventions=conventions,
+            valid=valid,
+            unused=unused,
         )
 
     return wrap

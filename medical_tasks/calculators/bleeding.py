@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from medical_tasks.calculators.bands import Bands
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.inputs import Quantity
 from medical_tasks.calculators.labs import BUN_MG_DL, HEMOGLOBIN_G_DL
 from medical_tasks.calculators.measures import Measure
@@ -42,6 +42,7 @@ _HAS_BLED_DRINKS: Final = Bands("Alcohol", "drinks per week", under=0, steps=(("
     ),
     source="Pisters R et al. Chest 2010;138:1093-1100.",
     aliases=("HAS-BLED",),
+    valid=(Valid(parameter="age_years", low=18, source="Euro Heart Survey, Pisters 2010: patients of 18 and over"),),
 )
 def has_bled(
     *,

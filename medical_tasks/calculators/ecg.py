@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.patient import HEART_RATE, QT
 from medical_tasks.calculators.trace import Say, quiet
 
@@ -28,6 +28,14 @@ def _rr_seconds(heart_rate_per_min: float, say: Say) -> float:
     unit="msec",
     inputs=_INPUTS,
     source="Bazett HC. Heart 1920;7:353-370.",
+    valid=(
+        Valid(
+            parameter="heart_rate_per_min",
+            low=60,
+            high=100,
+            source="over-corrects fast and under-corrects slow rates; Luo S et al. J Electrocardiol 2004;37(Suppl):81-90",
+        ),
+    ),
 )
 def qtc_bazett(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> float:
     """QTc in ms: QT / √RR, RR in seconds.

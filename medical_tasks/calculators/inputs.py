@@ -10,14 +10,16 @@ import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from types import MappingProxyType
+from typing import Any, Final, Self
 
 from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.calculators.names import fold
+from medical_tasks.calculators.substances import Substance
 from medical_tasks.calculators.trace import Say
 
-__all__ = ["REQUIRED", "Choice", "Day", "Flag", "Input", "Quantity"]
+__all__ = ["REQUIRED", "Choice", "Day", "Flag", "Input", "Quantity", "measured"]
 
 
 class _Required:
@@ -73,10 +75,23 @@ class Input:
         """
         raise NotImplementedError
 
+    def doubt(self, raw: object, value: Any) -> str | None:
+        """Why the unit of a value that was read cannot be meant, in a sentence; None when nothing speaks against it."""
+        return None
+
     @property
     def expects(self) -> str:
         """What may be given, in a few words for a person."""
         raise NotImplementedError
+
+    @property
+    def key(self) -> str:
+        """What a person types: the dataset's name or the first alias that is short and plain, else the parameter."""
+        for name in (self.name, *self.aliases[:1]):
+            letters = name.replace(" ", "")
+            if len(name) <= 24 and letters.isascii() and letters.isalnum():
+                return name.lower().replace(" ", "_")
+        return self.parameter
 
     def named(self, name: str, *aliases: str, parameter: str | None = None) -> Self:
         """The same kind of input under another name (and parameter)."""
@@ -93,13 +108,15 @@ class Quantity(Input):
 
     Attributes:
         measure: its unit, accepted units and possible range.
+        rival: the same by another factor between units, where laboratories do not agree on one.
     """
 
     measure: Measure
+    rival: Measure | None = None
 
     def within(self, low: float, high: float) -> Self:
-        """The same quantity with other limits of the possible."""
-        return replace(self, measure=replace(self.measure, low=low, high=high))
+        """Another quantity of the same units, with limits of the possible of its own."""
+        return replace(self, measure=replace(self.measure, low=low, high=high, usual=None))
 
     def read(self, raw: object, say: Say) -> float:
         """The value in the measure's unit."""
@@ -107,10 +124,44 @@ class Quantity(Input):
         say(line)
         return value
 
+    def doubt(self, raw: object, value: float) -> str | None:
+        """See `Input.doubt`."""
+        return self.measure.doubt(raw, value, self.name)
+
     @property
     def expects(self) -> str:
         """The accepted units."""
         return ", ".join(self.measure.accepted) + (", or a sum of them" if self.measure.compound else "")
+
+
+def measured(
+    parameter: str,
+    names: str,
+    units: str,
+    possible: tuple[float, float],
+    usual: tuple[float, float] | None = None,
+    substance: Substance | None = None,
+    *,
+    per_volume: bool = False,
+    compound: bool = False,
+    spellings: Mapping[str, str] = MappingProxyType({}),
+) -> Quantity:
+    """A quantity in short: names and units are joined by `|`, the dataset's name and the function's unit first."""
+    name, *aliases = names.split("|")
+    unit, *accepts = units.split("|")
+    low, high = possible
+    measure = Measure(
+        unit=unit,
+        low=low,
+        high=high,
+        usual=usual,
+        accepts=tuple(accepts),
+        substance=substance,
+        per_volume=per_volume,
+        compound=compound,
+        spellings=spellings,
+    )
+    return Quantity(parameter=parameter, name=name, aliases=tuple(aliases), measure=measure)
 
 
 _YES: Final = frozenset({"true", "yes", "y", "1", "present", "positive", "t"})

@@ -28,6 +28,8 @@ class Measure:
         unit: the unit of the function's parameter; "" for a pure number.
         low: smallest value accepted, in `unit`. Limits are those of the possible, not of the normal.
         high: largest value accepted, in `unit`.
+        usual: what hospitals see, in `unit`. A value outside it was given with a wrong unit when another accepted unit makes
+            it usual, or when it did not come in `unit` itself.
         accepts: other units to name in messages; every spelling and prefix of the same dimensions is read.
         substance: what is measured, when mass and molar units may both occur.
         spellings: unit spellings that mean another unit for this quantity alone (folded).
@@ -41,6 +43,7 @@ class Measure:
     accepts: tuple[str, ...] = ()
     substance: Substance | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
+    usual: tuple[float, float] | None = None
     per_volume: bool = False
     compound: bool = False
     _ways: dict[str, Conversion | None] = field(init=False, default_factory=dict, repr=False, compare=False)
@@ -121,10 +124,43 @@ class Measure:
             raise self._impossible(value, raw, name)
         return value, line
 
+    def meant(self, raw: object) -> tuple[float, str] | None:
+        """The first accepted unit that makes a number usual, with the number; None when none does.
+
+        Args:
+            raw: the value as it was given.
+        """
+        parts = _parts(raw, self.compound)
+        if self.usual is not None and len(parts) == 1:
+            number = parts[0][0]
+            for unit in self.accepted:
+                way = self._learn(unit, "value")
+                if self.usual[0] <= (number if way is None else _converted(way, number)) <= self.usual[1]:
+                    return number, unit
+        return None
+
+    def doubt(self, raw: object, value: float, name: str) -> str | None:
+        """Why the unit of a value cannot be meant, in a sentence; None when it can.
+
+        Args:
+            raw: the value as it was given.
+            value: the same in `unit`.
+            name: the input's name.
+        """
+        if self.usual is None or self.usual[0] <= value <= self.usual[1] or value == 0:
+            return None
+        meant = self.meant(raw)
+        if meant is None and value == _parts(raw, self.compound)[0][0]:
+            return None  # the value of a rare patient, in the unit itself
+        fits = f"; {meant[0]:.10g} {meant[1]} would be usual" if meant else ""
+        return f"{name}: {value:.6g} {self.unit} is far from any usual value{fits}. Check the unit."
+
     def _impossible(self, value: float, raw: object, name: str) -> CalculatorInputError:
+        meant = self.meant(raw)
+        hint = f" ({meant[0]:.10g} {meant[1]} would be usual)" if meant else ""
         return CalculatorInputError(
             f"{name}: {value:.6g} {self.unit} is outside what is possible ({self.low:g} to {self.high:g} {self.unit}); "
-            f"got {raw!r}: check the value and its unit"
+            f"got {raw!r}: check the value and its unit{hint}"
         )
 
 

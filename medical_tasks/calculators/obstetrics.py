@@ -50,6 +50,7 @@ def _whole(days: float) -> int:
     inputs=(LAST_MENSTRUAL_DATE,),
     source="Ovulation 14 days after the last menstrual date; ACOG Committee Opinion 700 (2017).",
     aliases=("Estimated Date of Conception", "conception"),
+    unused=("cycle length",),
 )
 def conception_date(*, last_menstrual_date: datetime.date, say: Say = quiet) -> datetime.date:
     """Date of conception: last menstrual date + 14 days.

@@ -50,8 +50,8 @@ FACTORS: Final[Mapping[Opioid, tuple[float, str]]] = MappingProxyType(
 
 _PATCH: Final = "FentANYL patch"
 _TIMES: Final = Measure(unit="per day", low=0, high=100)
-_MG: Final = Measure(unit="mg", low=0, high=1_000_000, accepts=("µg", "g"))
-_MICROGRAM: Final = Measure(unit="µg", low=0, high=1_000_000, accepts=("mg",))
+_MG: Final = Measure(unit="mg", low=0, high=1_000_000, usual=(0.1, 3000), accepts=("µg", "g"))
+_MICROGRAM: Final = Measure(unit="µg", low=0, high=1_000_000, usual=(5, 10_000), accepts=("mg",))
 _RATE: Final = Measure(unit="µg/h", low=0, high=10_000, accepts=("mcg/hr",))
 
 

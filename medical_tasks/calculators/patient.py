@@ -8,8 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from medical_tasks.calculators.inputs import Choice, Day, Flag, Quantity
-from medical_tasks.calculators.measures import Measure
+from medical_tasks.calculators.inputs import Choice, Day, Flag, measured
 
 __all__ = [
     "AGE",
@@ -51,121 +50,51 @@ SEX: Final = Choice(
         {"male": "male", "m": "male", "man": "male", "female": "female", "f": "female", "woman": "female"}
     ),
 )
-AGE: Final = Quantity(
-    parameter="age_years",
-    name="age",
-    measure=Measure(unit="years", low=0, high=130, accepts=("months", "weeks", "days"), compound=True),
+AGE: Final = measured("age_years", "age", "years|months|weeks|days", (0, 130), compound=True)
+WEIGHT: Final = measured("weight_kg", "weight|body weight", "kg|g|lbs|oz|stone", (0.2, 700), compound=True)
+HEIGHT: Final = measured("height_cm", "height|length", "cm|m|mm|in|ft", (20, 280), compound=True)
+BMI: Final = measured("bmi_kg_m2", "Body Mass Index (BMI)|BMI|body mass index", "kg/m^2", (5, 250))
+SYSTOLIC: Final = measured(
+    "systolic_mm_hg", "Systolic Blood Pressure|SBP|systolic|sys_bp", "mm Hg|kPa", (0, 400), (30, 300)
 )
-WEIGHT: Final = Quantity(
-    parameter="weight_kg",
-    name="weight",
-    aliases=("body weight",),
-    measure=Measure(unit="kg", low=0.2, high=700, accepts=("g", "lbs", "oz", "stone"), compound=True),
+DIASTOLIC: Final = measured(
+    "diastolic_mm_hg", "Diastolic Blood Pressure|DBP|diastolic|dia_bp", "mm Hg|kPa", (0, 300), (15, 200)
 )
-HEIGHT: Final = Quantity(
-    parameter="height_cm",
-    name="height",
-    aliases=("length",),
-    measure=Measure(unit="cm", low=20, high=280, accepts=("m", "mm", "in", "ft"), compound=True),
+HEART_RATE: Final = measured(
+    "heart_rate_per_min", "Heart Rate or Pulse|heart rate|pulse|HR", "beats per minute|bpm|/min", (1, 400)
 )
-BMI: Final = Quantity(
-    parameter="bmi_kg_m2",
-    name="Body Mass Index (BMI)",
-    aliases=("BMI", "body mass index"),
-    measure=Measure(unit="kg/m^2", low=5, high=250),
+RESPIRATORY_RATE: Final = measured(
+    "respiratory_rate_per_min", "respiratory rate|RR|breathing rate", "breaths per minute|/min", (0, 150)
 )
-
-_PRESSURE_UNITS: Final = ("kPa",)
-SYSTOLIC: Final = Quantity(
-    parameter="systolic_mm_hg",
-    name="Systolic Blood Pressure",
-    aliases=("SBP", "systolic", "sys_bp"),
-    measure=Measure(unit="mm Hg", low=0, high=400, accepts=_PRESSURE_UNITS),
+TEMPERATURE: Final = measured(
+    "temperature_c",
+    "Temperature|temp|body temperature",
+    "degrees celsius|degrees fahrenheit|kelvin",
+    (10, 50),
+    spellings=MappingProxyType({"k": "kelvin"}),
 )
-DIASTOLIC: Final = Quantity(
-    parameter="diastolic_mm_hg",
-    name="Diastolic Blood Pressure",
-    aliases=("DBP", "diastolic", "dia_bp"),
-    measure=Measure(unit="mm Hg", low=0, high=300, accepts=_PRESSURE_UNITS),
-)
-HEART_RATE: Final = Quantity(
-    parameter="heart_rate_per_min",
-    name="Heart Rate or Pulse",
-    aliases=("heart rate", "pulse", "HR"),
-    measure=Measure(unit="beats per minute", low=1, high=400, accepts=("bpm", "/min")),
-)
-RESPIRATORY_RATE: Final = Quantity(
-    parameter="respiratory_rate_per_min",
-    name="respiratory rate",
-    aliases=("RR", "breathing rate"),
-    measure=Measure(unit="breaths per minute", low=0, high=150, accepts=("/min",)),
-)
-TEMPERATURE: Final = Quantity(
-    parameter="temperature_c",
-    name="Temperature",
-    aliases=("temp", "body temperature"),
-    measure=Measure(
-        unit="degrees celsius",
-        low=10,
-        high=50,
-        accepts=("degrees fahrenheit", "kelvin"),
-        spellings=MappingProxyType({"k": "kelvin"}),
-    ),
-)
-QT: Final = Quantity(
-    parameter="qt_ms",
-    name="QT interval",
-    aliases=("QT",),
-    measure=Measure(unit="msec", low=50, high=1500, accepts=("s",)),
-)
-
-
-def _gas(parameter: str, name: str, *aliases: str) -> Quantity:
-    return Quantity(
-        parameter=parameter,
-        name=name,
-        aliases=aliases,
-        measure=Measure(unit="mm Hg", low=1, high=900, accepts=("kPa",)),
-    )
-
-
-PAO2: Final = _gas(
+QT: Final = measured("qt_ms", "QT interval|QT", "msec|s", (50, 1500))
+PAO2: Final = measured(
     "pao2_mm_hg",
-    "PaO2",
-    "Partial pressure of oxygen (PaO₂) for Apache II",
-    "Partial pressure of oxygen (PaO₂)",
-    "Partial pressure of oxygen",
+    "PaO2|Partial pressure of oxygen (PaO₂) for Apache II|Partial pressure of oxygen (PaO₂)|Partial pressure of oxygen",
+    "mm Hg|kPa",
+    (1, 900),
+    (20, 750),
 )
-PACO2: Final = _gas(
-    "paco2_mm_hg", "PaCO2", "Partial pressure of carbon dioxide (PaCO₂)", "Partial pressure of carbon dioxide"
+PACO2: Final = measured(
+    "paco2_mm_hg",
+    "PaCO2|Partial pressure of carbon dioxide (PaCO₂)|Partial pressure of carbon dioxide",
+    "mm Hg|kPa",
+    (1, 900),
+    (10, 200),
 )
-FIO2: Final = Quantity(
-    parameter="fio2_percent",
-    name="FiO2",
-    aliases=("Fraction of inspired oxygen (FiO₂)",),
-    measure=Measure(unit="%", low=15, high=100, accepts=("fraction",)),
+FIO2: Final = measured("fio2_percent", "FiO2|Fraction of inspired oxygen (FiO₂)", "%|fraction", (15, 100))
+SPO2: Final = measured(
+    "oxygen_saturation_percent", "O₂ saturation percentage|oxygen saturation|SpO2|SaO2", "%|fraction", (1, 100)
 )
-SPO2: Final = Quantity(
-    parameter="oxygen_saturation_percent",
-    name="O₂ saturation percentage",
-    aliases=("oxygen saturation", "SpO2", "SaO2"),
-    measure=Measure(unit="%", low=1, high=100, accepts=("fraction",)),
-)
-PH: Final = Quantity(parameter="ph", name="pH", aliases=("arterial pH",), measure=Measure(unit="", low=6, high=8.5))
-
-
-GLASGOW_COMA_SCORE: Final = Quantity(
-    parameter="glasgow_coma_score",
-    name="Glasgow Coma Score",
-    aliases=("GCS", "Glasgow Coma Scale"),
-    measure=Measure(unit="", low=3, high=15),
-)
+PH: Final = measured("ph", "pH|arterial pH", "", (6, 8.5))
+GLASGOW_COMA_SCORE: Final = measured("glasgow_coma_score", "Glasgow Coma Score|GCS|Glasgow Coma Scale", "", (3, 15))
 LAST_MENSTRUAL_DATE: Final = Day(
     parameter="last_menstrual_date", name="Last menstrual date", aliases=("LMP", "last menstrual period")
 )
-CYCLE_LENGTH: Final = Quantity(
-    parameter="cycle_length_days",
-    name="cycle length",
-    aliases=("cycle",),
-    measure=Measure(unit="days", low=14, high=90, accepts=("weeks",)),
-)
+CYCLE_LENGTH: Final = measured("cycle_length_days", "cycle length|cycle", "days|weeks", (14, 90))

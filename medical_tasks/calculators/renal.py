@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from medical_tasks.calculators.anthropometry import adjusted_body_weight, body_mass_index, ideal_body_weight
-from medical_tasks.calculators.base import calculator
+from medical_tasks.calculators.anthropometry import (
+    DEVINE_HEIGHT,
+    adjusted_body_weight,
+    body_mass_index,
+    ideal_body_weight,
+)
+from medical_tasks.calculators.base import Valid, calculator
 from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.inputs import Input
 from medical_tasks.calculators.labs import CREATININE_MG_DL, SODIUM_MMOL_L
@@ -14,8 +19,6 @@ from medical_tasks.calculators.patient import AGE, HEIGHT, SEX, WEIGHT, Sex
 from medical_tasks.calculators.trace import Say, quiet
 
 __all__ = ["ckd_epi_2021", "creatinine_clearance", "fractional_excretion_of_sodium", "mdrd_gfr"]
-
-_ADULTS = "The equation was derived in adults; for this age it is an extrapolation."
 
 
 @calculator(
@@ -26,6 +29,10 @@ _ADULTS = "The equation was derived in adults; for this age it is an extrapolati
     unit="mL/min",
     inputs=(SEX, AGE, WEIGHT, HEIGHT, CREATININE_MG_DL),
     source="Cockcroft DW, Gault MH. Nephron 1976;16:31-41; weight by BMI class (WHO).",
+    valid=(
+        Valid(parameter="age_years", low=18, high=92, source="Cockcroft and Gault 1976: patients of 18 to 92"),
+        replace(DEVINE_HEIGHT, when=lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2),
+    ),
     aliases=("Cockcroft-Gault", "CrCl"),
 )
 def creatinine_clearance(
@@ -65,6 +72,7 @@ def creatinine_clearance(
     unit="mL/min/1.73 m^2",
     inputs=(SEX, AGE, CREATININE_MG_DL),
     source="Inker LA et al. N Engl J Med 2021;385:1737-1749.",
+    valid=(Valid(parameter="age_years", low=18, source="Inker 2021: developed in adults"),),
     aliases=("CKD-EPI",),
 )
 def ckd_epi_2021(*, sex: Sex, age_years: float, creatinine_mg_dl: float, say: Say = quiet) -> float:
@@ -77,8 +85,6 @@ def ckd_epi_2021(*, sex: Sex, age_years: float, creatinine_mg_dl: float, say: Sa
     """
     kappa, alpha, factor = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
     exponent = alpha if creatinine_mg_dl <= kappa else -1.2
-    if age_years < 18:
-        say(_ADULTS)
     say(
         f"{sex.capitalize()} with creatinine {creatinine_mg_dl:.6g} {'at most' if exponent == alpha else 'above'} "
         f"{kappa} mg/dL: κ = {kappa}, exponent {exponent}, sex factor {factor:g}."
@@ -123,6 +129,7 @@ class _Race(Input):
     unit="mL/min/1.73 m^2",
     inputs=(SEX, AGE, CREATININE_MG_DL, _Race(parameter="black", name="Race", aliases=("ethnicity",))),
     source="Levey AS et al. Ann Intern Med 2006;145:247-254 (IDMS-traceable four-variable equation).",
+    valid=(Valid(parameter="age_years", low=18, high=70, source="MDRD Study, Ann Intern Med 1999;130:461-470"),),
     aliases=("MDRD",),
 )
 def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool, say: Say = quiet) -> float:
@@ -137,8 +144,6 @@ def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool
     """
     if age_years <= 0:
         raise CalculatorInputError(f"age: the MDRD equation needs an age above 0; got {age_years:g} years")
-    if age_years < 18:
-        say(_ADULTS)
     factor = (0.742 if sex == "female" else 1.0) * (1.212 if black else 1.0)
     rate: float = 175 * creatinine_mg_dl**-1.154 * age_years**-0.203 * factor
     say(

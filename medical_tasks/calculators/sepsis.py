@@ -94,6 +94,7 @@ _OUTPUT: Final = Bands("urine output", "mL/day", under=4, steps=((">=", 200, 3),
     ),
     source="Vincent JL et al. Intensive Care Med 1996;22:707-710.",
     aliases=("SOFA",),
+    unused=("Continuous veno-venous hemodialysis for ≥24 hours in the past week",),
 )
 def sofa(
     *,

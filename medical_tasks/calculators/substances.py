@@ -20,6 +20,7 @@ __all__ = [
     "GLUCOSE",
     "HEMOGLOBIN",
     "INSULIN",
+    "INSULIN_BY_RIVALS",
     "POTASSIUM",
     "SODIUM",
     "TRIGLYCERIDES",
@@ -63,15 +64,34 @@ CALCIUM: Final = _molecule("calcium", "40.08", valence=2)
 ALBUMIN: Final = _molecule("albumin", "66500")
 BILIRUBIN: Final = _molecule("bilirubin", "584.66")
 CHOLESTEROL: Final = _molecule("cholesterol", "386.654")
-TRIGLYCERIDES: Final = _molecule("triglycerides", "861.338")
+# A mixture: laboratories and guidelines convert by 88.57 mg/dL for 1 mmol/L (Haney EM et al., AHRQ Evidence Synthesis 47, 2007,
+# appendix 2; triolein, the reference glyceride, is 885.4 g/mol).
+TRIGLYCERIDES: Final = _molecule("triglycerides", "885.7")
 # Laboratories that report hemoglobin in mmol/L count the monomer, Hb(Fe): 1 mmol/L is 1.611 g/dL.
 HEMOGLOBIN: Final = _molecule("hemoglobin", "16114.5")
 ENZYME: Final = Substance(
     "enzyme", "1 µkat = 60 U", MappingProxyType({"activity": Fraction(1), "katal": Fraction(60_000_000)})
 )
-# 1 µIU/mL is 6 pmol/L; 1 ng of human insulin is taken as 24.8 µIU (published values lie between 24 and 29).
-INSULIN: Final = Substance(
-    "insulin",
-    "1 µIU = 6 pmol, 1 ng = 24.8 µIU",
-    MappingProxyType({"activity": Fraction(1), "mole": Fraction(10**9, 6), "mass": Fraction(24_800)}),
-)
+# Laboratories do not agree on insulin. 6 pmol/L for 1 µIU/mL follows from the international standard (Vølund A. Am J Clin Nutr
+# 1993;58:714-715; Knopp JL et al. J Diabetes Sci Technol 2019;13:597-600); 6.945, still in use, from 24.8 µIU/ng, an older
+# preparation. The benchmark converts ng by 24.8, where the standard has 28.8 (1 IU is 0.0347 mg).
+
+
+def _insulin(pmol_l: str, micro_iu_ng: str) -> Substance:
+    """Insulin by what 1 µIU/mL is in pmol/L and 1 ng in µIU."""
+    return Substance(
+        "insulin",
+        f"1 µIU/mL = {pmol_l} pmol/L, 1 ng = {micro_iu_ng} µIU",
+        MappingProxyType(
+            {
+                "activity": Fraction(1),
+                "mole": Fraction(10**9) / Fraction(pmol_l),
+                "mass": 1000 * Fraction(micro_iu_ng),
+            }
+        ),
+    )
+
+
+INSULIN: Final = _insulin("6", "24.8")
+INSULIN_BY_RIVALS: Final = _insulin("6.945", "28.8")
+"""The factors that other laboratories use; an answer from such a unit says what they would make of it."""

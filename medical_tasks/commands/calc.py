@@ -7,12 +7,14 @@
     medical-tasks calc --batch IN.jsonl --out OUT.jsonl
 
 A calculator is named by its id, slug or name; without key=value it says what it takes. Findings that are not given count as
-absent, and the answer says which.
+absent, and the answer says which. A value outside the range that the rule was published for, or with a unit that cannot be
+meant, is answered with a warning.
 
-A line of --batch is {"calculator_id": 2, "inputs": {...}} with the names of the dataset's Relevant Entities. Its line in --out
-is the same object with "answer" and "explanation", or with "error". Answers are numbers, dates as MM/DD/YYYY, gestational ages
-as the dataset writes them, ('15 weeks', '1 days'). Exit code 5 when any line has an error; a line that is no JSON object ends
-the command with exit code 2, and nothing is written.
+A line of --batch is {"calculator_id": 2, "inputs": {...}} with the names of the dataset's Relevant Entities, or those of the
+single form. Its line in --out is the same object with "answer", "explanation" and "warnings" (a list), or with "error": a
+misspelt input is an error here too, of its line alone. Answers are numbers, dates as MM/DD/YYYY, gestational ages as the dataset
+writes them, ('15 weeks', '1 days'). Exit code 5 when any line has an error; a line that is no JSON object ends the command with
+exit code 2, and nothing is written.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Calculates, lists or explains; exit code 5 when a line of a batch has no answer."""
+    from medical_tasks.calculator_batch import render_inputs, render_list
     from medical_tasks.calculators import find
-    from medical_tasks.calculators.arguments import render_inputs, render_list
     from medical_tasks.errors import UsageError
 
     name = arguments.calculator
@@ -74,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _calculate(calculator: AnyCalculator, inputs: Sequence[str], conventions: Sequence[str]) -> int:
+    from medical_tasks.calculator_batch import from_arguments
     from medical_tasks.calculators import calculate
-    from medical_tasks.calculators.arguments import from_arguments
 
     _check_conventions(conventions, calculator)
     result = calculate(calculator, from_arguments(calculator, inputs), conventions=frozenset(conventions))
@@ -84,9 +86,11 @@ def _calculate(calculator: AnyCalculator, inputs: Sequence[str], conventions: Se
 
 
 def _rendered(calculator: AnyCalculator, result: Result) -> str:
-    """The answer first, then how it came about; the last step is the answer itself."""
+    """The answer first with its warnings, then how it came about; the last step is the answer itself."""
     *steps, answer = result.explanation.splitlines()
-    lines = [answer.removesuffix("."), "", "Steps:", *(f"  {step}" for step in steps)]
+    warnings = [f"Warning: {warning}" for warning in result.warnings]
+    steps = [step for step in steps if step not in warnings]
+    lines = [answer.removesuffix("."), *warnings, "", "Steps:", *(f"  {step}" for step in steps)]
     if result.missing_taken_absent:
         lines += ["", f"Not given, and taken as the steps say: {', '.join(result.missing_taken_absent)}"]
     return "\n".join([*lines, "", f"Source: {result.source}"])

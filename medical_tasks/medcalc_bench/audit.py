@@ -6,7 +6,8 @@ Each row's own entities go through the published calculator, and the answer is c
 own tolerance. The verdicts:
 
 - `agrees`: the label is right by the published rule.
-- `wrong`: it is not. So is a label for inputs that allow no answer, when it lies outside everything they could mean.
+- `wrong`: it is not. So is a label for inputs that allow no answer, or have a unit that cannot be meant, when it lies outside
+  everything they could mean.
 - `convention`: it is right when a named convention of the calculator is followed, which is not the published rule.
 - `not computable`: the published rule has no answer for these entities, and nothing refutes the label.
 
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, Result, find
-from medical_tasks.calculators.inputs import Choice
+from medical_tasks.calculators.inputs import Choice, Quantity
 from medical_tasks.calculators.trace import quiet
 from medical_tasks.dataset_source import steps_to_get
 from medical_tasks.errors import MissingError, UsageError
@@ -140,21 +141,21 @@ def _without_answer(row: Mapping[str, Any], error: CalculatorInputError) -> tupl
         return "not computable", why
     quirks = label_quirks(row)
     made = f"Label: {'; '.join(quirks)}. " if quirks else ""
-    span = f"{possible[0]:g} to {possible[-1]:g}"
-    return "wrong", f"{made}{why}. Whatever the missing part was, the total is {span}, not {label}. {entry.source}"
+    span = " to ".join(dict.fromkeys((answer_text(possible[0]), answer_text(possible[-1]))))
+    return "wrong", f"{made}{why}. Whatever was meant, the answer is {span}, not {label}. {entry.source}"
 
 
 def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[float]:
-    """Every score that inputs which could not be tested leave open, ascending; empty where none is of that kind."""
-    open_choices = [(name, item) for name, raw in entities.items() if (item := _untested(entry, name, raw)) is not None]
-    if not open_choices:
+    """Every answer that parts which could not be tested, and units which cannot be meant, leave open; ascending."""
+    open_to = {
+        name: others for name, raw in entities.items() if (others := _alternatives(entry, name, raw)) is not None
+    }
+    if not all(open_to.values()):
         return []
-    words = [[word for word, value in item.words.items() if value is not None] for _, item in open_choices]
     found: set[float] = set()
-    for combination in itertools.product(*words):
-        names = (name for name, _ in open_choices)
+    for combination in itertools.product(*open_to.values()):
         try:
-            answer = entry.calculate({**entities, **dict(zip(names, combination, strict=True))}).answer
+            answer = entry.calculate({**entities, **dict(zip(open_to, combination, strict=True))}).answer
         except CalculatorInputError:
             return []
         if not isinstance(answer, int | float):
@@ -163,14 +164,21 @@ def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[floa
     return sorted(found)
 
 
-def _untested(entry: AnyCalculator, name: str, raw: object) -> Choice | None:
+def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] | None:
+    """What an entity may have meant, where it does not say; None where it does, empty where nothing can be known.
+
+    A part that could not be tested may be of any class; a value whose unit cannot be meant stays one of the readings.
+    """
     item = entry.input_named(name)
-    if not isinstance(item, Choice):
-        return None
     try:
-        return item if item.read(raw, quiet) is None else None
+        if isinstance(item, Choice) and item.read(raw, quiet) is None:
+            return [word for word, value in item.words.items() if value is not None]
+        if isinstance(item, Quantity) and item.doubt(raw, item.read(raw, quiet)) is not None:
+            meant = item.measure.meant(raw)
+            return [raw, list(meant)] if meant else []
     except CalculatorInputError:
-        return None
+        return []
+    return None
 
 
 def audit_file(source: Path) -> Iterator[AuditedRow]:

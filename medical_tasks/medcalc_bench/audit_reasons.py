@@ -30,8 +30,6 @@ _SCORES: Final = re.compile(r" scores (?P<points>[0-9]+)")
 _COUNTED: Final = re.compile(r"(?P<name>.+): the text .+ counts as (?P<how>present|absent)")
 _MOVED: Final = 0.01
 """A rounding that moves the published answer by less than this share is not why a label is wrong."""
-_FEW_CELLS: Final = 0.05
-"""10^9/L; nobody's white cell count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,9 @@ def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
 def _equation(entry: AnyCalculator, result: Result) -> str:
     """The last two lines of the rule itself: without the inputs it read, and without the line that repeats the answer."""
     read = tuple(f"{item.name}{sign}" for item in entry.inputs for sign in (" =", ":"))
-    lines = [line for line in result.explanation.splitlines()[:-1] if not line.startswith((*read, "Not used:"))]
+    lines = [
+        line for line in result.explanation.splitlines()[:-1] if not line.startswith((*read, "Not used:", "Warning:"))
+    ]
     return "; ".join(line.removesuffix(".") for line in lines[-2:])
 
 
@@ -209,18 +209,6 @@ def _tumor(row: Mapping[str, Any], entities: Mapping[str, object], result: Resul
     ]
 
 
-def _white_cells(row: Mapping[str, Any], entities: Mapping[str, object], result: Result) -> list[str]:
-    name = "White blood cell count"
-    given = entities.get(name)
-    if result.used["white_cells_10e9_l"] >= _FEW_CELLS or not isinstance(given, list) or given[1:] != ["L"]:
-        return []
-    try:
-        meant = _instead(result, entities, name, [given[0], "µL"])
-    except CalculatorInputError:  # no count per µL either
-        return []
-    return [f"{given[0]:g} white cells per L cannot be; per µL the answer would be {_judged(row, meant)}"]
-
-
 def _instead(result: Result, entities: Mapping[str, object], name: str, value: object) -> Answer:
     entry = find(result.calculator_id)
     item = next(item for item in entry.inputs if item.name == name)
@@ -232,5 +220,5 @@ def _judged(row: Mapping[str, Any], answer: Answer) -> str:
 
 
 _DOUBTS: Final[Mapping[int, Callable[[Mapping[str, Any], Mapping[str, object], Result], list[str]]]] = MappingProxyType(
-    {17: _two_strokes, 28: _white_cells, 32: _tumor, 51: _white_cells}
+    {17: _two_strokes, 32: _tumor}
 )

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from medical_tasks.calculators.coronary_risk import MEN, WOMEN, Coefficients
+from medical_tasks.calculators.cardiac_risk import MEN, WOMEN, Coefficients
 from medical_tasks.calculators.index import CALCULATORS, AnyCalculator
 from medical_tasks.calculators.inputs import REQUIRED, Choice, Flag, Input, Quantity
 from medical_tasks.calculators.measures import Measure

@@ -49,9 +49,13 @@ def recompute(row: Mapping[str, Any], conventions: frozenset[str] = _NONE) -> Re
         conventions: names of departures from the published rule to follow.
 
     Raises:
-        CalculatorInputError: The calculator is not one of the 55, or the rule has no answer for these entities.
+        CalculatorInputError: The calculator is not one of the 55, the rule has no answer for these entities, or a unit
+            among them cannot be meant.
     """
-    return find(int(row["calculator_id"])).calculate(entities_of(row), conventions)
+    result = find(int(row["calculator_id"])).calculate(entities_of(row), conventions)
+    if result.unit_doubts:
+        raise CalculatorInputError(" ".join(result.unit_doubts).removesuffix("."))
+    return result
 
 
 def recompute_or_none(row: Mapping[str, Any]) -> Result | None:

@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import calculate
-from medical_tasks.calculators.cardiac_risk import heart_score, revised_cardiac_risk_index
 
-RCRI_FLAGS = (
-    *("elevated_risk_surgery", "ischemic_heart_disease", "heart_failure", "cerebrovascular_disease", "insulin"),
-)
-RCRI: dict[str, Any] = {**dict.fromkeys(RCRI_FLAGS, False), "creatinine_mg_dl": 1.0}
 FACTORS = ("hypertension", "hypercholesterolemia", "diabetes", "obesity", "smoking", "family_history")
 HEART: dict[str, Any] = {
     "suspicion": "slight",
@@ -23,22 +18,6 @@ HEART: dict[str, Any] = {
     "transient_ischemic_attack": False,
     "troponin": "normal",
 }
-
-
-@pytest.mark.parametrize(
-    ("changes", "points"),
-    [
-        ({}, 0),
-        *(({name: True}, 1) for name in RCRI_FLAGS),
-        ({"creatinine_mg_dl": 1.99}, 0),
-        ({"creatinine_mg_dl": 2.0}, 0),
-        ({"creatinine_mg_dl": 2.01}, 1),
-        ({"creatinine_mg_dl": None}, 0),
-        ({**dict.fromkeys(RCRI_FLAGS, True), "creatinine_mg_dl": 4}, 6),
-    ],
-)
-def test_rcri(changes: dict[str, Any], points: int) -> None:
-    assert revised_cardiac_risk_index(**{**RCRI, **changes}) == points
 
 
 @pytest.mark.parametrize(("creatinine", "points"), [(176.8, 0), (176.9, 1)])
@@ -52,43 +31,6 @@ def test_rcri_takes_its_own_cerebrovascular_item() -> None:
     result = calculate(17, {"History of cerebrovascular disease": True, "Cerebrovascular disease history": False})
     assert result.answer == 1
     assert result.ignored == ("Cerebrovascular disease history",)
-
-
-@pytest.mark.parametrize(
-    ("changes", "points"),
-    [
-        ({}, 0),
-        ({"suspicion": "moderate"}, 1),
-        ({"suspicion": "high"}, 2),
-        ({"electrocardiogram": "repolarization disturbance"}, 1),
-        ({"electrocardiogram": "ST deviation"}, 2),
-        ({"age_years": 44}, 0),
-        ({"age_years": 45}, 1),
-        ({"age_years": 64}, 1),
-        ({"age_years": 65}, 2),
-        ({"troponin": "up to 3 times the limit"}, 1),
-        ({"troponin": "over 3 times the limit"}, 2),
-        *(({name: True}, 1) for name in FACTORS),
-        (dict.fromkeys(FACTORS[:2], True), 1),
-        (dict.fromkeys(FACTORS[:3], True), 2),
-        (dict.fromkeys(FACTORS, True), 2),
-        ({"atherosclerotic_disease": True}, 2),  # by itself, whatever the number of factors
-        ({"transient_ischemic_attack": True}, 2),
-        ({"atherosclerotic_disease": True, "smoking": True}, 2),
-        (
-            {
-                "suspicion": "high",
-                "electrocardiogram": "ST deviation",
-                "age_years": 80,
-                "atherosclerotic_disease": True,
-                "troponin": "over 3 times the limit",
-            },
-            10,
-        ),
-    ],
-)
-def test_heart(changes: dict[str, Any], points: int) -> None:
-    assert heart_score(**{**HEART, **changes}) == points
 
 
 @pytest.mark.parametrize(

@@ -2,66 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.comorbidity import charlson
-
-ONE = (
-    *("myocardial_infarction", "heart_failure", "peripheral_vascular_disease", "cerebrovascular_accident"),
-    *(
-        "transient_ischemic_attack",
-        "dementia",
-        "chronic_pulmonary_disease",
-        "connective_tissue_disease",
-        "peptic_ulcer",
-    ),
-)
-TWO = ("hemiplegia", "kidney_disease", "leukemia", "lymphoma")
-FLAGS = {**dict.fromkeys(ONE, 1), **dict.fromkeys(TWO, 2), "aids": 6}
-BASE: dict[str, Any] = {
-    "age_years": 40,
-    **dict.fromkeys(FLAGS, False),
-    "liver_disease": "none",
-    "diabetes": "none or diet-controlled",
-    "solid_tumor": "none",
-}
-
-
-@pytest.mark.parametrize(("finding", "points"), FLAGS.items())
-def test_each_disease_counts(finding: str, points: int) -> None:
-    assert charlson(**{**BASE, finding: True}) == points
-
-
-@pytest.mark.parametrize(
-    ("changes", "points"),
-    [
-        ({}, 0),
-        *(({"age_years": age}, points) for age, points in ((49, 0), (50, 1), (59, 1), (60, 2), (69, 2), (70, 3))),
-        *(({"age_years": age}, points) for age, points in ((79, 3), (80, 4), (100, 4))),
-        ({"cerebrovascular_accident": True, "transient_ischemic_attack": True}, 1),
-        ({"liver_disease": "mild"}, 1),
-        ({"liver_disease": "moderate to severe"}, 3),
-        ({"diabetes": "uncomplicated"}, 1),
-        ({"diabetes": "end-organ damage"}, 2),
-        ({"solid_tumor": "localized"}, 2),
-        ({"solid_tumor": "metastatic"}, 6),
-        (
-            {
-                **dict.fromkeys(FLAGS, True),
-                "age_years": 90,
-                "liver_disease": "moderate to severe",
-                "diabetes": "end-organ damage",
-                "solid_tumor": "metastatic",
-            },
-            37,
-        ),
-    ],
-)
-def test_classes(changes: dict[str, Any], points: int) -> None:
-    assert charlson(**{**BASE, **changes}) == points
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,12 @@ import pytest
 
 import medical_tasks.calculators as package
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError, find
-from medical_tasks.calculators.index import DATASET_IDS
+
+DATASET_IDS = (
+    *(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31),
+    *(32, 33, 36, 38, 39, 40, 43, 44, 45, 46, 48, 49, 51, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69),
+)
+"""The 55 calculator ids of the dataset."""
 
 
 def test_all_55_in_the_order_of_their_ids() -> None:

@@ -7,33 +7,8 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.pneumonia import curb_65, pneumonia_severity_index
+from medical_tasks.calculators.infection import curb_65
 
-PSI_FLAGS = {
-    "nursing_home": 10,
-    "neoplastic_disease": 30,
-    "liver_disease": 20,
-    "heart_failure": 10,
-    "cerebrovascular_disease": 10,
-    "renal_disease": 10,
-    "altered_mental_status": 20,
-    "pleural_effusion": 10,
-}
-PSI: dict[str, Any] = {
-    "age_years": 50,
-    "sex": "male",
-    **dict.fromkeys(PSI_FLAGS, False),
-    "respiratory_rate_per_min": 16,
-    "systolic_mm_hg": 120,
-    "temperature_c": 37,
-    "heart_rate_per_min": 80,
-    "ph": 7.4,
-    "bun_mg_dl": 15,
-    "sodium_mmol_l": 140,
-    "glucose_mg_dl": 100,
-    "hematocrit_percent": 42,
-    "pao2_mm_hg": 80,
-}
 CURB: dict[str, Any] = {
     "confusion": False,
     "bun_mg_dl": 15,
@@ -42,59 +17,6 @@ CURB: dict[str, Any] = {
     "diastolic_mm_hg": 80,
     "age_years": 50,
 }
-
-
-@pytest.mark.parametrize(
-    ("changes", "points"),
-    [
-        ({}, 0),
-        ({"sex": "female"}, -10),
-        *(({name: True}, points) for name, points in PSI_FLAGS.items()),
-        ({"respiratory_rate_per_min": 29}, 0),
-        ({"respiratory_rate_per_min": 30}, 20),
-        ({"systolic_mm_hg": 90}, 0),
-        ({"systolic_mm_hg": 89}, 20),
-        ({"temperature_c": 35}, 0),
-        ({"temperature_c": 34.9}, 15),
-        ({"temperature_c": 39.9}, 0),
-        ({"temperature_c": 39.95}, 0),
-        ({"temperature_c": 40}, 15),
-        ({"heart_rate_per_min": 124}, 0),
-        ({"heart_rate_per_min": 125}, 10),
-        ({"ph": 7.35}, 0),
-        ({"ph": 7.34}, 30),
-        ({"bun_mg_dl": 29.9}, 0),
-        ({"bun_mg_dl": 30}, 20),
-        ({"sodium_mmol_l": 130}, 0),
-        ({"sodium_mmol_l": 129.9}, 20),
-        ({"glucose_mg_dl": 249.9}, 0),
-        ({"glucose_mg_dl": 250}, 10),
-        ({"hematocrit_percent": 30}, 0),
-        ({"hematocrit_percent": 29.9}, 10),
-        ({"pao2_mm_hg": 60}, 0),
-        ({"pao2_mm_hg": 59.9}, 10),
-        ({"age_years": 50.9}, 0),  # completed years
-        ({"age_years": 51}, 1),
-        (
-            {
-                **dict.fromkeys(PSI_FLAGS, True),
-                "respiratory_rate_per_min": 40,
-                "systolic_mm_hg": 70,
-                "temperature_c": 41,
-                "heart_rate_per_min": 150,
-                "ph": 7.1,
-                "bun_mg_dl": 60,
-                "sodium_mmol_l": 120,
-                "glucose_mg_dl": 300,
-                "hematocrit_percent": 20,
-                "pao2_mm_hg": 40,
-            },
-            285,
-        ),
-    ],
-)
-def test_psi(changes: dict[str, Any], points: int) -> None:
-    assert pneumonia_severity_index(**{**PSI, **changes}) == 50 + points
 
 
 def psi_entities(**changes: object) -> dict[str, Any]:
@@ -135,42 +57,6 @@ def psi_entities(**changes: object) -> dict[str, Any]:
 )
 def test_names_and_units_of_psi(name: str, value: object, points: int) -> None:
     assert calculate(29, psi_entities(**{name: value})).answer == 50 + points
-
-
-@pytest.mark.parametrize(
-    ("changes", "points"),
-    [
-        ({}, 0),
-        ({"confusion": True}, 1),
-        ({"bun_mg_dl": 19}, 0),
-        ({"bun_mg_dl": 19.1}, 1),
-        ({"bun_mg_dl": None, "urea_mmol_l": 6.9}, 0),
-        ({"bun_mg_dl": None, "urea_mmol_l": 7}, 0),
-        ({"bun_mg_dl": None, "urea_mmol_l": 7.1}, 1),
-        ({"respiratory_rate_per_min": 29}, 0),
-        ({"respiratory_rate_per_min": 30}, 1),
-        ({"systolic_mm_hg": 90}, 0),
-        ({"systolic_mm_hg": 89}, 1),
-        ({"diastolic_mm_hg": 61}, 0),
-        ({"diastolic_mm_hg": 60.5}, 0),
-        ({"diastolic_mm_hg": 60}, 1),
-        ({"systolic_mm_hg": 80, "diastolic_mm_hg": 50}, 1),
-        ({"age_years": 64}, 0),
-        ({"age_years": 65}, 1),
-        (
-            {
-                "confusion": True,
-                "bun_mg_dl": 40,
-                "respiratory_rate_per_min": 40,
-                "systolic_mm_hg": 70,
-                "age_years": 80,
-            },
-            5,
-        ),
-    ],
-)
-def test_curb_65(changes: dict[str, Any], points: int) -> None:
-    assert curb_65(**{**CURB, **changes}) == points
 
 
 @pytest.mark.parametrize("urea", [{"bun_mg_dl": None}, {"bun_mg_dl": 20, "urea_mmol_l": 8}])

@@ -7,50 +7,11 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import calculate
-from medical_tasks.calculators.strep_throat import COUGH_UNMENTIONED_IS_ZERO, centor, feverpain
+from medical_tasks.calculators.infection import COUGH_UNMENTIONED_IS_ZERO, feverpain
 
-CENTOR: dict[str, Any] = {
-    "age_years": 30,
-    "temperature_c": 37,
-    "cough_absent": False,
-    "tender_nodes": False,
-    "tonsillar_exudate": False,
-}
 FEVERPAIN = ("fever", "cough_and_coryza_absent", "onset_within_3_days", "purulent_tonsils", "severe_inflammation")
 SILENT = frozenset({COUGH_UNMENTIONED_IS_ZERO.name})
 ADULT: dict[str, Any] = {"age": [30, "years"], "Temperature": [37, "degrees celsius"]}
-
-
-@pytest.mark.parametrize(
-    ("changes", "points"),
-    [
-        ({}, 0),
-        ({"age_years": 2.9}, 0),
-        ({"age_years": 3}, 1),
-        ({"age_years": 14}, 1),
-        ({"age_years": 14.9}, 1),
-        ({"age_years": 15}, 0),
-        ({"age_years": 44}, 0),
-        ({"age_years": 45}, -1),
-        ({"temperature_c": 38}, 0),
-        ({"temperature_c": 38.1}, 1),
-        ({"cough_absent": True}, 1),
-        ({"tender_nodes": True}, 1),
-        ({"tonsillar_exudate": True}, 1),
-        (
-            {
-                "age_years": 7,
-                "temperature_c": 39,
-                "cough_absent": True,
-                "tender_nodes": True,
-                "tonsillar_exudate": True,
-            },
-            5,
-        ),
-    ],
-)
-def test_centor(changes: dict[str, Any], points: int) -> None:
-    assert centor(**{**CENTOR, **changes}) == points
 
 
 @pytest.mark.parametrize(("temperature", "points"), [(100.3, 0), (100.4, 0), (100.5, 1)])

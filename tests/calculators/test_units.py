@@ -35,7 +35,7 @@ KNOWN = [
     (35.0, "g/L", "g/dL", substances.ALBUMIN, 3.5),
     (34.2, "µmol/L", "mg/dL", substances.BILIRUBIN, 1.9995372),
     (5.0, "mmol/L", "mg/dL", substances.CHOLESTEROL, 193.327),
-    (2.0, "mmol/L", "mg/dL", substances.TRIGLYCERIDES, 172.2676),
+    (2.0, "mmol/L", "mg/dL", substances.TRIGLYCERIDES, 177.14),
     (10.0, "mmol/L", "g/dL", substances.HEMOGLOBIN, 16.1145),
     (60.0, "pmol/L", "µIU/mL", substances.INSULIN, 10.0),
     (2.0, "ng/mL", "mIU/L", substances.INSULIN, 49.6),

@@ -144,7 +144,7 @@ def test_a_batch_keeps_its_lines_and_adds_answers(capsys: pytest.CaptureFixture[
     made = output()
     assert [{key: line[key] for key in record} for line, record in zip(made, records, strict=True)] == records
     assert [set(line) - set(record) for line, record in zip(made, records, strict=True)] == [
-        {"answer", "explanation"}
+        {"answer", "explanation", "warnings"}
     ] * 5
     # A decimal, an integer, a date and a gestational age, each as the dataset writes it. 12/11/2013 + 280 - 6 days.
     kidney = calculate(3, KIDNEY)
@@ -166,10 +166,12 @@ def test_bad_lines_are_errors_in_their_place(capsys: pytest.CaptureFixture[str])
         {"calculator_id": 3, "inputs": {"age": [64, "years"]}},
         {"calculator_id": 3, "inputs": {**KIDNEY, "creatinine": [1.2, "furlongs"]}},
         {"calculator_id": 49, "inputs": PATCH},
+        {"calculator_id": 3, "inputs": {**KIDNEY, "creatinin": 3}},
+        {"calculator_id": 3, "inputs": {**KIDNEY, "Cr": [1.2, "mg/dL"]}},
     )
     assert main(BATCH) == 5
     made = output()
-    assert len(made) == 9
+    assert len(made) == 11
     assert "answer" in made[0]
     messages = [line["error"] for line in made[1:]]
     assert not any("answer" in line or "explanation" in line for line in made[1:])
@@ -184,11 +186,40 @@ def test_bad_lines_are_errors_in_their_place(capsys: pytest.CaptureFixture[str])
             "missing required input: sex, creatinine",
             "creatinine: unit 'furlongs' is not accepted",
             "FentANYL patch Dose: a patch counts by its rate",
+            "ckd_epi_2021: no input 'creatinin'; did you mean creatinine? Inputs: sex, age, creatinine",
+            "ckd_epi_2021: creatinine is given twice; keep one",
         ),
         strict=True,
     ):
         assert expected in message
-    assert "8 of 9 lines have no answer" in capsys.readouterr().err
+    assert "10 of 11 lines have no answer" in capsys.readouterr().err
+
+
+def test_a_name_that_stands_twice_in_a_line_loses_nothing() -> None:
+    text = '{"calculator_id": 4, "inputs": {"age": [70, "years"], "age": 3, "sex": "Male"}}'
+    Path("in.jsonl").write_text(f"{text}\n", encoding="utf-8")
+    assert main(BATCH) == 5
+    written = Path("out.jsonl").read_text(encoding="utf-8")
+    assert written == text[:-1] + ', "error": "cha2ds2_vasc: age is given twice; keep one"}\n'
+    assert main(["calc", "--batch", "out.jsonl", "--out", "again.jsonl"]) == 5
+    assert Path("again.jsonl").read_text(encoding="utf-8") == written
+
+
+def test_a_warning_stands_under_the_answer_and_in_the_line(capsys: pytest.CaptureFixture[str]) -> None:
+    warning = (
+        "age 5 years is outside the range the rule was published for, 18 years or more (Inker 2021: developed in adults); "
+        "the answer is an extrapolation."
+    )
+    assert main(["calc", "ckd_epi_2021", "sex=male", "age=5 years", "creatinine=0.9 mg/dL"]) == 0
+    answer, *told = capsys.readouterr().out.splitlines()
+    assert answer == "CKD-EPI Equations for Glomerular Filtration Rate = 137.652 mL/min/1.73 m^2"  # 142 × 0.9938^5
+    assert told[0] == f"Warning: {warning}"
+    assert sum("Warning" in line for line in told) == 1
+    lines({"calculator_id": 3, "inputs": {"sex": "Male", "age": [5, "years"], "creatinine": [0.9, "mg/dL"]}})
+    assert main(BATCH) == 0
+    (line,) = output()
+    assert (round(line["answer"], 3), line["warnings"]) == (137.652, [warning])
+    assert f"Warning: {warning}" in line["explanation"].splitlines()
 
 
 def test_a_batch_follows_a_convention() -> None:
@@ -221,6 +252,7 @@ def test_an_output_can_be_calculated_anew() -> None:
         (b'{"calculator_id": ' + b"9" * 5000 + b"}\n", "line 1: not JSON (Exceeds the limit"),
         (b'{"a": "\xff"}\n', "in.jsonl, line 1: not UTF-8 text"),
         (b"[" * 100_000, "in.jsonl, line 1: not JSON"),
+        (b'{"inputs": {}, "inputs": {"age": 3}}\n', "in.jsonl, line 1: a key of the line stands twice"),
     ],
 )
 def test_what_is_no_json_object_ends_the_command_and_writes_nothing(

@@ -12,7 +12,7 @@ import pytest
 
 from medical_tasks.building import build_dataset
 from medical_tasks.calculators.base import Calculator
-from medical_tasks.calculators.coronary_risk import MEN, WOMEN
+from medical_tasks.calculators.cardiac_risk import MEN, WOMEN
 from medical_tasks.calculators.index import CALCULATORS
 from medical_tasks.errors import UsageError
 from medical_tasks.medcalc_bench.open_book import BUILDS_ON, render_specification, specifications

@@ -261,7 +261,7 @@ PLATELETS = _count("platelets|platelet count", "Plt", (170, 330), "platelets", 0
 WHITE_CELLS = _count("white cell count|white blood cells", "WBC", (5.1, 9.4), "white", 1, 100)
 CHOLESTEROL = _lipid("total cholesterol", "TC", (165, 205), 10 / 386.654)
 HDL = _lipid("HDL cholesterol|high-density lipoprotein cholesterol", "HDL", (44, 62), 10 / 386.654)
-TRIGLYCERIDES = _lipid("triglycerides", "TG", (85, 160), 10 / 861.338)
+TRIGLYCERIDES = _lipid("triglycerides", "TG", (85, 160), 10 / 885.7)
 INSULIN = _amount(
     "fasting insulin|insulin (fasting)",
     "fasting insulin",
@@ -270,8 +270,7 @@ INSULIN = _amount(
     "sugar",
     Form(unit="µIU/mL", texts=(" µIU/mL", " µU/mL"), digits=1, system="us"),
     Form(unit="mIU/L", texts=(" mIU/L", " mU/L"), digits=1),
-    Form(unit="pmol/L", texts=(" pmol/L",), factor=6, system="si"),
-)
+)  # laboratories do not agree on what 1 µIU/mL is in pmol/L
 URINE_SODIUM = _ion("urine sodium|urinary sodium", "urine Na|UNa", (40, 120), "kidney")
 URINE_CREATININE = _amount(
     "urine creatinine|urinary creatinine",

@@ -132,8 +132,8 @@ QUESTIONS: Final[Mapping[int, tuple[str, ...]]] = MappingProxyType(
             "Calculate the serum osmolality (2 × sodium + BUN/2.8 + glucose/18), in mOsm/kg.",
         ),
         31: (
-            "What is this patient's HOMA-IR?",
-            "Calculate the insulin resistance by HOMA-IR.",
+            "What is this patient's HOMA-IR (fasting insulin in µIU/mL × fasting glucose in mg/dL / 405)?",
+            "Calculate the insulin resistance by HOMA-IR: fasting insulin in µIU/mL times fasting glucose in mg/dL, over 405.",
         ),
         32: (
             "What is this patient's Charlson Comorbidity Index, points for age included?",

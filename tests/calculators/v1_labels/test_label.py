@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError
-from medical_tasks.calculators.index import DATASET_IDS
 from medical_tasks.calculators.v1_labels import QUIRKS, LabelResult, label
 from medical_tasks.calculators.v1_labels.table import RULES
+from tests.calculators.test_index import DATASET_IDS
 from tests.calculators.v1_labels.label_cases import CASES
 from tests.support import ROOT
 

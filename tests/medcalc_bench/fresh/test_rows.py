@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.calculator_batch import from_arguments
 from medical_tasks.calculators import CALCULATORS, calculate
-from medical_tasks.calculators.arguments import from_arguments
 from medical_tasks.medcalc_bench.data import CATEGORIES, COLUMNS, load_items
 from medical_tasks.medcalc_bench.fresh import fresh_row, fresh_rows
 from medical_tasks.medcalc_bench.prompts import gold_response
@@ -29,7 +29,7 @@ from tests.support import ROOT
 
 Row = dict[str, Any]
 
-PINNED = "4aa02eeb819707211b6e7a973ce67cae239df5a00c741790e14d8b8f21454bc1"
+PINNED = "dd35179fde6b0aaf887184e97439d10f4ea381a52814a976ba34d1cb7f26d9a1"
 
 
 @functools.cache
@@ -136,6 +136,18 @@ def last_step(row: Row) -> str:
     )
     assert found, line
     return found[1] if row["calculator_id"] != 69 else line.rsplit(" = ", 1)[1].removesuffix(".")
+
+
+def test_no_unit_leaves_a_doubt() -> None:
+    insulin = 0
+    for row in made_rows():
+        result = calculate(row["calculator_id"], json.loads(row["relevant_entities"]))
+        assert result.unit_doubts == ()
+        assert not any("converts by" in warning for warning in result.warnings)
+        if row["calculator_id"] == 31:
+            insulin += 1
+            assert "insulin in µIU/mL" in row["question"]
+    assert insulin >= 2
 
 
 def test_golds_agree_with_the_last_line_of_the_explanation() -> None:
