@@ -13,7 +13,7 @@ out. They are nan, that is left out, on rows for which the rule has no answer, a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from medical_tasks.errors import UsageError
 from medical_tasks.medcalc_bench.answers import Statement, final_statements
@@ -23,7 +23,7 @@ from medical_tasks.medcalc_bench.formulas import formula_value, inside_str
 from medical_tasks.medcalc_bench.gestational_age import DAYS_A_WEEK, stated_ages
 from medical_tasks.medcalc_bench.kinds import PERCENT_IDS, SCORE_IDS, AnswerKind, answer_kind
 from medical_tasks.medcalc_bench.numbers import Number, stated_numbers
-from medical_tasks.medcalc_bench.official import official_decision
+from medical_tasks.medcalc_bench.official import official_code_decision, official_decision
 from medical_tasks.medcalc_bench.recomputed import answer_text, label_agrees, recompute_or_none
 from medical_tasks.medcalc_bench.tolerance import decimal_or_none, limits
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -53,15 +53,16 @@ def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str])
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
         )
-    return [_score(item, response) for item, response in zip(items, responses, strict=True)]
+    official = official_code_decision if task.options.get("style") == "code" else official_decision
+    return [_score(item, response, official) for item, response in zip(items, responses, strict=True)]
 
 
-def _score(item: Item, response: str) -> ItemScore:
+def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> ItemScore:
     row = item.fields
     answer = {"gold": row["ground_truth_answer"], "lower": row["lower_limit"], "upper": row["upper_limit"]}
     calculator_id = int(row["calculator_id"])
     sane = decide(response, calculator_id=calculator_id, output_type=row.get("output_type"), **answer)
-    official = official_decision(response, calculator_id=calculator_id, **answer)
+    official = official_of(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
     values = {
         "accuracy": float(sane.correct),
