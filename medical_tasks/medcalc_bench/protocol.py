@@ -44,13 +44,17 @@ _PRINTS: Final = re.compile(r"\bprint\s*\(")
 _ESCAPE: Final = re.compile(r"\\(?!\r?\n).", re.DOTALL)
 _THOUGHTS_END: Final = "</think>"
 _THEIR_BLOCK: Final = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# As the authors' script runs a program: without `__main__`, and with what it writes and its error in one text.
+# As the authors' script runs a program: without `__main__`, and with what it writes and its error in one text. The names are those
+# that stand in the traceback there.
 _THEIR_RUN: Final = """import sys, traceback
 sys.stderr = sys.stdout
-try:
-    exec(compile({program!r}, "<string>", "exec"), {{}})
-except Exception:
-    traceback.print_exc()
+def capture_exec_output_and_errors(code):
+    globals = {{}}
+    try:
+        exec(code, globals)
+    except Exception:
+        traceback.print_exc()
+capture_exec_output_and_errors({program!r})
 """
 
 
