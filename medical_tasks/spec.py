@@ -221,11 +221,18 @@ class Example:
 
     Attributes:
         reply: what it says a model should reply.
-        leaks: whether it is the item itself, so that the question holds its own answer.
+        shown: its own texts (note and question).
+        asked: the same texts of the item.
     """
 
     reply: str
-    leaks: bool
+    shown: tuple[str, ...]
+    asked: tuple[str, ...]
+
+    @property
+    def leaks(self) -> bool:
+        """Whether it is the item itself, white space aside, so that the question holds its own answer."""
+        return [text.split() for text in self.shown] == [text.split() for text in self.asked]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,37 +2,37 @@
 
 `evaluation/run.py` holds the texts of the zero-shot, direct and one-shot questions as functions that join literals with the note,
 the question and the example; `evaluation/generate_code_prompt.py` those of the dialogue in which the model writes code. Both are
-parsed (`ast`), and such functions become templates: literal text with slots. What joins them (which argument goes where, the
-example's question, the order of the checks) is compared with what is known here, so that a file that has changed is refused.
+parsed, and such functions become templates (`upstream_source`): literal text with slots. What joins them (which argument goes
+where, the example's question, the order of the checks) is compared with what is known here: a file that has changed is refused.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from medical_tasks.errors import MissingError, system_reason
+from medical_tasks.errors import MissingError
 from medical_tasks.spec import Example, Item, Message
+from medical_tasks.upstream_source import (
+    Slot,
+    Template,
+    blob_id,
+    fill,
+    joined,
+    marked,
+    parse_python,
+    read_file,
+    template_of,
+)
 
-__all__ = [
-    "EXAMPLES",
-    "OfficialCode",
-    "OfficialQuestions",
-    "of_calculator",
-    "read_code",
-    "read_questions",
-    "same_texts",
-]
+__all__ = ["EXAMPLES", "OfficialCode", "OfficialQuestions", "of_calculator", "read_code", "read_questions"]
 
 EXAMPLES: Final = "one_shot_finalized_explanation.json"
 _REPOSITORY: Final = "ncbi-nlp/MedCalc-Bench"
-_RUN: Final = "run.py"
-_CODE: Final = "generate_code_prompt.py"
 _READABLE: Final = (
     f"This version reads the files of {_REPOSITORY} from June 2024 (5523b77) to November 2025 (20b10f9): give --upstream a whole "
     "checkout of one of these, or use --prompts own."
@@ -62,12 +62,6 @@ _CHECKS: Final = ("'```python' not in output", "'print' not in message_code", "'
 _BLOCKS: Final = r"```python\n(.*?)```"
 
 
-@dataclass(frozen=True)
-class _Slot:
-    name: str
-
-
-_Template = tuple[str | _Slot, ...]
 Shown = TypeVar("Shown")
 
 
@@ -82,7 +76,7 @@ class OfficialQuestions:
         files: path in the checkout to git blob id.
     """
 
-    messages: tuple[tuple[str, _Template], ...]
+    messages: tuple[tuple[str, Template], ...]
     example_questions: Mapping[str, str]
     examples: Mapping[str, tuple[str, Mapping[str, Any]]]
     files: Mapping[str, str]
@@ -107,7 +101,7 @@ class OfficialQuestions:
         """The example that an item's chat shows; it is the item itself when note and question are."""
         note, reply = of_calculator(self.examples, item)
         asked = (item.fields["patient_note"], item.fields["question"])
-        return Example(reply=json.dumps(reply), leaks=same_texts((note, self._example_question(item)), asked))
+        return Example(reply=json.dumps(reply), shown=(note, self._example_question(item)), asked=asked)
 
     def _example_question(self, item: Item) -> str:
         return self.example_questions.get(str(item.fields["calculator_id"]), item.fields["question"])
@@ -131,10 +125,10 @@ class OfficialCode:
         files: path in the checkout to git blob id.
     """
 
-    opening: tuple[tuple[str, _Template], ...]
-    no_code: _Template
-    no_print: _Template
-    console: _Template
+    opening: tuple[tuple[str, Template], ...]
+    no_code: Template
+    no_print: Template
+    console: Template
     tries: int
     files: Mapping[str, str]
 
@@ -142,9 +136,9 @@ class OfficialCode:
         """Writes an item's first messages."""
         return _filled(self.opening, {"note": item.fields["patient_note"], "question": item.fields["question"]})
 
-    def say(self, text: _Template, *, output: str = "", console: str = "") -> Message:
+    def say(self, text: Template, *, output: str = "", console: str = "") -> Message:
         """Fills one of the three texts with the model's reply and what its program wrote."""
-        return _filled((("user", text),), {"output": output, "console": console})[0]
+        return {"role": "user", "content": fill(text, {"output": output, "console": console})}
 
     @property
     def texts(self) -> list[str]:
@@ -163,19 +157,18 @@ def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
     Raises:
         MissingError: A file is not there, or not of the form that is known.
     """
-    path = _find(upstream, _RUN)
-    source = _Source(path)
+    path = _find(upstream, "run.py")
+    source, name, shows = _Source(path), _FUNCTIONS[style], style == "one_shot"
     for wanted in _FROM_THE_ROW:
         if wanted not in source.statements:
             raise source.unknown(f"the statement `{wanted}`")
-    name = _FUNCTIONS[style]
     system, user = source.returned(name, source.arguments_of(name))
-    examples = _read_examples(_find(upstream, EXAMPLES)) if style == "one_shot" else {}
+    examples = [_find(upstream, EXAMPLES)] if shows else []
     return OfficialQuestions(
         messages=source.messages(source.tree, {"system": system, "user": user}),
-        example_questions=source.example_questions() if style == "one_shot" else {},
-        examples=examples,
-        files=_blobs(path, *([_find(upstream, EXAMPLES)] if style == "one_shot" else [])),
+        example_questions=source.example_questions() if shows else {},
+        examples=_read_examples(examples[0]) if shows else {},
+        files={f"evaluation/{each.name}": blob_id(read_file(each)) for each in (path, *examples)},
     )
 
 
@@ -188,22 +181,20 @@ def read_code(upstream: Path | None) -> OfficialCode:
     Raises:
         MissingError: The file is not there, or not of the form that is known.
     """
-    path = _find(upstream, _CODE)
+    path = _find(upstream, "generate_code_prompt.py")
     source = _Source(path)
-    name = "apply_calc"
-    function = source.function(name)
-    texts = source.joined(function.body, source.arguments_of(name))
+    function = source.function("apply_calc")
     if not any(isinstance(node, ast.Constant) and node.value == _BLOCKS for node in ast.walk(source.tree)):
         raise source.unknown(f"the pattern {_BLOCKS} for blocks of code")
+    texts = joined(function.body, source.arguments_of("apply_calc"), source.unknown)
     no_code, no_print, console = source.follow_ups(function)
-    opening = source.messages(function, texts)
     return OfficialCode(
-        opening=opening,
+        opening=source.messages(function, texts),
         no_code=no_code,
         no_print=no_print,
         console=console,
         tries=source.tries(function),
-        files=_blobs(path),
+        files={f"evaluation/{path.name}": blob_id(read_file(path))},
     )
 
 
@@ -222,20 +213,12 @@ def of_calculator(examples: Mapping[str, Shown], item: Item) -> Shown:
     return examples[key]
 
 
-def same_texts(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether texts are the same but for white space."""
-    return [text.split() for text in one] == [text.split() for text in other]
-
-
 class _Source:
     """One of the authors' Python files, parsed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            self.tree = ast.parse(_read(path).decode("utf-8"))
-        except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
-            raise self.unknown("Python in UTF-8") from error
+        self.tree = parse_python(path, self.unknown)
         self.statements = {ast.unparse(node) for node in ast.walk(self.tree) if isinstance(node, ast.Assign)}
 
     def unknown(self, wanted: str) -> MissingError:
@@ -247,7 +230,7 @@ class _Source:
             raise self.unknown(f"one function {name}, found {len(found)}")
         return found[0]
 
-    def arguments_of(self, name: str) -> dict[str, _Template]:
+    def arguments_of(self, name: str) -> dict[str, Template]:
         """Which value each parameter of a function is given, by the one place that calls it."""
         calls = [
             node
@@ -258,60 +241,23 @@ class _Source:
         if len(calls) != 1 or calls[0].keywords or len(calls[0].args) != len(parameters):
             raise self.unknown(f"one call of {name} with {len(parameters)} arguments by position")
         given = [ast.unparse(argument) for argument in calls[0].args]
-        # A model's name goes into no text; a slot for it stays unknown.
+        # A model's name goes into no text and stays unknown; of the example's reply only the dump is a text.
         return {
-            parameter: (_Slot(_ARGUMENTS[text]),)
+            f"json.dumps({parameter})" if text == _REPLY else parameter: (Slot(_ARGUMENTS[text]),)
             for parameter, text in zip(parameters, given, strict=True)
             if text in _ARGUMENTS
         }
 
-    def returned(self, name: str, known: Mapping[str, _Template]) -> tuple[_Template, _Template]:
+    def returned(self, name: str, known: Mapping[str, Template]) -> tuple[Template, Template]:
         """The two texts that a function returns."""
         *before, last = self.function(name).body
         if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) and len(last.value.elts) == 2):
             raise self.unknown(f"that {name} ends by returning two texts")
-        texts = {**known, **self.joined(before, known)}
-        system, user = (self.template(node, texts) for node in last.value.elts)
+        texts = {**known, **joined(before, known, self.unknown)}
+        system, user = (template_of(node, texts, self.unknown) for node in last.value.elts)
         return system, user
 
-    def joined(self, statements: Sequence[ast.stmt], known: Mapping[str, _Template]) -> dict[str, _Template]:
-        """The texts that statements make one after the other, up to a loop; lists and numbers among them are passed over."""
-        texts: dict[str, _Template] = {}
-        for node in statements:
-            if isinstance(node, ast.While):
-                break
-            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add):
-                texts[node.target.id] = (
-                    *self.template(node.target, texts),
-                    *self.template(node.value, {**known, **texts}),
-                )
-            elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                if not isinstance(node.value, ast.List) and not _number(node.value):
-                    texts[node.targets[0].id] = self.template(node.value, {**known, **texts})
-            elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-                raise self.unknown(f"texts that are joined, on line {node.lineno}")
-        return texts
-
-    def template(self, node: ast.expr, known: Mapping[str, _Template]) -> _Template:
-        """Makes a template of an expression: literals, known names, their sum, f-strings, and the dump of the reply."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return (node.value,)
-        if isinstance(node, ast.JoinedStr):
-            return tuple(part for value in node.values for part in self.template(value, known))
-        if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
-            return self.template(node.value, known)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            return (*self.template(node.left, known), *self.template(node.right, known))
-        reply = (_Slot("example_reply"),)
-        name = ast.unparse(node)
-        dumps = {f"json.dumps({parameter})" for parameter, slot in known.items() if slot == reply}
-        if name in dumps:
-            return reply
-        if name not in known or known[name] == reply:
-            raise self.unknown(f"a text in place of `{name[:80]}` on line {node.lineno}")
-        return known[name]
-
-    def messages(self, tree: ast.AST, texts: Mapping[str, _Template]) -> tuple[tuple[str, _Template], ...]:
+    def messages(self, tree: ast.AST, texts: Mapping[str, Template]) -> tuple[tuple[str, Template], ...]:
         """The list that is assigned to `messages`, its texts by their names."""
         found = [
             node.value
@@ -320,14 +266,14 @@ class _Source:
         ]
         if len(found) != 1 or not isinstance(found[0], ast.List):
             raise self.unknown("one list `messages`")
-        read: list[tuple[str, _Template]] = []
+        read: list[tuple[str, Template]] = []
         for node in found[0].elts:
             parts = node if isinstance(node, ast.Dict) else ast.Dict(keys=[], values=[])
             keys = [key.value for key in parts.keys if isinstance(key, ast.Constant)]
             role = parts.values[0].value if parts.values and isinstance(parts.values[0], ast.Constant) else None
             if keys != ["role", "content"] or role not in ("system", "user"):
                 raise self.unknown("messages with role and content, of system or user")
-            read.append((role, self.template(parts.values[1], texts)))
+            read.append((role, template_of(parts.values[1], texts, self.unknown)))
         return tuple(read)
 
     def example_questions(self) -> dict[str, str]:
@@ -354,12 +300,12 @@ class _Source:
             raise self.unknown(f"{name} by calculator_id, and nowhere else")
         return found
 
-    def follow_ups(self, function: ast.FunctionDef) -> tuple[_Template, _Template, _Template]:
+    def follow_ups(self, function: ast.FunctionDef) -> tuple[Template, Template, Template]:
         """What is said about a reply without code, without `print`, and about a program that was run."""
-        known: dict[str, _Template] = {
-            "output": (_Slot("output"),),
-            "console_output": (_Slot("console"),),
-            "capture_exec_output_and_errors(message_code)": (_Slot("console"),),
+        known: dict[str, Template] = {
+            "output": (Slot("output"),),
+            "console_output": (Slot("console"),),
+            "capture_exec_output_and_errors(message_code)": (Slot("console"),),
         }
         branches: list[Sequence[ast.stmt]] = []
         for node in ast.walk(function):
@@ -374,13 +320,13 @@ class _Source:
                 branches.append(rest)
         if len(branches) != len(_CHECKS) + 1:
             raise self.unknown(f"one check `{_ENDED}`")
-        texts: list[_Template] = []
+        texts: list[Template] = []
         for branch in (branches[0], branches[1], branches[3]):
             made = _assigned(branch, "new_output")
             sent = "messages.append({'role': 'user', 'content': new_output})"
             if made is None or sent not in {ast.unparse(each) for each in branch}:
                 raise self.unknown("a text new_output that is sent after each reply")
-            texts.append(self.template(made, known))
+            texts.append(template_of(made, known, self.unknown))
         return texts[0], texts[1], texts[2]
 
     def tries(self, function: ast.FunctionDef) -> int:
@@ -399,24 +345,15 @@ def _assigned(statements: Sequence[ast.stmt], name: str) -> ast.expr | None:
     return found[0] if len(found) == 1 else None
 
 
-def _number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int)
-
-
-def _filled(messages: Sequence[tuple[str, _Template]], values: Mapping[str, str]) -> tuple[Message, ...]:
-    filled: list[Message] = []
-    for role, template in messages:
-        text = "".join(part if isinstance(part, str) else values[part.name] for part in template)
-        filled.append({"role": "system" if role == "system" else "user", "content": text})
-    return tuple(filled)
-
-
-def _texts(messages: Sequence[tuple[str, _Template]]) -> list[str]:
-    """Templates as texts; NUL, which no question holds, marks a slot."""
-    return [
-        "".join([role, "\n", *(part if isinstance(part, str) else f"\0{part.name}\0" for part in template)])
+def _filled(messages: Sequence[tuple[str, Template]], values: Mapping[str, str]) -> tuple[Message, ...]:
+    return tuple(
+        {"role": "system" if role == "system" else "user", "content": fill(template, values)}
         for role, template in messages
-    ]
+    )
+
+
+def _texts(messages: Sequence[tuple[str, Template]]) -> list[str]:
+    return [f"{role}\n{marked(template)}" for role, template in messages]
 
 
 def _find(upstream: Path | None, name: str) -> Path:
@@ -434,27 +371,9 @@ def _find(upstream: Path | None, name: str) -> Path:
     )
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise MissingError(f"{path}: cannot be read ({system_reason(error)}).") from error
-
-
-def _blobs(*paths: Path) -> dict[str, str]:
-    """The ids that git gives the files, by which they are found in the authors' history."""
-    found: dict[str, str] = {}
-    for path in paths:
-        content = _read(path)
-        found[f"evaluation/{path.name}"] = hashlib.sha1(
-            b"blob %d\0%s" % (len(content), content), usedforsecurity=False
-        ).hexdigest()
-    return found
-
-
 def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
     try:
-        content = json.loads(_read(path))
+        content = json.loads(read_file(path))
         examples: dict[str, tuple[str, Mapping[str, Any]]] = {
             key: (
                 entry["Patient Note"],

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.medcalc_bench.official_prompts import of_calculator, read_code, read_questions, same_texts
+from medical_tasks.medcalc_bench.official_prompts import of_calculator, read_code, read_questions
 from medical_tasks.spec import Example, Item, Message, PromptSet, TaskSpec
 
 __all__ = ["PROMPT_SETS", "follow_up", "gold_response", "load_prompts", "own_exemplars"]
@@ -125,7 +125,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     def example(item: Item) -> Example:
         shown = of_calculator(exemplars, item)
         asked = (item.fields["patient_note"], item.fields["question"])
-        return Example(reply=shown.reply, leaks=same_texts((shown.note, shown.question), asked))
+        return Example(reply=shown.reply, shown=(shown.note, shown.question), asked=asked)
 
     return PromptSet(name=name, sha256=_digest(texts), render=render, example=example if style == "one_shot" else None)
 

@@ -146,7 +146,7 @@ def test_nothing_of_a_checkout_is_run(tmp_path: Path) -> None:
     [
         ("def zero_shot(note", "def zero_shots(note", "one function zero_shot, found 0"),
         ("def zero_shot(note", "def zero_shot(note", ""),
-        ("import json", "import json as", "Python in UTF-8"),
+        ("import json", "import json as", "a Python file in UTF-8"),
         ("zero_shot(patient_note, question)", "zero_shot(patient_note, question=question)", "2 arguments by position"),
         ("zero_shot(patient_note, question)", "zero_shot(question)", "2 arguments by position"),
         ("zero_shot(patient_note, question)", "zero_shot(patient_note[:9], question)", "a text in place of `note`"),
@@ -220,7 +220,7 @@ def test_an_example_of_another_form_is_refused(tmp_path: Path, old: str, new: st
         ('f"No print in {output}!"', '"".join(output)', "a text in place of `''.join(output)`"),
         ('f"No code in {output}!"\n', 'f"No code in {output}!"\n                continue\n', ""),
         ('"content": new_output', '"content": "new"', "a text new_output that is sent"),
-        ("import nowhere", "import \0", "Python in UTF-8"),
+        ("import nowhere", "import \0", "a Python file in UTF-8"),
     ],
 )
 def test_a_dialogue_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
