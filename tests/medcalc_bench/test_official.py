@@ -196,10 +196,10 @@ def test_the_answer_of_a_dialogue_about_code_is_checked_as_it_is(reply: str, cor
 
 
 def test_dates_and_ages_of_a_dialogue_about_code() -> None:
-    day = {"calculator_id": 13, "gold": "05/04/2021", "lower": "", "upper": ""}
+    day: dict[str, Any] = {"calculator_id": 13, "gold": "05/04/2021", "lower": "", "upper": ""}
     assert official_code_decision("5/4/2021", **day).correct
     assert not official_code_decision("5/4/2021 or so", **day).correct  # which the other reader takes
-    age = {"calculator_id": 69, "gold": AGE, "lower": "", "upper": ""}
+    age: dict[str, Any] = {"calculator_id": 69, "gold": AGE, "lower": "", "upper": ""}
     assert official_code_decision("(4 weeks, 3 days)", **age).correct
 
 
