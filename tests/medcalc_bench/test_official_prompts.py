@@ -29,8 +29,9 @@ from medical_tasks.medcalc_bench.spec import (
     MEDCALC_ONE_SHOT,
     MEDCALC_OPEN_BOOK,
 )
+from medical_tasks.models.chat_template import fold_system
 from medical_tasks.results import read_items
-from medical_tasks.spec import Item
+from medical_tasks.spec import Item, TaskSpec
 from medical_tasks.task_data import leaking_examples
 from tests.fault_server import Call, FaultServer
 from tests.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, write_tree
@@ -75,6 +76,13 @@ def test_the_messages_of_each_style(tree: Path) -> None:
             {"role": "user", "content": "Note:\n\na {note} µ\r\n\n\nAsked:\n\nhow {much}?"},
         ),
     }
+
+
+@pytest.mark.parametrize("task", ASKED, ids=lambda task: task.name)
+def test_a_template_without_a_system_role_gets_both_texts(tree: Path, task: TaskSpec) -> None:
+    system, user = load_prompts(task, "official", tree).render(ITEMS[0])
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert fold_system([system, user]) == [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}]
 
 
 def test_a_calculator_whose_example_has_a_question_of_its_own(tree: Path) -> None:
