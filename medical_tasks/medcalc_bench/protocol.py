@@ -240,13 +240,15 @@ def program_of(reply: str) -> str:
     blocks = _blocks(text)
     if not blocks:
         return text.strip() if _is_python(text) else ""
-    marked = [content for language, content in blocks if language]
+    # Behind the second: blocks within one of Markdown.
+    inner = [block for _, content in blocks if "```" in content for block in _blocks(content)]
+    marked = [content for language, content in blocks if language] or [
+        content for language, content in inner if language
+    ]
     if not marked:
-        unmarked = [content for language, content in blocks if language is None]
-        marked = unmarked if any(_PRINTS.search(content) for content in unmarked) else []
-    if not marked:
-        # A block of Markdown around the real one.
-        return next((inner for _, content in blocks if "```" in content and (inner := program_of(content))), "")
+        marked = [content for language, content in blocks if language is None]
+        if not any(_PRINTS.search(content) for content in marked):
+            return ""
     program = "\n".join(content.rstrip() for content in marked).strip("\n")
     return textwrap.dedent(program) if program[:1] in (" ", "\t") else program
 
