@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.baselines import BASELINES, baseline_responses
+from medical_tasks.models.baselines import BASELINES, COPY_EXAMPLE, baseline_responses
 from medical_tasks.recipe import make_recipe
 from medical_tasks.runner import AnsweredTask
-from medical_tasks.spec import TaskSpec
-from medical_tasks.task_data import TaskData, benchmark_module
+from medical_tasks.spec import PromptSet, TaskSpec
+from medical_tasks.task_data import TaskData, benchmark_module, leaking_examples, prompt_set
 
 __all__ = ["run_baseline"]
 
@@ -23,6 +24,8 @@ def run_baseline(
     *,
     max_samples: int | None,
     task_args: Mapping[str, str] | None = None,
+    prompts: str = "own",
+    upstream: Path | None = None,
 ) -> AnsweredTask:
     """Answers a task with a baseline.
 
@@ -32,12 +35,20 @@ def run_baseline(
         data: its items.
         max_samples: the limit given, for the recipe.
         task_args: settings given; a baseline of the benchmark's own may have some.
+        prompts: for `copy-example`, the set whose worked examples it copies.
+        upstream: the authors' checkout, for `official` ones.
 
     Raises:
-        UsageError: There is no such baseline.
+        UsageError: There is no such baseline, or no example for it to copy.
+        MissingError: The authors' files are not there.
     """
     own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
-    responses = _responses(name, task, data, own)
+    if name == COPY_EXAMPLE:
+        shown = prompt_set(task, prompts, upstream, arguments=own, exemplars=data.exemplars)
+        responses, identity = _copied(task, data, shown), {"prompts": shown.name, "sha256": shown.sha256}
+        leaking = leaking_examples(task, shown, data.items)
+    else:
+        responses, identity, leaking = _responses(name, task, data, own), _identity(name, task, own), []
     recipe = make_recipe(
         task,
         data=data.revision,
@@ -48,8 +59,10 @@ def run_baseline(
     )
     if own:
         recipe["task_args"] = own
-    if identity := _identity(name, task, own):
+    if identity:
         recipe["baseline"] = identity
+    if leaking:
+        recipe["leaking_examples"] = leaking
     pairs = zip(data.items, responses, strict=True)
     return AnsweredTask(
         task=task,
@@ -59,6 +72,16 @@ def run_baseline(
         recipe=recipe,
         scoring_args=task.scoring_args(task_args or {}),
     )
+
+
+def _copied(task: TaskSpec, data: TaskData, shown: PromptSet) -> list[str]:
+    """The reply of the worked example that each item's question shows."""
+    if shown.example is None:
+        raise UsageError(
+            f"{task.name}: its questions show no worked example, so that baseline/{COPY_EXAMPLE} has nothing to copy. Use it with "
+            "a task that shows one, such as medcalc_one_shot."
+        )
+    return [shown.example(item).reply for item in data.items]
 
 
 def _responses(name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]) -> list[str]:

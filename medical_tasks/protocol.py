@@ -2,10 +2,12 @@
 
 Every item opens with the task's own prompt. After each answer the protocol says, for all items at once, what is asked next
 or what the final answer is. The runner asks a round's questions together, through the same store as all questions, so a
-resumed run repeats none of them and comes to the same place. What a protocol works out between two questions (a program's
+resumed run repeats none of them and comes to the same place. The round is part of a question's key: a dialogue that comes to
+the same question a second time asks it again. What a protocol works out between two questions (a program's
 run) it keeps in the store as well, so that what follows from it is the same again.
 
-    <package>.protocol.open_protocol(task)      -> Protocol; with `arguments=` for a task that has some
+    <package>.protocol.open_protocol(task)      -> Protocol; with `arguments=` for a task that has some, and with `prompts=` and
+        `upstream=` for a prompt set other than `own`
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Dialogue:
 
 @dataclass(frozen=True)
 class Ask:
-    """The next question: a whole chat, ending with a user message."""
+    """The next question: a whole chat, which ends with a message of the user, or of the model to let it go on."""
 
     messages: tuple[Message, ...]
 

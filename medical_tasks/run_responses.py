@@ -133,7 +133,13 @@ def run_responses(
         )
     if name.startswith(_BASELINE):
         made = run_baseline(
-            name.removeprefix(_BASELINE), task, data, max_samples=None, task_args=recipe.get("task_args", {})
+            name.removeprefix(_BASELINE),
+            task,
+            data,
+            max_samples=None,
+            task_args=recipe.get("task_args", {}),
+            prompts=recipe.get("baseline", {}).get("prompts", "own"),
+            upstream=upstream,
         )
         _check_same(folder, "baseline", recipe.get("baseline"), made.recipe.get("baseline"))
         return dict(made.responses)

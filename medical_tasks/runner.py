@@ -26,7 +26,7 @@ from medical_tasks.recipe import make_recipe
 from medical_tasks.run_folder import RunFolder
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 from medical_tasks.store import Store, content_key
-from medical_tasks.task_data import TaskData, open_protocol, prompt_set
+from medical_tasks.task_data import TaskData, leaking_examples, open_protocol, prompt_set
 
 __all__ = [
     "AnsweredTask",
@@ -129,7 +129,11 @@ def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, 
     Raises:
         MissingError: Something a protocol needs is not on this machine.
     """
-    return {task.name: open_protocol(task, _own(task, options)) for task in tasks if task.protocol}
+    return {
+        task.name: open_protocol(task, _own(task, options), prompts=options.prompts, upstream=options.upstream)
+        for task in tasks
+        if task.protocol
+    }
 
 
 def run_model(
@@ -158,6 +162,10 @@ def run_model(
         for task in tasks
     }
     protocols = open_protocols(tasks, options)
+    leaking = {
+        task.name: leaking_examples(task, prompts[task.name], data[task.name].items, tell=model.is_main)
+        for task in tasks
+    }
     if not model.is_main:
         while asked := [_received(text) for text in model.share([])]:
             _generate(model, asked, None, Progress("", 0, quiet=True))
@@ -179,6 +187,7 @@ def run_model(
             protocols.get(task.name),
             model,
             options,
+            leaking[task.name],
         )
         for task in tasks
     ]
@@ -212,9 +221,18 @@ def _request(
     options: RunOptions,
     *,
     continuations: tuple[str, ...] = (),
+    turn: int = 1,
 ) -> Request:
     size = options.max_new_tokens or task.generation_size
-    asked = {"model": dict(model.identity), "messages": list(messages), "max_new_tokens": size, "stop": list(task.stop)}
+    asked: dict[str, Any] = {
+        "model": dict(model.identity),
+        "messages": list(messages),
+        "max_new_tokens": size,
+        "stop": list(task.stop),
+    }
+    if turn > 1:
+        # A dialogue may come to the same question twice: it is asked again then, and a model that samples may say another thing.
+        asked["turn"] = turn
     if continuations:
         size = 0
         asked = {"model": dict(model.identity), "messages": list(messages), "continuations": list(continuations)}
@@ -261,7 +279,7 @@ def _follow(
             turns = protocols[name].next_turns(dialogues, store) if dialogues else []
         for one, turn in zip(part, turns, strict=True):
             if isinstance(turn, Ask):
-                one.request = _request(one.task, turn.messages, model, options)
+                one.request = _request(one.task, turn.messages, model, options, turn=len(one.answers) + 1)
                 goes_on.append(one)
             else:
                 one.response = turn.text
@@ -324,6 +342,7 @@ def _answered(
     protocol: MultiStep | None,
     model: Model,
     options: RunOptions,
+    leaking: list[str],
 ) -> AnsweredTask:
     recipe = make_recipe(
         task,
@@ -339,6 +358,8 @@ def _answered(
     }
     if protocol is not None:
         recipe["protocol"] = dict(protocol.identity)
+    if leaking:
+        recipe["leaking_examples"] = leaking
     own = _own(task, options)
     if own:
         recipe["task_args"] = own

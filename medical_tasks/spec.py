@@ -17,7 +17,7 @@ A benchmark is one folder with the same file names in each. What the runner call
     <package>.scoring.unanswered_limits(task, item)           -> {metric: (low, high)}, where a metric has no largest value
     <package>.judge_prompts.load_judge_prompts(task, name, upstream) -> judges.base.JudgePrompts, for a task with `judge`
     <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`; with
-        `arguments=` for one that has some
+        `arguments=` for one that has some, and with `prompts=` and `upstream=` for a prompt set other than `own`
     <package>.baselines.BASELINES                             -> {name: function of (task, items, arguments) -> responses}, for a
         benchmark with baselines of its own; IDENTITIES likewise, function of (task, arguments) -> {name: JSON value}; recipe
 """
@@ -32,6 +32,7 @@ __all__ = [
     "Access",
     "BenchmarkSpec",
     "DatasetSpec",
+    "Example",
     "Item",
     "ItemScore",
     "Message",
@@ -215,6 +216,26 @@ class Item:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Example:
+    """The worked example that an item's question shows.
+
+    Attributes:
+        reply: what it says a model should reply.
+        shown: its own texts (note and question).
+        asked: the same texts of the item.
+    """
+
+    reply: str
+    shown: tuple[str, ...]
+    asked: tuple[str, ...]
+
+    @property
+    def leaks(self) -> bool:
+        """Whether it is the item itself, white space aside, so that the question holds its own answer."""
+        return [text.split() for text in self.shown] == [text.split() for text in self.asked]
+
+
+@dataclass(frozen=True, kw_only=True)
 class PromptSet:
     """The way a task's questions are put.
 
@@ -230,6 +251,7 @@ class PromptSet:
         shorten: for a task whose items can be longer than a model's context, makes an item of which so many words of its
             documents are left out, from the oldest on; the questions of both differ in nothing else. It takes any number from
             0 and leaves out at most all there are.
+        example: the worked example that an item's question shows, for a task whose questions show one.
     """
 
     name: str
@@ -239,6 +261,7 @@ class PromptSet:
     sources: Callable[[Item], tuple[str, ...]] | None = None
     continuations: Callable[[Item], tuple[str, ...]] | None = None
     shorten: Callable[[Item, int], Item] | None = None
+    example: Callable[[Item], Example] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

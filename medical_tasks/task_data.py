@@ -20,6 +20,7 @@ __all__ = [
     "TaskData",
     "benchmark_module",
     "choose_config",
+    "leaking_examples",
     "load_task_data",
     "locate",
     "open_protocol",
@@ -192,6 +193,30 @@ def prompt_set(
     return prompts
 
 
+def leaking_examples(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], *, tell: bool = True) -> list[str]:
+    """Finds the items whose question shows the item itself, with its answer, as the worked example.
+
+    Args:
+        task: the task.
+        prompts: how its items are put.
+        items: its items.
+        tell: whether to name them on the terminal.
+
+    Returns:
+        Their ids.
+    """
+    if prompts.example is None:
+        return []
+    found = [item.id for item in items if prompts.example(item).leaks]
+    if found and tell:
+        print(
+            f"note: {task.name}: the worked example ({prompts.name} prompts) is the item itself, answer included, for {len(found)} "
+            f"of {len(items)} items: {', '.join(found)}. They are asked and counted; leaking_examples in the recipe names them.",
+            file=sys.stderr,
+        )
+    return found
+
+
 def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Path, str]:
     """Finds a built dataset and the configuration that is meant.
 
@@ -235,18 +260,24 @@ def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
     return digest.hexdigest()
 
 
-def open_protocol(task: TaskSpec, arguments: Mapping[str, str]) -> MultiStep:
+def open_protocol(
+    task: TaskSpec, arguments: Mapping[str, str], *, prompts: str = "own", upstream: Path | None = None
+) -> MultiStep:
     """Opens the protocol of a task that has one.
 
     Args:
         task: the task.
         arguments: of `TaskSpec.arguments`.
+        prompts: name of the task's prompt set, which it has.
+        upstream: the authors' checkout, for `official`.
 
     Raises:
         UsageError: A setting's value is not allowed.
         MissingError: Something it needs is not on this machine.
     """
-    more = {"arguments": dict(arguments)} if task.arguments else {}
+    more: dict[str, Any] = {"arguments": dict(arguments)} if task.arguments else {}
+    if prompts != "own":
+        more |= {"prompts": prompts, "upstream": upstream}
     opened: MultiStep = benchmark_module(task, "protocol").open_protocol(task, **more)
     return opened
 

@@ -143,6 +143,35 @@ def test_each_item_goes_on_until_it_is_done(data: TaskData, folder: RunFolder, c
     assert [task.asked[item] for item in ids] == [1, 2, 3, 4, 4, 4]
 
 
+class Again(Counting):
+    """Puts the very same question until it has four answers."""
+
+    def _turn(self, dialogue: Dialogue, records: Records) -> Turn:
+        return Done("|".join(dialogue.answers)) if len(dialogue.answers) == 4 else Ask(dialogue.opening)
+
+
+class Sampling(Scripted):
+    """Says something else each time it is asked."""
+
+    def reply(self, request: Request) -> Answer | Failure:
+        return Answer(key=request.key, text=str(len(self.asked)))
+
+
+def test_the_same_question_in_a_dialogue_is_asked_anew(
+    data: TaskData, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_protocol, "open_protocol", lambda task: Again())
+    one = replace(data, items=data.items[:1])
+    first = Sampling(data, dies_after=2)
+    with pytest.raises(KeyboardInterrupt):
+        run(first, one, folder)
+    second = Sampling(data)
+    task = run(second, one, folder)
+    assert list(task.responses.values()) == ["1|2|1|2"]
+    assert len(first.asked) == len(second.asked) == len({*second.asked}) == 2
+    assert list(task.asked.values()) == [4]
+
+
 @pytest.mark.parametrize("dies_after", [0, 3, 6, 7, 11, 14, 17])
 def test_a_run_stopped_in_any_round_goes_on_and_repeats_nothing(
     data: TaskData, folder: RunFolder, dies_after: int

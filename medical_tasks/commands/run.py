@@ -244,6 +244,7 @@ def _forecast(tasks: Any, data: Any, request: Any, options: Any) -> None:
 
 def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any) -> Any:
     from medical_tasks.baseline_run import run_baseline
+    from medical_tasks.models.baselines import COPY_EXAMPLE
     from medical_tasks.models.opener import open_model
     from medical_tasks.run_folder import is_main_process
     from medical_tasks.runner import load_task_prompts, open_protocols, run_model
@@ -269,7 +270,7 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
     if kind == "baseline":
         if model_args:
             raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
-        if options.prompts != "own" and not any(task.judge for task in tasks):
+        if options.prompts != "own" and rest != COPY_EXAMPLE and not any(task.judge for task in tasks):
             raise UsageError(
                 f"{name} is asked nothing, so that --prompts {options.prompts} has no meaning for it. Leave it out."
             )
@@ -278,11 +279,13 @@ def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folde
         if not is_main_process():
             return None
         known = {"max_samples": options.max_samples, "task_args": options.task_args}
+        if rest == COPY_EXAMPLE:
+            known |= {"prompts": options.prompts, "upstream": options.upstream}
         return [run_baseline(rest, task, data[task.name], **known) for task in tasks]
-    open_protocols(tasks, options)  # says what is missing before a model is loaded
     for task in tasks:
-        if task.arguments:
-            load_task_prompts(task, options, data[task.name])  # likewise
+        if task.arguments or options.prompts != "own":
+            load_task_prompts(task, options, data[task.name])  # says what is missing before a model is loaded
+    open_protocols(tasks, options)  # likewise
     guard.require_processes()
     model = open_model(name, model_args, log_dir=folder.logs)
     try:

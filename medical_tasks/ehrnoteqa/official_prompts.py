@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.upstream_source import parse_python
 
 __all__ = ["REPOSITORY", "check_template", "fill_template", "read_prompt_dict"]
 
@@ -43,12 +44,7 @@ def read_prompt_dict(upstream: Path, part: Literal["generation", "evaluation"]) 
         raise MissingError(
             f"{upstream}: the authors' src/{part}/utils.py is not there (looked for {', '.join(map(str, places))}). {_CLONE}"
         )
-    try:
-        tree = ast.parse(found.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise MissingError(f"{found}: cannot be read ({system_reason(error)}).") from error
-    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
-        raise UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}") from error
+    tree = parse_python(found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}"))
     values = [
         node.value
         for node in tree.body

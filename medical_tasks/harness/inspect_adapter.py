@@ -25,7 +25,7 @@ from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.pooling import Weighted, pooled_mean
 from medical_tasks.protocol import Ask, Dialogue, MultiStep
 from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
-from medical_tasks.task_data import benchmark_module, load_task_data, open_protocol, prompt_set
+from medical_tasks.task_data import benchmark_module, leaking_examples, load_task_data, open_protocol, prompt_set
 
 __all__ = ["inspect_task", "load"]
 
@@ -39,6 +39,7 @@ def inspect_task(
     prompts: PromptSet,
     data_revision: dict[str, Any],
     judge: HarnessJudge | None = None,
+    upstream: Path | None = None,
 ) -> Task:
     """Makes the inspect task.
 
@@ -48,6 +49,7 @@ def inspect_task(
         prompts: how they are asked.
         data_revision: what the recipe says of the data.
         judge: who scores, for a task with a judge.
+        upstream: the authors' checkout, for `official` prompts.
 
     Returns:
         The task, with the recipe in its metadata.
@@ -60,7 +62,10 @@ def inspect_task(
     by_id = {item.id: item for item in items}
     steps = generate()
     if task.protocol:
-        steps = _protocol_solver(open_protocol(task, {}), by_id, prompts)
+        steps = _protocol_solver(open_protocol(task, {}, prompts=prompts.name, upstream=upstream), by_id, prompts)
+    told = {"data": json.dumps(data_revision), "prompts": prompts.name, "prompts_sha256": prompts.sha256}
+    if leaking := leaking_examples(task, prompts, items):
+        told["leaking_examples"] = ", ".join(leaking)
     samples = [
         Sample(
             id=item.id,
@@ -77,7 +82,7 @@ def inspect_task(
         scorer=_scorer(task, by_id, judge),
         config=GenerateConfig(max_tokens=task.generation_size, temperature=0.0, stop_seqs=list(task.stop) or None),
         version=task.version,
-        metadata={"data": json.dumps(data_revision), "prompts": prompts.name, "prompts_sha256": prompts.sha256},
+        metadata=told,
     )
 
 
@@ -200,13 +205,12 @@ def load(
     try:
         part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
         given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
-        asked = prompt_set(
-            task, prompts, None if upstream is None else Path(upstream), arguments=given, exemplars=part.exemplars
-        )
+        checkout = None if upstream is None else Path(upstream)
+        asked = prompt_set(task, prompts, checkout, arguments=given, exemplars=part.exemplars)
         judge = HarnessJudge(harness_request(prompts, upstream, task=task)) if task.judge else None
         if judge is not None:
             judge.check(task)
-        return inspect_task(task, part.items, asked, part.revision, judge)
+        return inspect_task(task, part.items, asked, part.revision, judge, checkout)
     except MedicalTasksError as error:
         message = f"{error}\nUnder inspect, options as --config demo are written -T config=demo."
         # inspect prints with rich, which would take what stands in square brackets for a style.

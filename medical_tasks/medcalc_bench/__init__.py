@@ -5,7 +5,8 @@ Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://
 
     spec             datasets, tasks and metrics
     data             rows of the official CSV files to items
-    prompts          how an item is asked
+    prompts          how an item is asked; `official_prompts` reads the authors' questions from a checkout
+    protocol         what follows where the model writes code (docs/medcalc_code.md)
     scoring          replies to `accuracy` and `accuracy_official` (docs/medcalc_scoring.md)
       kinds            which form the answer of each calculator has
       answers          where a reply states its final answer

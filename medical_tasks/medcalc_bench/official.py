@@ -1,15 +1,18 @@
 """The decision of the authors' own scorer, bug for bug, without its evaluation of model text as code.
 
 Reference implementation: https://github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/run.py` (how an answer is read),
-`evaluate.py` (how it is checked), `table_stats.py` (what is reported). What it does, in short:
+`evaluate.py` (how it is checked), `table_stats.py` (what is reported), `generate_code_prompt.py` (how the answer of a dialogue
+about code is read). What it does, in short:
 
-- The answer is what stands between the last `answer":` and the next closing brace on the same line; other keys included.
+- White space of the reply, line breaks among it, becomes single spaces (`llm_inference.py`). The answer is what stands between
+  the last `answer":` and the next closing brace; other keys included.
 - Dates must begin with M/D/YYYY, what follows is ignored. Gestational age is the first two numbers with hardly anything
   between them: "24 weeks" is 2 weeks 4 days, "and" between them is an error.
 - Integers: "N out of" wins; then a list "a, b, c" counts its members; then the last number. Rounded half to even.
 - Decimals: `str(...)` is evaluated as Python; else the number before mL/min/1.73; else the last percentage over 100; else
   the last number. Right when within the row's limits.
 - Whatever raises an exception is wrong: leading zeros, unreadable answers, divisions by zero.
+- In a dialogue about code the answer is what stands between the tags, and it is checked as it is: "25 mg" and "17.1%" are wrong.
 
 Not reproduced, and wrong here: Python beyond the arithmetic of `expression`. A reply longer than `MAX_REPLY` characters
 is read in its last `MAX_REPLY` characters, or, when no answer stands there, from its last answer on.
@@ -17,6 +20,7 @@ is read in its last `MAX_REPLY` characters, or, when no answer stands there, fro
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -26,7 +30,15 @@ from medical_tasks.medcalc_bench.decision import MAX_REPLY, AnswerKind, Decision
 from medical_tasks.medcalc_bench.expression import ExpressionError, evaluate
 from medical_tasks.medcalc_bench.expression_names import CHECK, EXTRACTION
 
-__all__ = ["NOT_FOUND", "official_answer", "official_check", "official_decision", "official_summary"]
+__all__ = [
+    "NOT_FOUND",
+    "official_answer",
+    "official_check",
+    "official_code_decision",
+    "official_decision",
+    "official_summary",
+    "tagged_answer",
+]
 
 NOT_FOUND = "N/A"
 """What the authors write for an answer in which they find nothing."""
@@ -35,6 +47,7 @@ OVERALL_ITEMS = 1047
 
 _KEY = 'nswer":'
 _SPACE = re.compile(r"\s*+")
+_SPACES = re.compile(r"\s++")
 _DATE = re.compile(r"(0?[1-9]|1[0-2])/(0?[1-9]|[12][0-9]|3[01])/(\d{4})")
 _LIST_BEGIN = re.compile(r"\d, ?-?\d")
 _LIST = re.compile(r"\d(?:, ?-?\d++)++")
@@ -83,7 +96,7 @@ def official_decision(response: str, *, calculator_id: int, gold: object, lower:
     if kind is None:
         return Decision(correct=False, parsed="", why=f"the authors' scorer knows no calculator {calculator_id}")
     try:
-        answer = official_answer(response, kind)
+        answer = official_answer(_one_line(response), kind)
     except (ArithmeticError, ValueError) as error:
         return Decision(correct=False, parsed="", why=f"the authors' reader fails: {error}")
     if answer == NOT_FOUND:  # which their check goes on to fail on
@@ -91,11 +104,47 @@ def official_decision(response: str, *, calculator_id: int, gold: object, lower:
     return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
 
 
+def official_code_decision(
+    response: str, *, calculator_id: int, gold: object, lower: object, upper: object
+) -> Decision:
+    """Decides about the end of a dialogue about code as the authors' script for that does.
+
+    It means to read the answer as `official_answer` does; the call lacks an argument, so that the text itself is checked.
+
+    Args:
+        response: the answer as `medcalc_code` keeps it, a JSON object with the key `answer`; or a reply with the tags, or text.
+        calculator_id: as in `official_decision`, and so are the others.
+        gold: likewise.
+        lower: likewise.
+        upper: likewise.
+    """
+    answer = tagged_answer(response)
+    if answer is None:
+        try:
+            kept = json.loads(response)
+        except (ValueError, RecursionError):
+            kept = None
+        answer = str(kept["answer"]) if isinstance(kept, dict) and "answer" in kept else response.strip()
+    if not answer:
+        return Decision(correct=False, parsed="", why="there is no answer")
+    return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
+
+
+def tagged_answer(reply: str) -> str | None:
+    """The first text between the two tags on one line, as the authors' code script reads it; None without any."""
+    for line in reply.split("\n"):
+        opened = line.find("<answer>")
+        closed = line.find("<\\answer>", opened)
+        if 0 <= opened < closed:
+            return line[opened + len("<answer>") : closed].strip()
+    return None
+
+
 def official_answer(response: str, kind: AnswerKind) -> str:
     """Reads the answer out of a reply, in the form the authors store as "LLM Answer".
 
     Args:
-        response: the model's raw text.
+        response: the reply, its white space already as their `extract_answer` gets it.
         kind: form of the calculator's answer.
 
     Returns:
@@ -170,14 +219,19 @@ def _average(results: list[bool], divisor: int) -> dict[str, float]:
     return {"average": round(p * 100 * 100) / 100, "std": round(math.sqrt(p * (1 - p) / divisor) * 100) / 100}
 
 
-def _captured(response: str) -> str:
-    """What stands after the last answer key, up to the closing brace on its line."""
+def _one_line(response: str) -> str:
+    """A reply as the authors' client hands it on: the end that is read, with single spaces."""
     text = response
     if len(text) > MAX_REPLY:
         start = len(text) - MAX_REPLY
         if _KEY not in text[start:]:
             start = max(0, text.rfind(_KEY) - 1)
         text = text[start : start + MAX_REPLY]
+    return _SPACES.sub(" ", text)
+
+
+def _captured(text: str) -> str:
+    """What stands after the last answer key, up to the closing brace on its line."""
     captured, position, brace, newline = "", 0, -1, -1
     while (key := text.find(_KEY, position)) >= 0:
         position = key + len(_KEY)

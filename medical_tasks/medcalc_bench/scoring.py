@@ -30,7 +30,7 @@ from medical_tasks.medcalc_bench.decision import (
     limits,
     within,
 )
-from medical_tasks.medcalc_bench.official import official_decision
+from medical_tasks.medcalc_bench.official import official_code_decision, official_decision
 from medical_tasks.medcalc_bench.quantities import DAYS_A_WEEK, Quantity, ages, dates, dimension, measurements, scores
 from medical_tasks.medcalc_bench.reading import read_answer
 from medical_tasks.medcalc_bench.recomputed import answer_text, label_agrees, recompute_or_none
@@ -59,17 +59,18 @@ def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str])
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
         )
-    return [_score(item, response) for item, response in zip(items, responses, strict=True)]
+    official = official_code_decision if task.options.get("style") == "code" else official_decision
+    return [_score(item, response, official) for item, response in zip(items, responses, strict=True)]
 
 
-def _score(item: Item, response: str) -> ItemScore:
+def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> ItemScore:
     row = item.fields
     answer = {"gold": row["ground_truth_answer"], "lower": row["lower_limit"], "upper": row["upper_limit"]}
     calculator_id = int(row["calculator_id"])
     kind = answer_kind(calculator_id, row.get("output_type"))
     statement = read_answer(response, _subject(calculator_id, kind))
     sane = _decided(statement, kind, calculator_id, **answer)
-    official = official_decision(response, calculator_id=calculator_id, **answer)
+    official = official_of(response, calculator_id=calculator_id, **answer)
     why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
     values = {
         "accuracy": float(sane.correct),

@@ -2,7 +2,8 @@
 
 `reference` answers with the gold and must score the maximum; `empty` says nothing; `random` gives each question the gold
 of another, seeded, question of the same kind (for MedCalc-Bench: the same calculator where it has several), which is what
-knowing the form of an answer is worth without reading the note.
+knowing the form of an answer is worth without reading the note. `copy-example` gives the reply of the worked example that the
+question shows, for tasks that show one: what imitation is worth (`baseline_run`, which has the prompts).
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from collections.abc import Callable, Sequence
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["BASELINES", "baseline_responses"]
+__all__ = ["BASELINES", "COPY_EXAMPLE", "baseline_responses"]
 
-BASELINES = ("reference", "empty", "random")
+COPY_EXAMPLE = "copy-example"
+BASELINES = ("reference", "empty", "random", COPY_EXAMPLE)
 _SEED = 20240617
 
 GoldResponse = Callable[[TaskSpec, Item], str]
@@ -25,7 +27,7 @@ def baseline_responses(name: str, task: TaskSpec, items: Sequence[Item], gold_re
     """Answers every item without a model.
 
     Args:
-        name: one of `BASELINES`.
+        name: one of `BASELINES` but `copy-example`.
         task: the task.
         items: its items.
         gold_response: the benchmark's own way to write an item's gold as a model would.

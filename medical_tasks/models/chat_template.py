@@ -124,16 +124,17 @@ class ChatLayout:
         """Renders a chat, ready for the model's answer.
 
         Args:
-            messages: ends with a user message.
+            messages: ends with a message of the user, or of the model, which then takes another turn. Messages of the model
+                that follow each other are one, since many templates want turns to alternate.
 
         Raises:
-            ValueError: It does not.
+            ValueError: It ends otherwise.
         """
-        if not messages or messages[-1]["role"] != "user":
-            raise ValueError("a chat must end with a user message")
+        if not messages or messages[-1]["role"] == "system":
+            raise ValueError("a chat must end with a message of the user or of the model")
         if not self._templated:
             return self._prefix + plain_chat(messages)
-        return self._prefix + self._apply(fold_system(messages) if self._folds else messages)
+        return self._prefix + self._apply(_joined(fold_system(messages) if self._folds else messages))
 
     def tokens(self, text: str) -> tuple[int, ...]:
         """Token ids of a rendered text, as the model gets them."""
@@ -213,6 +214,16 @@ class ChatLayout:
         except TemplateError:
             return False
         return _MARK in text
+
+
+def _joined(messages: Sequence[Message]) -> list[Message]:
+    joined: list[Message] = []
+    for message in messages:
+        if joined and joined[-1]["role"] == message["role"] == "assistant":
+            joined[-1] = {"role": "assistant", "content": f"{joined[-1]['content']}\n\n{message['content']}"}
+        else:
+            joined.append(message)
+    return joined
 
 
 def _own_template(tokenizer: Any, model: str) -> str:

@@ -16,7 +16,7 @@ KINDS: dict[str, str] = {
     "vllm-server": "vllm-server/NAME: a vLLM server started and stopped for the run",
     "transformers-server": "transformers-server/PATH: a `transformers serve` started and stopped for the run",
     "openai-api": "openai-api/HOST_ALIAS/MODEL: any OpenAI-compatible server",
-    "baseline": "baseline/NAME: no model (reference, empty, random)",
+    "baseline": "baseline/NAME: no model (reference, empty, random, copy-example)",
 }
 
 # How much is asked at once, for how long, on how many devices, how loudly: meant to change no answer, so that a run can go

@@ -78,7 +78,8 @@ def find_answers(
         Item id to text, and a sentence about what is missing ("" for nothing).
     """
     wanted = answered_ids(rows)
-    official = (recipe.get("prompts") or {}).get("set", "own") != "own"
+    asked = (("prompts", "set"), ("baseline", "prompts"))
+    official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
     digest = scored_file(recipe)
     file = next((place for place in places if digest and place.is_file() and file_sha256(place) == digest), None)
     found: dict[str, str] = {}

@@ -72,6 +72,7 @@ _RECIPE: Final[Mapping[str, Field]] = {
     "protocol": optional(_SETTING),
     "truncation": optional(_SETTING),
     "baseline": optional(_SETTING),
+    "leaking_examples": optional(plain_json(of=list)),
     "scoring": optional(_SETTING),
 }
 _DATA: Final[Mapping[str, Field]] = {

@@ -88,7 +88,7 @@ def _questions(
         here |= {"settings": own.settings} if own.settings else {}
         yield _compared("prompts", said, scrub_recipe(here))
         if task.protocol:
-            protocol = open_protocol(task, arguments.values)
+            protocol = open_protocol(task, arguments.values, prompts=said["set"], upstream=options.upstream)
             yield _compared("protocol", recipe.get("protocol"), scrub_recipe(dict(protocol.identity)))
     except (MissingError, UsageError) as error:
         yield "not checked", f"prompts ({_line(error)})"

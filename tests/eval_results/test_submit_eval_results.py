@@ -17,8 +17,10 @@ import yaml
 
 from medical_tasks.building import build_dataset
 from medical_tasks.cli import main
+from medical_tasks.medcalc_bench import spec as medcalc_spec
 from medical_tasks.report.numbers import interval
 
+VERSION = medcalc_spec.MEDCALC.version
 KQA, MEDCALC = "--dataset-repo=kqa=owner/k-qa", "--dataset-repo=medcalc_bench=owner/medcalc"
 
 
@@ -92,7 +94,7 @@ def test_each_task_has_a_file_that_the_hub_reads(scored: dict[str, Any], capsys:
     assert (kqa.dataset_id, kqa.task_id) == ("owner/k-qa", "kqa")
     assert kqa.value == round(100 * scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]["value"], 2)
     assert medcalc.notes == (
-        "accuracy in %, 95 % CI 14.3 to 18.9, n 1047, scored 31/31; medical-tasks 0.1.0, task medcalc 2-A; "
+        f"accuracy in %, 95 % CI 14.3 to 18.9, n 1047, scored 31/31; medical-tasks 0.1.0, task medcalc {VERSION}; "
         f"prompts own 0123456789ab; data v1.0 1.1.0, rows {scored['tasks']['medcalc']['recipe']['data']['rows_sha256'][:12]}"
     )
     assert kqa.notes is not None
@@ -171,7 +173,7 @@ def partial(tasks: dict[str, Any]) -> None:
         (lambda tasks: tasks["medcalc"]["recipe"]["data"].update(config="v1.2"), "run on v1.2, split test; its leaderboard is"),
         (lambda tasks: tasks["medcalc"]["recipe"]["data"].update(split="dev"), "it was run on v1.0, split dev; its leaderboard"),
         (lambda tasks: tasks["medcalc"]["recipe"].update(max_samples=20), r"only the first 20 items \(--max-samples\)"),
-        (lambda tasks: tasks["medcalc"]["recipe"].update(task_version="0-A"), "version 0-A of the task, this suite has 2-A"),
+        (lambda tasks: tasks["medcalc"]["recipe"].update(task_version="0-A"), f"version 0-A of the task, this suite has {VERSION}"),
         (lambda tasks: tasks["medcalc"]["recipe"]["model"].update(name="baseline/random"), "baseline/random is a baseline"),
         (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(value=None), "there is no value of accuracy"),
         (lambda tasks: tasks["medcalc"]["metrics"].pop("accuracy"), "there is no value of accuracy"),

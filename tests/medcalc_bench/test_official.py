@@ -16,6 +16,7 @@ from medical_tasks.medcalc_bench.official import (
     NOT_FOUND,
     official_answer,
     official_check,
+    official_code_decision,
     official_decision,
     official_summary,
 )
@@ -157,6 +158,48 @@ def test_gold_in_full_marks_out() -> None:
 )
 def test_what_is_read(reply: str, kind: Any, answer: str) -> None:
     assert official_answer(reply, kind) == answer
+
+
+@given(st.lists(st.sampled_from([" ", "\n", "\t", "\r\n", "\u00a0", "\x1f"]), min_size=5, max_size=5))
+@settings(deadline=None, max_examples=60)
+def test_white_space_is_single_spaces_before_anything_is_read(gaps: list[str]) -> None:
+    """Their client hands every reply on so (llm_inference.py): JSON over several lines is read."""
+    parts = ["{", '"answer":', '"25.238', "mg", '"', "}"]
+    reply = "".join(part + gap for part, gap in zip(parts, [*gaps, "\n"], strict=True))
+    assert official_decision(reply, calculator_id=2, gold="25.238", lower="24", upper="26").correct
+
+
+@pytest.mark.parametrize(
+    ("reply", "correct"),
+    [
+        # The call that should read the answer lacks an argument there: the text itself is checked.
+        ("25.2", True),
+        ("<answer> 25.2 <\\answer>", True),
+        ('{"answer": "25.2"}', True),
+        ("I say <answer>25.2<\\answer>, not <answer>1<\\answer>.", True),
+        ("5 * 5.04", True),
+        ("25.2 mg", False),
+        ("25.2%", False),
+        ('{"answer": "25.2 mg"}', False),
+        ("<answer>\n25.2\n<\\answer>", False),
+        ("<answer>25.2</answer>", False),
+        ("<answer> <\\answer>", False),
+        ("N/A", False),
+        ("", False),
+        ("[" * 5000, False),
+    ],
+)
+def test_the_answer_of_a_dialogue_about_code_is_checked_as_it_is(reply: str, correct: bool) -> None:
+    decision = official_code_decision(reply, calculator_id=2, gold="25.238", lower="24", upper="26")
+    assert decision.correct is correct
+
+
+def test_dates_and_ages_of_a_dialogue_about_code() -> None:
+    day: dict[str, Any] = {"calculator_id": 13, "gold": "05/04/2021", "lower": "", "upper": ""}
+    assert official_code_decision("5/4/2021", **day).correct
+    assert not official_code_decision("5/4/2021 or so", **day).correct  # which the other reader takes
+    age: dict[str, Any] = {"calculator_id": 69, "gold": AGE, "lower": "", "upper": ""}
+    assert official_code_decision("(4 weeks, 3 days)", **age).correct
 
 
 @pytest.mark.parametrize(

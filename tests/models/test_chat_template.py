@@ -131,10 +131,19 @@ def test_of_several_templates_one_must_be_the_default(tokenizer: Any) -> None:
         ChatLayout(tokenizer, model="hf/toy")
 
 
-@pytest.mark.parametrize("chat", [[], CHAT[:1], CHAT[:3]])
-def test_a_chat_ends_with_the_user(tokenizer: Any, chat: list[Message]) -> None:
-    with pytest.raises(ValueError, match="must end with a user message"):
+@pytest.mark.parametrize("chat", [[], CHAT[:1]])
+def test_a_chat_ends_with_the_user_or_the_model(tokenizer: Any, chat: list[Message]) -> None:
+    with pytest.raises(ValueError, match="must end with a message of the user or of the model"):
         ChatLayout(tokenizer, model="hf/toy").render(chat)
+
+
+def test_a_model_that_goes_on_has_another_turn(tokenizer: Any) -> None:
+    tokenizer.chat_template = TURNS
+    layout = ChatLayout(tokenizer, model="hf/toy")
+    more: list[Message] = [*CHAT[:3], {"role": "assistant", "content": "More."}]
+    joined: list[Message] = [*CHAT[:2], {"role": "assistant", "content": f"{CHAT[2]['content']}\n\nMore."}]
+    assert layout.render(more) == layout.render(joined)
+    assert layout.render(more).endswith("More.<|assistant|>")
 
 
 def test_text_with_braces_is_not_a_template(tokenizer: Any) -> None:

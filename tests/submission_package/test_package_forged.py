@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.medcalc_bench.spec import MEDCALC
 from medical_tasks.submission_package.reading import read_package
 from medical_tasks.submission_package.verification import Verification
 from medical_tasks.submission_package.verifying import VerifyOptions, verify_package
@@ -94,7 +95,7 @@ def other_note(opened: Opened) -> None:
         (changed_group, "items", "1 in another group: "),
         (changed_cluster, "items", "1 in another cluster: "),
         (other_data, "data", "another revision: rows_sha256 'abababab"),
-        (other_version, "recipe", "task_version: '0-A' in the package, '2-A' computed"),
+        (other_version, "recipe", f"task_version: '0-A' in the package, '{MEDCALC.version}' computed"),
         (other_metric, "recipe", "metrics, accuracy, kind: 'mean' in the package"),
         (other_seed, "recipe", "statistics, bootstrap_seed: 7 in the package, 0 computed"),
         (other_note, "scores", "parsed: reads otherwise"),
