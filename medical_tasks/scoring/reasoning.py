@@ -1,0 +1,95 @@
+"""What of a model's reply is its answer: everything but the reasoning that a server left in it.
+
+| written as | by |
+|---|---|
+| `<think>`, `<thinking>`, `<reasoning>`, `<seed:think>` ..., `◁think▷`, `[THINK]`; closed with `/` | most models |
+| `<|begin_of_thought|>`, `<|START_THINKING|>`; closed by `end` | OpenThinker, Command A |
+| `<unused94>` to `<unused95>`; `<|channel>` to `<channel|>` | MedGemma; Gemma 4 |
+| `<|channel|>analysis<|message|>` up to `<|channel|>final<|message|>` | gpt-oss |
+| the same without its marks, `analysisWe ...assistantfinal` | gpt-oss |
+| `## Thinking` up to `## Final Response` | HuatuoGPT-o1 |
+| `Here is my thought process:` up to `Here is my response:` | Granite 3 |
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["spoken"]
+
+_TAGS: Final = {"think": ("", "think(?:ing)?|thoughts?")} | {
+    name: (r"(?<!\[)", name.replace("_", "[_ -]"))  # "[analysis]" is text
+    for name in ("reasoning", "reflection", "analysis", "scratchpad", "cot", "chain_of_thought", "inner_monologue")
+}
+_REST: Final = r"(?: [^<>=\n]{1,60}=[^<>\n]{0,200})?[]>▷＞]"
+_HEADER: Final = r"[^<]{0,200}(?:<\|constrain\|>[^<]{0,100})?"
+# What a mark does, and to which kind of block: `open` and `close` it, `end` it only where it is open, begin the answer (`to`).
+# All begin with a bracket and are bounded behind it, so that a search is fast, and linear in the text.
+_MARKS: Final = {
+    f"{action}_{kind}": rf"{bracket}{slash}(?:[a-z]{{1,20}}:)?(?:{name}){_REST}"
+    for kind, (bracket, name) in _TAGS.items()
+    for action, slash in (("open", ""), ("close", "/"))
+} | {
+    "open_words": r"\|(?:begin|start)_(?:of_)?(?:thought|thinking)\|>",
+    "close_words": r"\|end_(?:of_)?(?:thought|thinking)\|>",
+    "open_unused": "unused94>",
+    "close_unused": "unused95>",
+    "open_gemma": r"\|channel>",
+    "close_gemma": r"channel\|>",
+    "to_answer": rf"\|channel\|>\s{{0,4}}final\b{_HEADER}<\|message\|>",
+    "open_message": rf"\|channel\|>{_HEADER}(?:<\|message\|>)?",
+    "end_message": r"\|(?:end|return|call)\|>",
+    "end_header": r"\|start\|>assistant|\|message\|>",
+    "open_turn": r"\|start\|>",
+}
+_MARK: Final = re.compile(
+    rf"[\[<◁＜](?:{'|'.join(f'(?P<{name}>{mark})' for name, mark in _MARKS.items())})", re.IGNORECASE
+)
+# Reasoning without brackets, where a reply begins with it.
+_PLAIN: Final = tuple(
+    (re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE | re.MULTILINE))
+    for opening, closing in (
+        (r"\s*analysis(?=[a-z])", "assistantfinal"),
+        (r"\s*#{1,6} ?Thinking[ \r]*\n", r"^#{1,6} ?Final Response[ \r]*$"),
+        (r"\s*Here(?: is|['’]s) my thought process:", r"Here(?: is|['’]s) my response:"),
+    )
+)
+
+
+def spoken(text: str) -> str:
+    """Takes the reasoning out of a reply.
+
+    A block ends at the first mark that closes its kind, so reasoning may mention its own opening mark. What follows an opening
+    mark that is never closed is reasoning. So is everything before a closing mark without an opening one: chat templates
+    open the reasoning themselves, and blocks are nested.
+
+    Args:
+        text: the reply as the server gave it.
+
+    Returns:
+        What stands outside of reasoning, with a line break where a block stood between two parts of it. A reply without marks
+        comes back unchanged; one of reasoning alone is blank.
+    """
+    for opening, closing in _PLAIN:
+        if opening.match(text):
+            closed = closing.search(text)
+            text = text[closed.end() :] if closed else ""
+    parts: list[str] = []
+    inside = ""  # the kind of block that is open
+    start = 0
+    for mark in _MARK.finditer(text):
+        action, _, kind = str(mark.lastgroup).partition("_")
+        if (action == "to" and inside != "turn") or (action == "close" and not inside):
+            parts, inside = [], ""
+        elif not inside:
+            parts.append(text[start : mark.start()])
+            inside = kind if action == "open" else ""
+        elif kind == inside and action != "open":
+            inside = ""
+        else:
+            continue
+        start = mark.end()
+    if not inside:
+        parts.append(text[start:])
+    return parts[0] if len(parts) == 1 else "\n".join(part for part in parts if part.strip())
