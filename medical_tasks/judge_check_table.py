@@ -83,7 +83,9 @@ def _warnings(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
             shown = "no interval is known"
         else:
             shown = f"the interval, {low:z.3f} to {high:z.3f}, " + ("is below 0" if high < 0 else "includes 0")
-        said = "worse than chance" if high is not None and high < 0 else "no better than chance"
+        said = (
+            "worse than chance" if high is not None and high < 0 else "no better than chance as far as these pairs show"
+        )
         lines.append(
             f"warning: {said} ({_WAYS[way]}): kappa is {value:z.3f} and {shown}. Report no scores of this judge; "
             "choose another, or check it on more pairs."
