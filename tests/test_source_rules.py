@@ -35,7 +35,7 @@ def _lines(trees: Mapping[str, ast.Module], is_wrong: Callable[[ast.AST], bool])
 
 def test_a_module_says_what_it_is_and_stays_small(trees: Mapping[str, ast.Module]) -> None:
     assert [name for name, tree in trees.items() if not ast.get_docstring(tree)] == []
-    long = [str(path) for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 400]
+    long = [str(path) for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 600]
     assert long == []  # split it by noun
 
 

@@ -101,6 +101,7 @@ _QUOTE: Final = re.compile(r"(?<!\w)'|'(?!\w)")
 
 def _plain(answer: str) -> str:
     text = _TURN.sub("\n", _STRUCK.sub("", _UNSEEN.sub("", answer))).translate(_CIRCLED)
+    text = text.replace('","', '", "').replace('":"', '": "')
     text = _LATEX.sub("", _BOXED.sub("\nboxed answer: {", unicodedata.normalize("NFKC", text)))
     text = _HTML.sub("", _TAG.sub(lambda tag: "\n" if tag[1] else "\nanswer: ", text))
     text = re.sub(" {2,}", " ", _QUOTE.sub("", text.translate(_SIGNS)))
@@ -129,8 +130,8 @@ _GOES_ON = (
     "because since as which that due based with given for and or but so according per in from above here only alone "
     "instead rather this the it is isn't was wasn't are would could should may might can cannot can't does doesn't "
     "has over than to through not if unless then best most better fits fit matches match seems looks appears remains "
-    "wins makes gets being correct incorrect wrong too also among versus vs when while leaves beats says states "
-    "mentions claims describes names accurately correctly closely directly clearly out captures answers reflects"
+    "wins makes gets being correct incorrect wrong too also among versus vs when while leaves beats says states means refers "
+    "stands lists mentions claims describes names accurately correctly closely directly clearly out captures answers reflects"
 ).replace(" ", "|")
 _WORD: Final = re.compile(r"[0-9]+(?:\.[0-9]+)+|[^\W_]+")
 _OPTION = r"(?:(?:the |my )?(?:answer |option |choice |letter |statement )(?:choice |option )?)"
@@ -142,11 +143,11 @@ def _patterns(choices: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str
     """What finds letters and texts; two choices of one text have none."""
     last = string.ascii_uppercase[len(choices) - 1]
     letter = re.compile(
-        rf"(?:(?<![\w'.&/+%°-])|(?<=[A-{last}]/))(?:[A-{last}](?=\)|$|[\n|=?]|\.\.|/[A-{last}]\b"
-        rf"|:|\.(?:$|[\n()]| ?[\ue100-\ue219]| (?!(?:{_NAMES}|{_NAMES.title()})\b)[^a-z\s]| (?:{_GOES_ON})\b)"
-        rf"|[,;!](?:[ \n)]|$)|,? (?:{_GOES_ON})\b| ?[-–—|(=>\ue100-\ue119](?!\w))"
-        rf"|(?:(?<=\()|(?<![^\n])|(?<=[:=] )|(?<=\bis )|(?<=ption )|(?<=nswer )|(?<=hoice )|(?<=etter )|(?<=hoose ))"
-        rf"[a-{last.lower()}](?=\)|[.!;]?(?:$|\n)|[.:]? ?[\ue100-\ue119]|\. [A-Z]|, ))"
+        rf"(?:(?<![\w'.&/+%°-])|(?<=[A-{last}]/))(?:[A-{last}](?=\)|$|[\n|=?]|\.\.|/[A-{last}]\b|:|\.(?:$|[\n()]"
+        rf"| ?[\ue100-\ue219]| (?!(?:{_NAMES}|{_NAMES.title()})\b)[^a-z\s]| (?:{_GOES_ON})\b)|[,;!](?:[ \n)]|$)"
+        rf"|,? (?:{_GOES_ON})\b| ?[|(=>\ue100-\ue119]| ?[-–—](?!\w))|(?:(?<=\()|(?<![^\n])|(?<=[:=] )|(?<=\bis )|(?<=ption )"
+        rf"|(?<=nswer )|(?<=hoice )|(?<=etter )|(?<=hoose ))[a-{last.lower()}](?=\)|[.!;]?(?:$|\n)|[.:]? ?[\ue100-\ue119]"
+        rf"|\. [A-Z]|, ))"
     )
     words = [_words(choice) for choice in choices]
     known = [number for number, text in enumerate(words) if words.count(text) == 1 and len("".join(text)) > 1]
@@ -210,20 +211,20 @@ _PARTS: Final = {
     "START": r"(?:^|(?<=[\n.,;:!?(–—-])|(?<=[.,;:!?–—-] )|(?<= and )|(?<= but )|(?<= so ))",
     "LED": r"(?:(?<![^\n])|(?<=[.,;:!?(–—-])|(?<=[.,;:!?–—-] )|(?<=both )|(?<=either )|(?<=option )|(?<=choice )|(?<=answer )"
     r"|(?<=letter )|(?<=statement )|(?<=so )|(?<=therefore )|(?<=thus )|(?<=hence )|(?<=that )|(?<=think )|(?<=believe )"
-    r"|(?<=conclude )|(?<=and )|(?<=while )|(?<=but )|(?<=only )|(?<=then )|(?<=clearly )|(?<=leaves )|(?<=leaving )"
-    r"|(?<=says ))",
+    r"|(?<=conclude )|(?<=and )|(?<=while )|(?<=but )|(?<=only )|(?<=then )|(?<=clearly )|(?<=like )|(?<=leaves )"
+    r"|(?<=leaving )|(?<=says ))",
     "QUALITY": "(?:correct|right|best|final|chosen|selected|appropriate|accurate|likely|suitable|only|preferred|my|boxed|better"
     "|ideal)(?: supported| fitting| matching| possible| available)?",
     "NOUN": "(?:option|choice|selection|letter|response|one|answers?|pick|solution|verdict|conclusion|vote|prediction)",
     "SUBJECT": r"\b(?:(?:answers?|ans\.?(?= ?[:=\ue000-\ue119]))(?: choice| option| letter)?|<QUALITY> <NOUN>"
-    r"|(?<=\bthe )(?:(?:best|correct|right)(?= is)|(?:option|choice|one)(?= that| which))"
-    r"|<START>(?:<NOUN>|correct|result)(?= ?[:=]))(?!\w)(?: <ASIDE>)?",
+    r"|(?<=\bthe )(?:(?:best|correct|right)(?= is)|(?:option|choice|one)(?= that| which))|<START>(?:<NOUN>|correct"
+    r"|result)(?= ?[:=]))(?!\w)(?: <ASIDE>)?",
     "DENYING": r"(?:\b(?:not|never|least|worst|incorrect|wrong|unlikely)\b|n't\b)",
     "ABOUT": r"(?:,? (?:therefore|thus|then|hence|in this case),?|,? (?:to|for|among|from|of|based|according|in|given|here"
-    r"|regarding|about|supported|after|by|on|with)\b[^.:;?!\n\ue000-\ue119]{0,120}?"
-    r"|,? (?:that|which)\b(?:(?!<DENYING>)[^.:;?!\n\ue000-\ue119]){0,120}?)",
-    "BE": r"(?: (?:is|are|was|would be|should be|will be|must be|has to be|can only be|appears to be|seems to be|remains"
-    r"|becomes)\b|\.? ?[:=]| [-–—])",
+    r"|regarding|about|supported|after|by|on|with)\b[^.:;?!\n\ue000-\ue119]{0,120}?|,? (?:that"
+    r"|which)\b(?:(?!<DENYING>)[^.:;?!\n\ue000-\ue119]){0,120}?)",
+    "BE": r"(?:(?:, i (?:believe|think|would say),)? (?:is|are|was|would be|would have to be|should be|will be|must be|has to be"
+    r"|can only be|appears to be|seems to be|remains|becomes)\b|\.? ?[:=]| [-–—])",
     "FILL": r"(?:[ \n:]{0,2}(?:(?:(?!possibl|partial|unlike)[a-z]{1,20}ly|most likely|indeed|therefore|thus|as follows"
     r"|none other than|best (?:given|represented|described|captured) (?:by|in|as)|either|both|the|that|correct|best|right"
     r"|options?|choices?|letter|answer|number|given by|with|still|now|just"
@@ -232,7 +233,7 @@ _PARTS: Final = {
     r"|un|possibl|potential|partial|supposed|alleged)[a-z]+){0,4}?",
     "REST": r"(?=$|[.,;:!)\n(]| (?:answer|choice|option|one|response|because|since|as|based|given|here|and|but|while|over|only"
     r"|if|unless|according|per|from|in|for|when|provided|<ASIDE>)\b)",
-    "TAKE": r"(?:choos(?:e|ing)|select(?:ing)?|pick(?:ing)?|go(?:ing)?(?: with| for)?|opting for|mark)",
+    "TAKE": r"(?:take|put me down for|choos(?:e|ing)|select(?:ing)?|pick(?:ing)?|go(?:ing)?(?: with| for)?|opting for|mark)",
     "SURELY": r"(?:definitely|certainly|probably|most likely|surely|clearly|obviously|indeed|actually)",
 }
 
@@ -253,16 +254,16 @@ _CLAIMS: Final = tuple(
         (
             "chosen by the model",
             _PLAINLY,
-            r"(?:\b(?:i(?:'d|'ll|'m)?|we|let's|let me)(?: (?:would|will|should|must|therefore|thus|am|have to|can|do"
-            r"|strongly)){0,3} (?:chose|selected|picked|answer|say|conclude|prefer|favou?r|settle on|lean towards?"
-            r"|vote(?: for)?|opt for|<TAKE>)|(?:(?<![^\n])|(?<=[.:;,!] )|(?<=,))<TAKE>)\b<FILL><WHO>",
+            r"(?:\b(?:i(?:'d|'ll|'m)?|we|let's|let me)(?: (?:would|will|should|must|therefore|thus|am|have to|can|do|strongly"
+            r"|going to)){0,3} (?:chose|selected|picked|answer|say|conclude|prefer|favou?r|settle on|lean towards?"
+            r"|vote(?: for)?|opt for|meant?|<TAKE>)|(?:(?<![^\n])|(?<=[.:;,!] )|(?<=,))<TAKE>)\b<FILL><WHO>",
         ),
         (
             "named",
             _PLAINLY,
-            r"<LED>(?:(?:<SURELY>|yes|no)[,:.]? ?){0,2}(?:(?:it|this|that)(?:'s| is| must be| has to be| can only be| would be)"
-            r"|(?:this |that |which |,)?leav(?:es|ing)(?: us with)?|we are left with|must be|<ASIDE>,? but|(?:yes|no)[,:]"
-            r"|<SURELY>[,:]?)<FILL><WHO>(?! (?:is|was)\b)",
+            r"<LED>(?:(?:<SURELY>|yes|no)[,:.]? ?){0,2}(?:(?:it|this|that)(?:'s|'d be| is| must be| has to be| can only be"
+            r"| would be)|(?:this |that |which |,)?leav(?:es|ing)(?: us with)?|we are left with|(?:must|gotta|got to) be"
+            r"|(?:my )?vote goes to|<ASIDE>,? but|(?:yes|no)[,:]|<SURELY>[,:]?)<FILL><WHO>(?! (?:is|was)\b)",
         ),
         (
             "called correct",
@@ -272,26 +273,26 @@ _CLAIMS: Final = tuple(
             r"|true)<REST>|(?:the|my)(?: (?:final|clear|only|correct|right|single))? (?:answer|choice|pick|selection|one"
             r"|winner)\b(?! to low)|(?:best|most [a-z]+|only [a-z]+|preferred|ideal|suitable|consistent|correct|right"
             r"|appropriate|likely)(?: [a-z]+)? (?:answer|choice|option|fit|match|response|one|explanation|candidate"
-            r"|statement)\b|best\b(?=$|[.,;!\n)]))| it is\b| (?:wins|makes the most sense|gets my vote|is what i (?:would "
-            r"|'d )?(?:choose|pick|select|answer)))",
+            r"|statement)\b|best\b(?=$|[.,;!\n)]))| it is\b| (?:wins|makes the most sense|gets my vote|for sure"
+            r"|is what (?:the notes?|they) \w+|is what i (?:would |'d )?(?:choose|pick|select|answer)))",
         ),
         (
             "named in conclusion",
             _CONCLUDED,
-            r"<START>(?:therefore|thus|hence|so|in conclusion|to conclude|conclusion|finally|in summary|overall|consequently"
-            r"|ultimately|by elimination|in short|in the end)\b[,:]?(?: (?:it is|it's|this is|that is"
+            r"<START>(?:therefore|thus|hence|so|in conclusion|to conclude|conclusion|finally|in summary|overall|ergo"
+            r"|consequently|ultimately|by elimination|in short|in the end)\b[,:]?(?: (?:it is|it's|this is|that is"
             r"|it must be))? <OPTION>?\(?<WHO>(?=[).;!,\n]|$| (?:because|since|as|over|<ASIDE>))",
         ),
         (
             _LEADING,
             _PLAINLY,
-            r"\A<OPTION>?\(?<WHO>(?=$|[.;!)\n|]|:(?! ?(?:<M>|true\b))| ?[-–—(]|,(?! which)|,? ?<ASIDE>"
-            r"| (?:because|since|over|it is|correct))",
+            r"\A<OPTION>?\(?<WHO>(?=$|[.;!)\n|]|:(?! ?(?:<M>|true\b))| ?[-–—(]|,(?! which)|,? ?<ASIDE>| (?:because|since|over"
+            r"|it is|correct))",
         ),
         (
             "named alone",
             _PLAINLY,
-            r"(?:(?<=[?.!] )(?:or )?|(?<=[^\ue000-\ue119\n], ))<OPTION>?\(?<WHO>\)?[.!]?(?=$|\n)",
+            r"(?:(?<=[?.!] )(?:or )?|(?<=[^\ue000-\ue119\n], )|(?<=<ASIDE>: ))<OPTION>?\(?<WHO>\)?[.!]?(?=$|\n)",
         ),
         ("said to be possible too", _PLAINLY, r"\b(?:could|might|may) (?:also|equally|just as well) be <OPTION>?<WHO>"),
         (
@@ -304,9 +305,10 @@ _CLAIMS: Final = tuple(
         (
             "said to match",
             _WEAK,
-            r"<LED><WHO> (?:is (?:the |best |directly |clearly |fully |most ){0,3}supported|(?:best|most closely"
-            r"|most accurately|accurately|correctly|closely) (?:match|fit|describe|reflect|represent|answer|capture|align"
-            r"|summari[sz]e|correspond)\w*|(?:matches|fits|aligns) )",
+            r"<LED><WHO> (?:(?:is|does)(?=[.!]?(?:$|\n))|is (?:consistent with|more (?:likely|plausible|probable))\b"
+            r"|is (?:the |best |better |directly |clearly |fully |most ){0,3}supported|(?:best|most closely|most accurately"
+            r"|accurately|correctly|closely) (?:match|fit|describe|reflect|represent|answer|capture|align|summari[sz]e"
+            r"|correspond)\w*|(?:matches|fits|aligns) )",
         ),
         (
             "said to match",
@@ -330,17 +332,17 @@ _PARTS["COMMAS"] = r"(?:\)?[,;/|] ?\(?<OPTION>?<M>\)?)"
 _PARTS["LISTED"] = r"(?:<COMMAS>{0,25},? (?:and|or|to|through|&|versus|vs\.?) \(?<OPTION>?<M>\)?)"
 _ASIDE: Final = _pattern(
     r"(?:\b(?:options|choices|letters|alternatives|candidates|possibilities|of|among|amongst|from|between|at|considering"
-    r"|comparing|weighing|eliminat\w+|exclud\w+|rul(?:ed|ing) out|reject\w*|dismiss\w*)[:,]? \(?<OPTION>?<M>\)?"
-    r"(?:<LISTED>|<COMMAS>{1,25}+(?=[).;\n]|, [^\ue000-\ue119]))|(?:\b(?:rather than|instead of|not|over|as opposed to|unlike"
-    r"|except|(?:everything|anything|all) but|(?<!no )(?<!none )other than|(?<!other )than|compared (?:to|with)|against|neither"
-    r"|nor)|n't) \(?<OPTION>?<M>\)?<LISTED>?|(?<=prefer <M> )to <OPTION>?<M>)"
+    r"|comparing|weighing|eliminat\w+|exclud\w+|rul(?:ed|ing) out|reject\w*|dismiss\w*)[:,]? \(?<OPTION>?<M>\)?(?:<LISTED>"
+    r"|<COMMAS>{1,25}+(?=[).;\n]|, [^\ue000-\ue119]))|(?:\b(?:rather than|instead of|not|over|as opposed to|unlike|except"
+    r"|(?:everything|anything|all) but|(?<!no )(?<!none )other than|(?<!other )than|compared (?:to|with)|against|neither|nor)"
+    r"|n't) \(?<OPTION>?<M>\)?<LISTED>?|(?<=prefer <M> )to <OPTION>?<M>)"
 )
 _CLAUSE_END: Final = _pattern(r"[.,;:!?\n]|\b(?:so|therefore|thus|hence|because|but|and|consequently)\b")
 _SURE: Final = _pattern(r"\b(?:no|without|not) (?:a )?(?:doubt|question)|n't doubt|\bnot only\b")
 _NEGATION: Final = _pattern(
     r"\b(?:not|never|nor|neither|cannot|whether|why|wrong(?:ly)?|incorrect(?:ly)?|false|least|worst|unlikely|hardly|previous"
-    r"|rejected|mistakenly|tempting|tempted|initially|at first|might|may|could|perhaps|maybe|possibly|almost|doubt"
-    r"|no (?:way|chance|evidence|reason|indication|support))\b|n't\b"
+    r"|rejected|mistakenly|tempting|tempted|initially|at first|might|may|could|perhaps|maybe|possibly|almost|doubt|nothing"
+    r"|against|no (?:way|chance|evidence|reason|indication|support))\b|n't\b"
 )
 _OTHERS: Final = _pattern(
     r"\b(?:some|others|one|many|most|people|you|he|she|they|(?:an?|the|another|some|most|many) (?:people|students?|residents?"
@@ -351,30 +353,32 @@ _OTHERS: Final = _pattern(
 )
 _SUPPOSED: Final = _pattern(
     r"(?:^|[,;:(] ?|\b(?:but|and|so|then|or|only|that|let's|let us) )(?:if|unless|suppos(?:e|ing)|assum(?:e|ing)|provided"
-    r"|imagine|in case|otherwise|in the (?:event|absence|presence))\b(?! (?:i|we)(?: am| are|'m| was| were)? (?:had to|have to"
-    r"|must|forced|were to|need)| (?:forced|pressed|pushed|asked))|^(?:had|were|should)\b|^(?:with|for|in)\b.*\bwould\b"
-    r"|^without\b(?! (?:further|hesitation|any|more|much))|^when(?:ever)?\b(?! \w+ing| (?:i|we))"
+    r"|imagine|in case|otherwise|in the (?:event|absence|presence))\b(?! (?:i|we)(?: am| are|'m| was| were)? (?:not mistaken"
+    r"|right|understand|read|had to|have to|must|forced|were to|need)| (?:forced|pressed|pushed|asked))|^(?:had|were"
+    r"|should)\b|^(?:with|for|in)\b.*\bwould\b|^without\b(?! (?:further|hesitation|any|more|much))|^when(?:ever)?\b(?! \w+ing"
+    r"| (?:i|we))"
 )
 _SUPPOSED_BEHIND: Final = _pattern(
-    r"\)?[ ,(]{0,2}(?:but |and )?(?:only |even )?(?:if|unless|provided|assuming|in case|when|whenever|supposing"
-    r"|(?:had|were) (?:the|it|s?he|they|there))\b"
+    r"\)?[ ,(]{0,2}(?:but |and )?(?:only |even )?(?:possibly|maybe|perhaps|(?:in|for) (?:an?|another|other|some) \w+|if"
+    r"|unless|provided|assuming|in case|when|whenever|supposing|(?:had|were) (?:the|it|s?he|they|there))\b"
 )
 _REFUTED: Final = _pattern(
-    r"\)?(?:[.,:;!]| [-–—])? ?\(?(?:(?:no|wait|actually|hmm+|sorry|hold on|oops)[,.!:]? ){0,3}(?:(?:which|that|this|it|i) ?"
-    r"(?:'s|'m)? ?)?(?:(?:is|was|am|would be|has been|can be|seems) )?(?:also |clearly |definitely )?(?:(?:incorrect|wrong"
-    r"|false|mistaken|ruled out|excluded|eliminated|unlikely|unsupported|refuted|contradicted|rejected|out|not (?:correct|right"
+    r"\)?[\s.,:;!<–—-]{0,5}\(?(?:i take (?:that|it) back|never ?mind|(?:scratch|strike|ignore|forget) (?:that|it)|(?:(?:no"
+    r"|wait|actually|hmm+|sorry|hold on|oops)[,.!:]? ){0,3}(?:(?:which|that|this|it|i) ?(?:'s|'m)? ?)?(?:(?:is|was|am"
+    r"|would be|has been|can be|seems) )?(?:also |clearly |definitely )?(?:(?:incorrect|wrong|false|mistaken|a mistake"
+    r"|an error|ruled out|excluded|eliminated|unlikely|unsupported|refuted|contradicted|rejected|out|not (?:correct|right"
     r"|true|supported|documented|mentioned|listed|possible|it|the (?:correct|right|best)))(?=$|[.,;!)\n]| (?:because|since|as"
-    r"|by|here|answer|choice|option)\b)|no(?=$|[.,;!)\n]| wait)|made (?:a mistake|an error))"
+    r"|by|here|answer|choice|option)\b)|no(?=$|[.,;!)\n]| wait)|made (?:a mistake|an error)))"
 )
 _DENIED_TEXT: Final = _pattern(
-    r"[^.;:!?\n,]{0,40}?(?:\b(?:not|never|nowhere|incorrect|wrong|false|untrue|unlikely|excluded|ruled out|denied|absent"
-    r"|unsupported|inaccurate|refuted|contradicted|rejected|doubtful|unclear|unknown|impossible|missing|no (?:longer|evidence"
-    r"|mention))\b|n't\b)"
+    r"(?:[:–—-] ?)?[^.;:!?\n,]{0,40}?(?:\b(?:not|never|cannot|would|could|might|may|if|declined|refused|disagree|nowhere"
+    r"|incorrect|wrong|false|untrue|unlikely|excluded|ruled out|denied|absent|unsupported|inaccurate|refuted|contradicted"
+    r"|rejected|doubtful|unclear|unknown|impossible|missing|no (?:longer|evidence|mention))\b|n't\b)"
 )
 _DENIES_TEXT: Final = _pattern(
-    r"\b(?:not|no|never|nor|neither|cannot|without|den(?:y|ie[sd])|nothing|none|nobody|refute[sd]?|dispute[sd]?|absence"
-    r"|lack(?:s|ed|ing)?|ruled out|excluded|wrong|incorrect|unlike|than|instead of|if|whether|unless|might|may|could|perhaps"
-    r"|maybe|possibly|why|negative for)\b|n't\b"
+    r"\b(?:not|no|never|nor|neither|cannot|without|den(?:y|ie[sd])|nothing|none|nobody|refute[sd]?|dispute[sd]?|absence|false"
+    r"|untrue|nowhere|refus\w+|declin\w+|doubt\w*|unclear|unlikely|lack(?:s|ed|ing)?|ruled out|excluded|wrong|incorrect"
+    r"|unlike|than|instead of|if|whether|unless|might|may|could|perhaps|maybe|possibly|why|negative for)\b|n't\b"
 )
 _TEXT_CLAUSE: Final = _pattern(
     r"[.;:!?\n]|\b(?:but|however|although|though|so|therefore|because|since|instead|which|while)\b"
@@ -383,14 +387,14 @@ _YES: Final = _pattern(
     r"(?:yes|yeah|yep|correct|right|indeed|exactly|definitely|certainly|absolutely|it is|that is (?:right|correct))\b"
 )
 _PARTS["TURNING"] = (
-    r"(?:no(?=[,.:;!–—-]| wait)|wait|actually|correction|sorry|or rather|rather|i mean|hold on|hmm+|oops|scratch that|make that"
-    r"|strike that|on (?:second|further|closer) (?:thought|reflection|look|reading|inspection)"
+    r"(?:no(?=[,.:;!–—-]| wait)|wait|actually|correction|sorry|or rather|rather|i meant?|hold on|hmm+|oops|scratch that"
+    r"|make that|strike that|edit|update|on (?:second |further |closer )?(?:thought|reflection|look|reading|inspection)"
     r"|let me (?:correct|revise|reconsider|rephrase)|i (?:was|am) (?:wrong|mistaken)|i made (?:a mistake|an error)|my mistake"
     r"|apologies|i (?:retract|revise|change my)|correct(?:ed|ing)|instead|updated|revised)\b"
 )
 _TURNED: Final = _pattern(r"<START><TURNING>[^\ue000-\ue119\n]{0,80}\Z")
 _CORRECTION: Final = _pattern(
-    r"<START>(?:<TURNING>(?: that| myself| my answer| answer)?[,.:;!–— -]{1,4}){1,4}(?:i mean |make (?:it|that) |(?:it "
+    r"<START>(?:<TURNING>(?: that| myself| my answer| answer)?[,.:;!–— -]{1,4}){1,4}(?:i meant? |make (?:it|that) |(?:it "
     r"|that )?should be |it is |it's |rather |to )?<OPTION>?\(?<WHO>(?=$|[).;:!\n,?]| (?:because|since|as))"
 )
 _FINAL: Final = _pattern(r"\b(?:final|finally|boxed)\b")
@@ -398,8 +402,8 @@ _CONCLUDING: Final = _pattern(
     r"\b(?:therefore|thus|hence|so|in conclusion|to conclude|conclusion|in summary|overall|ultimately|consequently)\b"
 )
 _VERDICT_LINE: Final = _pattern(
-    r"[| ]{0,3}(?:option |choice )?(<M>)(?: ?[:.)|]| [-–—]).{0,400}?(?<![\w'])"
-    r"(not correct|not supported|incorrect|correct|wrong|right|yes|no|true|false)[ .!:)|]{0,4}"
+    r"[| ]{0,3}(?:option |choice )?(<M>)(?: ?[:.)|]| [-–—]).{0,400}?(?<![\w'])(not correct|not supported|incorrect|correct"
+    r"|wrong|right|yes|no|true|false)[ .!:)|]{0,4}"
 )
 _VERDICT_PARTS: Final = re.compile(rf"(?:[^\n,;]|[,;](?! {_L}:))+")
 _SENTENCE_END: Final = re.compile(r"[.!?;]+(?=\s|$)|\n")
@@ -435,6 +439,7 @@ class _Answer:
     def __init__(self, text: str) -> None:
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):
             text = f"answer:{text[2:]}"
+        text = re.sub(r"\A(?:q|question): [^\n]{1,2000}?\s\ue000:", "answer:", text, flags=re.I)
         self.text = _ASIDE.sub(_SET_ASIDE, _SURE.sub("surely", text))
         self._ends = [0, *(end.end() for end in _SENTENCE_END.finditer(self.text)), len(self.text) + 1]
         self.claimed = False
@@ -488,6 +493,7 @@ class _Answer:
             or _SUPPOSED_BEHIND.match(self.text, match.end())
             or _REFUTED.match(self.text, match.end())
             or self._asked(match.end())
+            or (match["who"][-1] >= chr(_TEXT0) and _DENIED_TEXT.match(self.text, match.end()))
         )
 
     def _sentence_before(self, place: int) -> str:

@@ -120,6 +120,34 @@ RIGHT = (
     "{l}, of course.", "Certainly {l}", "Sure, {l}.", "Yes. {l}.", "Okay, the answer is {l}.", "Hi! {l}",
     "Thank you. The answer is {l}. Let me know if you have questions.", "The answer is {l}. Is there anything else?",
     "{l}. Would you like an explanation?",
+    "After weighing everything, my answer would have to be {l}.", "{l} seems the most plausible option.", "I'll take {l}.",
+    "Put me down for {l}.", "My vote goes to {l}.", "{l}, no doubt.", "{l} for sure.", "It's definitely {l}.",
+    "It looks like {l} is correct.", "It appears that the answer is {l}.", "The answer, I believe, is {l}.",
+    "Answer is: **{l}**", "Answer\n\n({l})", "The letter of the correct answer is {l}.", "{l} is what the notes support.",
+    "The notes support {l}.", "{l} is supported by the discharge summary.", "{l} is consistent with the notes.",
+    "{l} matches the notes.", "{l} best describes this.", "Among the options, {l} fits best.",
+    "Of the options given, {l} is correct.", "Only option {l} fits the notes.",
+    "Is it {m}? No. Is it {n}? No. Is it {l}? Yes!", "Is {m} correct? No. Is {l} correct? Yes.",
+    "My first thought was {m}, but {l} is right.", "I initially picked {m}; after rereading I choose {l}.",
+    "{m}? Hmm, no, {l}.", "{m}. Wait, no. {l}.", "Answer: {m} (correction: {l})", "Answer: {m}. Edit: {l}",
+    "Answer: {m}. Oops, {l}.", "{m} → no, {l}", "I said {m}, but I meant {l}.",
+    "The answer is {m}. Scratch that, it's {l}.", "The answer is {m}. On reflection, {l} is correct.",
+    "The answer is {m}. Correction: {l} is the correct answer.", "**Final Answer:** \\(\\boxed{{{l}}}\\)", "\\fbox{{{l}}}",
+    '{{"answer":"{l}","explanation":"If he had bled, {m} would be right."}}', '{{"thought":"{m} or {l}?","answer":"{l}"}}',
+    '{{"answer_letter":"{l}"}}', '{{\n  "Answer": "({l})"\n}}', '[{{"answer": "{l}"}}]', 'answer: "{l}"', '"answer": "{l}"',
+    "<ANSWER>{l}</ANSWER>", "<response>{l}</response>", "I prefer {l} over {m}.", "{l} is preferable to {m} and {n}.",
+    "{l}, rather than {m}, is correct.", "{l} instead of {m} or {n}.", "{l} as opposed to {m}.",
+    "Instead of {m}, I choose {l}.", "Rather than {m}, the answer is {l}.", "Compared to {m}, {l} is better supported.",
+    "While {m} is possible, {l} is more likely.", "{l} is more likely than {m}.",
+    "If I understand the notes correctly, the answer is {l}.", "{l}, given the notes.", "{l} (although {n} is mentioned).",
+    "{l}, even though {m} is mentioned.", "The correct answer is not {m} but {l}.",
+    "Neither {m} nor {n}; the answer is {l}.",
+    "{l}\n\nReasoning: {m} is not supported by the notes, {n} could be true but is not documented.",
+    "{l}. {m} would be correct if he had been vaccinated.", "Answer: {l}\nConfidence: 90%", "{l} (90%)", "{l}: 0.9",
+    "Answer: {l}.\n\nWhy not {m}? Because it was not advised.", "So, {l}.", "Thus {l}", "Ergo {l}.",
+    "Therefore the best choice: {l}", "In summary, option {l}.", "Overall, {l} is the best answer.",
+    "I am going to go with {l}.", "I have to go with {l}.", "Gotta be {l}.", "Must be {l}.", "That would be {l}.",
+    "That's {l}.", "This is {l}.", "It'd be {l}.",
     # names with letters around it
     "Despite hepatitis B and low vitamin D, the answer is {l}.", "E. coli grew in stage C disease. Answer: {l}",
     "{l}. {t}\n\nWhy not the others: they are not in the notes of a patient with vitamin B12 deficiency.",
@@ -224,6 +252,30 @@ WRONG = (
     "Type {l} aortic dissection is the answer.", "Protocol {l}", "Factor {l}", "Influenza {l} is correct.", "So hepatitis {l}.",
     "It is hepatitis {l}.", "I choose vitamin {l}.", "A patient", "A nurse called.", "A good question.",
     "{m} is for apple? No.", "I", "{n}. diff", "{m}&O x3", "{m} and O", "{n}/O pain",
+    "If so, {l}.", "If not, {l}.", "Were it otherwise, {l} would be my answer.", "{l} would be right in a younger patient.",
+    "In a younger patient, the answer would be {l}.", "{l} might have been right.", "{l} used to be the answer.",
+    "{l} was my first guess.", "I would have said {l} yesterday.", "My guess was {l}, but I no longer think so.",
+    "I used to think {l}.", "{l}? I doubt it.", "{l} is doubtful.", "{l} is questionable.", "{l} is unlikely.",
+    "{l} seems unlikely.", "{l} appears incorrect.", "{l} is out.", "{l} is off the table.", "{l} is not an option.",
+    "{l} is not the answer.", "{l} isn't it.", "{l} ain't right.", "{l} is neither right nor wrong.",
+    "It can't possibly be {l}.", "It is hard to say whether it is {l}.", "No reason to choose {l}.",
+    "There's no support for {l}.", "Nothing supports {l}.", "The notes do not support {l}.", "The notes contradict {l}.",
+    "The notes argue against {l}.", "{l} is contradicted by the notes.", "{l} is refuted.",
+    "Everything speaks against {l}.", "I'd avoid {l}.", "I'd rule out {l}.", "I would eliminate {l}.",
+    "Let's eliminate {l}.", "First, {l} can be eliminated.", "{l}: not supported", "{l}: ruled out", "{l}: eliminated",
+    "{l} = wrong", "{l} (wrong)", "{l} (incorrect)", "[{l}] is wrong", "{l} is a distractor.", "{l} is a trap.",
+    "The distractor is {l}.", "Option {l} is a tempting but wrong answer.", "Beware of {l}.", "{m} or {l}, hard to say.",
+    "Toss-up between {m} and {l}.", "{m} and {l} are equally good.", "It's {m} or {l}.", "Either would do: {m}, {l}.",
+    "{l} and possibly {m}.", "Possibly {l}.", "{l}, possibly.", "{l}, maybe.", "{l}, perhaps?",
+    "I can't decide between {l} and {m}.", "I would need more data to choose {l}.",
+    "The data are insufficient to select {l}.", "I'm unable to choose {l}.", "I won't pick {l}.", "I will not answer {l}.",
+    "What does {l} mean?", "<thinking>{l}", "<Thinking>{l} is right.", "<reasoning>{l}</reason", "[THINKING] {l}",
+    "<think>{m}</think><think>{l}", "<analysis>The answer is {l}.", "<|channel|>commentary<|message|>The answer is {l}.",
+    "The answer is {l}. <- no, that is wrong", "Answer: {l}. This is incorrect.", "Answer: {l}. That was a mistake.",
+    "{l}. I take that back.", "{l}. Never mind.", "~~The answer is {l}.~~", "The answer is {l} or {n}, I cannot tell.",
+    "Answer: {l}/{n}", "Answer: {l} & {n}", "Answer: {l}+{n}", "Answers: {l}, {n}", "{l},{n}", "{l};{n}", "{l} {n}",
+    "Both {l} and {n}", "{l} as well as {n}", "{l} along with {n}", "{l} in combination with {n}", "{l} plus {n}",
+    "not {l}", "NOT {l}", "Not option {l}.", "anything but {l}", "All but {l}.", "everything except {l}",
 )  # fmt: skip
 
 _SIGNS = {
@@ -252,11 +304,11 @@ def _answers(forms: Sequence[str], *, seed: int, each: int) -> Iterator[tuple[st
             yield form, text, choices, letter
 
 
-def right_answers(each: int = 8) -> list[tuple[str, str, tuple[str, ...], str]]:
+def right_answers(each: int = 6) -> list[tuple[str, str, tuple[str, ...], str]]:
     """Form, answer, choices, and the letter that the answer takes."""
     return list(_answers(RIGHT, seed=1, each=each))
 
 
-def wrong_answers(each: int = 8) -> list[tuple[str, str, tuple[str, ...], str]]:
+def wrong_answers(each: int = 6) -> list[tuple[str, str, tuple[str, ...], str]]:
     """Form, answer, choices, and the letter that it seems to take and does not."""
     return list(_answers(WRONG, seed=2, each=each))
