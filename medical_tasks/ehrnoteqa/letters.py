@@ -204,7 +204,7 @@ _PARTS: Final = {
     "T": _T,
     "ASIDE": _SET_ASIDE,
     "OPTION": _OPTION,
-    "WHO": r"(?P<who><M>(?:<JOIN><M><LIST_END>|[ .:,;(–—-]{0,4}<T>(?=[.)\n]|$)){0,25}+)(?! or\b)",
+    "WHO": r"(?P<who><M>(?:<JOIN><M><LIST_END>|,? or (?:maybe |even )?<OPTION>?<M>|[ .:,;(–—-]{0,4}<T>(?=[.)\n]|$)){0,25}+)",
     "JOIN": r"(?:\)?[ \n]?[,;/|&+]? ?(?:\(?(?:and|or|and/or|plus|possibly|maybe|perhaps|also|even|either|both|then"
     r"|too),?\)? ){0,3}\(?<OPTION>?)",
     "LIST_END": r"(?=$|[,;!?)\n/|&+\ue000-\ue119]|\.(?!\w)|,? (?:and|or|are|both|together|because|since|as|depending)\b)",
@@ -217,14 +217,14 @@ _PARTS: Final = {
     "|ideal)(?: supported| fitting| matching| possible| available)?",
     "NOUN": "(?:option|choice|selection|letter|response|one|answers?|pick|solution|verdict|conclusion|vote|prediction)",
     "SUBJECT": r"\b(?:(?:answers?|ans\.?(?= ?[:=\ue000-\ue119]))(?: choice| option| letter)?|<QUALITY> <NOUN>"
-    r"|(?<=\bthe )(?:(?:best|correct|right)(?= is)|(?:option|choice|one)(?= that| which))|<START>(?:<NOUN>|correct"
-    r"|result)(?= ?[:=]))(?!\w)(?: <ASIDE>)?",
+    r"|(?<=\bthe )(?:(?:best|correct|right)(?= is)|(?:option|choice|one|statement)(?= that| which| supported| described))"
+    r"|<START>(?:<NOUN>|final|selected|correct|result)(?= ?[:=]))(?!\w)(?: <ASIDE>)?",
     "DENYING": r"(?:\b(?:not|never|least|worst|incorrect|wrong|unlikely)\b|n't\b)",
     "ABOUT": r"(?:,? (?:therefore|thus|then|hence|in this case),?|,? (?:to|for|among|from|of|based|according|in|given|here"
     r"|regarding|about|supported|after|by|on|with)\b[^.:;?!\n\ue000-\ue119]{0,120}?|,? (?:that"
     r"|which)\b(?:(?!<DENYING>)[^.:;?!\n\ue000-\ue119]){0,120}?)",
-    "BE": r"(?:(?:, i (?:believe|think|would say),)? (?:is|are|was|would be|would have to be|should be|will be|must be|has to be"
-    r"|can only be|appears to be|seems to be|remains|becomes)\b|\.? ?[:=]| [-–—])",
+    "BE": r"(?:(?:, i (?:believe|think|would say),)? (?:is|are|was|would be|would have to be|should be|will be|must be"
+    r"|has to be|can only be|appears to be|seems to be|remains|becomes)\b|\.? ?[:=]| [-–—])",
     "FILL": r"(?:[ \n:]{0,2}(?:(?:(?!possibl|partial|unlike)[a-z]{1,20}ly|most likely|indeed|therefore|thus|as follows"
     r"|none other than|best (?:given|represented|described|captured) (?:by|in|as)|either|both|the|that|correct|best|right"
     r"|options?|choices?|letter|answer|number|given by|with|still|now|just"
@@ -246,65 +246,64 @@ def _pattern(written: str) -> re.Pattern[str]:
 
 
 _LEADING: Final = "the answer begins with it"
+_STRENGTHS: Final = {"named in conclusion": _CONCLUDED, "said to match": _WEAK, "called better": _WEAK}
 _CLAIMS: Final = tuple(
-    (why, strength, _pattern(written))
-    for why, strength, written in (
-        ("named as the answer", _PLAINLY, r"<SUBJECT><ABOUT>?<BE><FILL><WHO>"),
-        ("named as the answer", _PLAINLY, r"<SUBJECT>(?: ?\n|,? )<OPTION>?\(?<WHO>(?=[.;!)]?(?:$|\n)|[.;!] )"),
+    (why, _STRENGTHS.get(why, _PLAINLY), _pattern(written))
+    for why, written in (
+        ("named as the answer", r"<SUBJECT><ABOUT>?<BE><FILL><WHO>"),
+        ("named as the answer", r"<SUBJECT>(?: ?\n|,? )<OPTION>?\(?<WHO>(?=[.;!)]?(?:$|\n)|[.;!] )"),
         (
             "chosen by the model",
-            _PLAINLY,
             r"(?:\b(?:i(?:'d|'ll|'m)?|we|let's|let me)(?: (?:would|will|should|must|therefore|thus|am|have to|can|do|strongly"
             r"|going to)){0,3} (?:chose|selected|picked|answer|say|conclude|prefer|favou?r|settle on|lean towards?"
-            r"|vote(?: for)?|opt for|meant?|<TAKE>)|(?:(?<![^\n])|(?<=[.:;,!] )|(?<=,))<TAKE>)\b<FILL><WHO>",
+            r"|vote(?: for)?|opt for|meant?|<TAKE>)|(?:(?<![^\n])|(?<=[.:;,!] )|(?<=,))<TAKE>)\b<FILL><WHO>(?! (?:is|was|would"
+            r"|seems)\b)",
         ),
         (
             "named",
-            _PLAINLY,
-            r"<LED>(?:(?:<SURELY>|yes|no)[,:.]? ?){0,2}(?:(?:it|this|that)(?:'s|'d be| is| must be| has to be| can only be"
-            r"| would be)|(?:this |that |which |,)?leav(?:es|ing)(?: us with)?|we are left with|(?:must|gotta|got to) be"
-            r"|(?:my )?vote goes to|<ASIDE>,? but|(?:yes|no)[,:]|<SURELY>[,:]?)<FILL><WHO>(?! (?:is|was)\b)",
+            r"<LED>(?:(?:<SURELY>|yes|no)[,:.]? ?){0,2}(?:(?:it|this|that)(?:'s|'d be| is| must be| should be| has to be"
+            r"| can only be| would be)|(?:this |that |which |,)?leav(?:es|ing)(?: us with)?|we are left with"
+            r"|(?:must|gotta|got to) be|(?:my )?vote goes to|<ASIDE>,? but|(?:yes|no)[,:]"
+            r"|<SURELY>[,:]?)<FILL><WHO>(?! (?:is|was)\b)",
         ),
         (
             "called correct",
-            _PLAINLY,
-            r"<LED>\(?<WHO>\)?(?:,? \([^()\n]{1,300}\),?|, [^,.;\n\ue000-\ue119]{1,200},)?(?:,? (?:and |are )?(?:is|are"
-            r"|would be|must be|has to be|seems|appears|remains|looks|being)(?: both)?<ADVERBS> (?:(?:correct|right|accurate"
-            r"|true)<REST>|(?:the|my)(?: (?:final|clear|only|correct|right|single))? (?:answer|choice|pick|selection|one"
-            r"|winner)\b(?! to low)|(?:best|most [a-z]+|only [a-z]+|preferred|ideal|suitable|consistent|correct|right"
-            r"|appropriate|likely)(?: [a-z]+)? (?:answer|choice|option|fit|match|response|one|explanation|candidate"
-            r"|statement)\b|best\b(?=$|[.,;!\n)]))| it is\b| (?:wins|makes the most sense|gets my vote|for sure"
-            r"|is what (?:the notes?|they) \w+|is what i (?:would |'d )?(?:choose|pick|select|answer)))",
+            r"<LED>\(?<WHO>\)?(?: alone)?(?:,? \([^()\n]{1,300}\),?|, [^,.;\n\ue000-\ue119]{1,200},)?(?:,? (?:and |are )?(?:is"
+            r"|are|would be|must be|has to be|seems|appears|remains|looks|stands out as|being)(?: both)?<ADVERBS> (?:(?:correct"
+            r"|right|accurate|true)<REST>|(?:the|my)(?: (?:final|clear|only|correct|right|single))? (?:answer|choice|pick"
+            r"|selection|one|winner)\b(?! to low)|(?:best|most [a-z]+|only [a-z]+|accurate|true|preferred|ideal|suitable"
+            r"|consistent|correct|right|appropriate|likely)(?: [a-z]+)? (?:answer|choice|option|fit|match|response|one"
+            r"|explanation|candidate|statement)\b|best\b(?=$|[.,;!\n)]))| it is\b| (?:wins|makes the most sense|gets my vote"
+            r"|for sure|is what (?:the notes?|they) \w+|is what i (?:would |'d )?(?:choose|pick|select|answer)))",
         ),
         (
             "named in conclusion",
-            _CONCLUDED,
             r"<START>(?:therefore|thus|hence|so|in conclusion|to conclude|conclusion|finally|in summary|overall|ergo"
             r"|consequently|ultimately|by elimination|in short|in the end)\b[,:]?(?: (?:it is|it's|this is|that is"
             r"|it must be))? <OPTION>?\(?<WHO>(?=[).;!,\n]|$| (?:because|since|as|over|<ASIDE>))",
         ),
         (
             _LEADING,
-            _PLAINLY,
             r"\A<OPTION>?\(?<WHO>(?=$|[.;!)\n|]|:(?! ?(?:<M>|true\b))| ?[-–—(]|,(?! which)|,? ?<ASIDE>| (?:because|since|over"
             r"|it is|correct))",
         ),
         (
             "named alone",
-            _PLAINLY,
             r"(?:(?<=[?.!] )(?:or )?|(?<=[^\ue000-\ue119\n], )|(?<=<ASIDE>: ))<OPTION>?\(?<WHO>\)?[.!]?(?=$|\n)",
         ),
-        ("said to be possible too", _PLAINLY, r"\b(?:could|might|may) (?:also|equally|just as well) be <OPTION>?<WHO>"),
+        (
+            "called correct",
+            r"\bmak(?:es|ing) <OPTION>?<WHO> (?:the )?(?:only |best |most \w+ )?(?:correct|right|best|answer)\b",
+        ),
+        ("said to be possible too", r"\b(?:could|might|may) (?:also|equally|just as well) be <OPTION>?<WHO>"),
         (
             "said to match",
-            _WEAK,
             r"\b(?:correspond(?:s|ing)?|match(?:es|ing)?|align(?:s|ed|ing)?|consistent|equivalent|identical|fits?|indicates?"
-            r"|supports?|points?|(?:this|that|which|it) is|it's|must be|would be)(?: (?:best|most|closely|exactly|clearly|to"
-            r"|with|the|in|by)){0,4} (?:option|choice|answer) <WHO>",
+            r"|supports?|points?|(?:this|that|which|it|what [^,.;\n\ue000-\ue119]{1,60}) is|it's|must be|would be)(?: (?:best"
+            r"|most|closely|exactly|clearly|to|with|the|in|by)){0,4} (?:option|choice|answer) <WHO>",
         ),
         (
             "said to match",
-            _WEAK,
             r"<LED><WHO> (?:(?:is|does)(?=[.!]?(?:$|\n))|is (?:consistent with|more (?:likely|plausible|probable))\b"
             r"|is (?:the |best |better |directly |clearly |fully |most ){0,3}supported|(?:best|most closely|most accurately"
             r"|accurately|correctly|closely) (?:match|fit|describe|reflect|represent|answer|capture|align|summari[sz]e"
@@ -312,13 +311,11 @@ _CLAIMS: Final = tuple(
         ),
         (
             "said to match",
-            _WEAK,
             r"\b(?:supports?|points? to|favou?rs?|indicates?|leaves?|leaving|leads? to"
             r"|confirms?)(?: us with)?(?: only)? <OPTION>?<WHO>(?=$|[.,;!\n]| as\b)",
         ),
         (
             "called better",
-            _WEAK,
             r"<LED><WHO> (?:(?:is|seems|looks|fits|matches)(?: the notes)? (?:better|preferable|superior|stronger|more [a-z]+"
             r"|best)(?: supported)?|beats) (?:(?:than|to) )?<OPTION>?(?:<M>|<ASIDE>)",
         ),
@@ -353,10 +350,10 @@ _OTHERS: Final = _pattern(
 )
 _SUPPOSED: Final = _pattern(
     r"(?:^|[,;:(] ?|\b(?:but|and|so|then|or|only|that|let's|let us) )(?:if|unless|suppos(?:e|ing)|assum(?:e|ing)|provided"
-    r"|imagine|in case|otherwise|in the (?:event|absence|presence))\b(?! (?:i|we)(?: am| are|'m| was| were)? (?:not mistaken"
-    r"|right|understand|read|had to|have to|must|forced|were to|need)| (?:forced|pressed|pushed|asked))|^(?:had|were"
-    r"|should)\b|^(?:with|for|in)\b.*\bwould\b|^without\b(?! (?:further|hesitation|any|more|much))|^when(?:ever)?\b(?! \w+ing"
-    r"| (?:i|we))"
+    r"|imagine|in (?:that )?case|on the assumption|otherwise|in the (?:event|absence|presence))\b(?! (?:i|we)(?: am| are|'m"
+    r"| was| were)? (?:not mistaken|right|understand|read|had to|have to|must|forced|were to|need)| (?:forced|pressed|pushed"
+    r"|asked))|^(?:had|were|should)\b|^(?:with|for|in)\b.*\bwould\b|^without\b(?! (?:further|hesitation|any|more|much))"
+    r"|^when(?:ever)?\b(?! \w+ing| (?:i|we))"
 )
 _SUPPOSED_BEHIND: Final = _pattern(
     r"\)?[ ,(]{0,2}(?:but |and )?(?:only |even )?(?:possibly|maybe|perhaps|(?:in|for) (?:an?|another|other|some) \w+|if"

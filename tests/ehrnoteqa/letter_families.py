@@ -148,6 +148,23 @@ RIGHT = (
     "Therefore the best choice: {l}", "In summary, option {l}.", "Overall, {l} is the best answer.",
     "I am going to go with {l}.", "I have to go with {l}.", "Gotta be {l}.", "Must be {l}.", "That would be {l}.",
     "That's {l}.", "This is {l}.", "It'd be {l}.",
+    "The correct choice: {l}.", "I would opt for {l}.", "I'd settle on {l}.", "My choice: ({l})", "{l} looks right.",
+    "{l} is accurate.", "{l} is the accurate statement.", "The statement that matches the notes is {l}.",
+    "The option supported by the documentation is {l}.", "What the notes describe is option {l}.",
+    "Per the discharge summary, {l}.", "According to note 2, the answer is {l}.", "The notes clearly indicate {l}.",
+    "This makes {l} the correct answer.", "which makes {l} correct.", "Which means the answer is {l}.",
+    "This points to {l}.", "All of this supports option {l}.", "{l} remains the best answer.",
+    "{l} stands out as the best option.", "{l} alone is correct.", "The answer must be {l}.", "It should be {l}.",
+    "The right option is clearly {l}.", "Solution: ({l})", "Result: {l}", "{l} - correct", "{l}: correct",
+    "Correct answer - {l}", "{m} can be ruled out, and so can {n}. The answer is {l}.", "Could it be {m}? No. So {l}.",
+    "First I considered {m}. However, {l} is correct.", "I thought {m} at first; now I choose {l}.",
+    "{m} seemed right but {l} is the answer.", "The answer is {m}. Wait, let me check again. The answer is {l}.",
+    "Answer: {m}\n\nActually, on closer reading, the answer is {l}.", "{m}. Sorry, {l}.", "I mean {l}, not {m}.",
+    "not {m} but {l}", "{l} (not {m})", "{l}, and not {m}.", "Answer: {l} (not {m})", '{{"final":"{l}"}}',
+    '{{"selected": "{l}", "reason": "because"}}', '{{"answer": "{l}", "alternatives": ["{m}", "{n}"]}}',
+    '{{"analysis": "{m} is wrong; {n} is wrong", "final_answer": "{l}"}}', "```\n{l}\n```",
+    '```json\n{{"answer":"{l}"}}\n```\nI hope this helps!', "***{l}***", "<u>{l}</u>", "\\text{{{l}}}", "$\\text{{{l}}}$",
+    "\\boxed{{{l}}}.", "Final answer: \\boxed{{\\text{{{l}}}}}", "**The answer is {l}.**", "### Final Answer: {l}", "{l}\n",
     # names with letters around it
     "Despite hepatitis B and low vitamin D, the answer is {l}.", "E. coli grew in stage C disease. Answer: {l}",
     "{l}. {t}\n\nWhy not the others: they are not in the notes of a patient with vitamin B12 deficiency.",
@@ -276,6 +293,21 @@ WRONG = (
     "Answer: {l}/{n}", "Answer: {l} & {n}", "Answer: {l}+{n}", "Answers: {l}, {n}", "{l},{n}", "{l};{n}", "{l} {n}",
     "Both {l} and {n}", "{l} as well as {n}", "{l} along with {n}", "{l} in combination with {n}", "{l} plus {n}",
     "not {l}", "NOT {l}", "Not option {l}.", "anything but {l}", "All but {l}.", "everything except {l}",
+    "Provided the list is complete, {l} is correct.", "On the assumption that he took it, the answer is {l}.",
+    "{l} in that case.", "In that case, the answer would be {l}.", "Then again, it may be {l}.", "{l} might apply.",
+    "{l} could fit.", "{l} may fit, but so may {n}.", "I'm torn between {l} and {n}.", "{l} and {n} both fit.",
+    "Both {l} and {n} match the notes.", "The answer is {l} and/or {n}.", "Answer: {l}, possibly {n}.",
+    "Either option {l} or option {n} would be right.", "{l}, {n}", "{l}? {n}?", "Is it {l} or {n}?", "Should I say {l}?",
+    "Would {l} be right?", "So is it {l}?", "I don't believe {l} is correct.", "I do not think that the answer is {l}.",
+    "I would hesitate to choose {l}.", "I am reluctant to pick {l}.", "It would be a mistake to pick {l}.",
+    "Picking {l} would be wrong.", "Choosing {l} is not justified.", "{l} has no support.",
+    "{l} has no basis in the notes.", "{l} was not done.", "{l} did not happen.", "{l} is nowhere in the notes.",
+    "There is nothing to support {l}.", "{l} fails.", "{l} is excluded by the notes.", "We can discard {l}.",
+    "The notes rule out {l}.", "That rules out {l}.", "This excludes {l}.", "Not the answer: {l}",
+    "{l} is the wrong choice.", "The only wrong option is {l}.", "Which option is wrong? {l} is wrong.",
+    "The previous model answered {l}.", "The key says {l}, but I disagree.", "The nurse thought it was {l}.",
+    "<think>{l} is right. The answer is {l}", "<reasoning>\n{l}", "[THINK]\nAnswer: {l}", "◁think▷ The answer is {l}.",
+    "<seed:think>{l}", "<|channel|>analysis<|message|>{l} is correct",
 )  # fmt: skip
 
 _SIGNS = {
@@ -304,11 +336,11 @@ def _answers(forms: Sequence[str], *, seed: int, each: int) -> Iterator[tuple[st
             yield form, text, choices, letter
 
 
-def right_answers(each: int = 6) -> list[tuple[str, str, tuple[str, ...], str]]:
+def right_answers(each: int = 5) -> list[tuple[str, str, tuple[str, ...], str]]:
     """Form, answer, choices, and the letter that the answer takes."""
     return list(_answers(RIGHT, seed=1, each=each))
 
 
-def wrong_answers(each: int = 6) -> list[tuple[str, str, tuple[str, ...], str]]:
+def wrong_answers(each: int = 5) -> list[tuple[str, str, tuple[str, ...], str]]:
     """Form, answer, choices, and the letter that it seems to take and does not."""
     return list(_answers(WRONG, seed=2, each=each))
