@@ -26,6 +26,7 @@ def render_check(check: Mapping[str, Any]) -> str:
     figures = check["figures"]
     known = _known(figures)
     lines = [_title(check), "", *_summary(figures, known)]
+    lines += _warnings(figures, known)
     if "raters" in figures:
         lines += ["", *_raters(figures["raters"])]
     if "groups" in figures:
@@ -69,6 +70,27 @@ def _summary(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
             rows.append(("people, pairwise agreement", _WAYS[way], "", *_figure(people[way]["pairwise_agreement"])))
             rows.append(("people, Fleiss' kappa", _WAYS[way], "", *_figure(people[way]["fleiss_kappa"])))
     return align(("figure", "classes", "", "value", "95 % interval", "pairs"), rows)
+
+
+def _warnings(figures: Mapping[str, Any], known: Sequence[str]) -> list[str]:
+    """A line for each way to count in which the judge cannot be told from one that guesses."""
+    lines = []
+    for way in known:
+        value, low, high = (figures[way]["kappa"][name] for name in ("value", "ci_low", "ci_high"))
+        if value is None or (low is not None and low > 0):
+            continue
+        if low is None or high is None:
+            shown = "no interval is known"
+        else:
+            shown = f"the interval, {low:z.3f} to {high:z.3f}, " + ("is below 0" if high < 0 else "includes 0")
+        said = (
+            "worse than chance" if high is not None and high < 0 else "no better than chance as far as these pairs show"
+        )
+        lines.append(
+            f"warning: {said} ({_WAYS[way]}): kappa is {value:z.3f} and {shown}. Report no scores of this judge; "
+            "choose another, or check it on more pairs."
+        )
+    return ["", *lines] if lines else []
 
 
 def _raters(figures: Mapping[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medical_tasks.report.table import align
+from medical_tasks.scoring.correlation import FEWEST_ROWS
 
 __all__ = ["render_meta"]
 
@@ -149,6 +150,11 @@ def _notes(meta: Mapping[str, Any]) -> list[str]:
         lines.append(f"Less is better, so turned round: {', '.join(meta['less_is_better'])}.")
     if meta["human"]:
         lines.append(f"Human scores: {', '.join(meta['human'])}.")
+    if _too_few(meta):
+        lines.append(
+            f"n/a: no correlation is computed of fewer than {FEWEST_ROWS} outputs; two are always in the "
+            "same order or the opposite one."
+        )
     found = meta.get("preferences")
     if found is not None:
         said = (
@@ -158,6 +164,15 @@ def _notes(meta: Mapping[str, Any]) -> list[str]:
             said += f", {found[key]:,} {told}" if found[key] else ""
         lines.append(f"{said}.")
     return lines
+
+
+def _too_few(figures: Any) -> bool:
+    """Whether any coefficient is missing because of how few outputs it would be of."""
+    if isinstance(figures, Mapping):
+        if {"value", "ci_low", "n"} <= set(figures):
+            return figures["value"] is None and 0 < figures["n"] < FEWEST_ROWS
+        return any(map(_too_few, figures.values()))
+    return isinstance(figures, list) and any(map(_too_few, figures))
 
 
 def _figure(estimate: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 
@@ -193,3 +194,54 @@ def test_views_are_told_apart() -> None:
     assert not three.holds(["not_entailment"])
     assert two.holds(["neutral", "not_entailment"])
     assert not CORRECTNESS.holds(["neutral"])
+
+
+AT_CHANCE = "no better than chance as far as these pairs show (three classes):"
+
+
+@pytest.mark.parametrize(
+    ("kappa", "said"),
+    [
+        (
+            (-0.04, -0.15, 0.07),
+            f"{AT_CHANCE} kappa is -0.040 and the interval, -0.150 to 0.070, includes 0",
+        ),
+        (
+            (0.1, 0.0, 0.2),
+            f"{AT_CHANCE} kappa is 0.100 and the interval, 0.000 to 0.200, includes 0",
+        ),
+        (
+            (-0.3, -0.5, -0.1),
+            "worse than chance (three classes): kappa is -0.300 and the interval, -0.500 to -0.100, is below 0",
+        ),
+        (
+            (0.2, None, None),
+            f"{AT_CHANCE} kappa is 0.200 and no interval is known",
+        ),
+        ((0.3, 0.01, 0.5), None),
+        ((None, None, None), None),
+    ],
+)
+def test_a_judge_at_chance_is_named(kappa: tuple[float | None, ...], said: str | None) -> None:
+    figures = check_figures(pairs(people=True), GOLD)
+    figures["two_way"]["kappa"] |= {"ci_low": 0.2}
+    figures["three_way"]["kappa"] |= dict(zip(("value", "ci_low", "ci_high"), kappa, strict=True))
+    warnings = [line for line in rendered(figures).splitlines() if line.startswith("warning: ")]
+    assert warnings == (
+        []
+        if said is None
+        else [f"warning: {said}. Report no scores of this judge; choose another, or check it on more pairs."]
+    )
+
+
+def test_labels_drawn_at_random_are_named_as_such() -> None:
+    draw = random.Random(3)
+    many = [
+        dataclasses.replace(pair, id=f"{place}-{pair.id}", cluster=f"{place}")
+        for place in range(20)
+        for pair in pairs()
+    ]
+    given: list[Label | None] = [*GOLD * 20]
+    draw.shuffle(given)
+    said = rendered(check_figures(many, given))
+    assert "warning: no better than chance as far as these pairs show (three classes): kappa is " in said

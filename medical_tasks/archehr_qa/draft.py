@@ -11,7 +11,8 @@ from typing import Final
 
 from medical_tasks.archehr_qa.citation_groups import Group, bracket_groups, pipe_groups
 from medical_tasks.archehr_qa.evidence import one_line
-from medical_tasks.archehr_qa.reply_text import spoken, unfenced
+from medical_tasks.archehr_qa.reply_text import unfenced
+from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.sentences import split_sentences
 
 __all__ = ["cited_ids", "same_words", "written_sentences"]
@@ -50,7 +51,7 @@ def same_words(some: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _lines(reply: str) -> list[str]:
-    return [line.strip() for line in unfenced(spoken(reply)).split("\n")]
+    return [line.strip() for line in unfenced(spoken(reply).strip()).split("\n")]
 
 
 def _groups(line: str, known_ids: Collection[str]) -> list[Group]:

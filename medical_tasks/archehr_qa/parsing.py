@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from medical_tasks.archehr_qa.citation_groups import Group, bracket_groups, pipe_groups
-from medical_tasks.archehr_qa.reply_text import spoken, unfenced
+from medical_tasks.archehr_qa.reply_text import unfenced
 from medical_tasks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.scoring.reasoning import spoken
 
 __all__ = [
     "EMPTY",
@@ -84,7 +85,7 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
     Returns:
         What it says and cites, and what is wrong with it.
     """
-    said = spoken(text)
+    said = spoken(text).strip()
     inside = unfenced(said)
     lines = [line.strip() for line in inside.split("\n") if line.strip()]
     groups = [pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines]

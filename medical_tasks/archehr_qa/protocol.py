@@ -17,9 +17,9 @@ from medical_tasks.archehr_qa.draft import written_sentences
 from medical_tasks.archehr_qa.evidence import Chooser, open_chooser
 from medical_tasks.archehr_qa.feedback import cited_faults, feedback_text, uncited_faults
 from medical_tasks.archehr_qa.prompts import question_text
-from medical_tasks.archehr_qa.reply_text import spoken
 from medical_tasks.archehr_qa.task_arguments import read_arguments
 from medical_tasks.protocol import Ask, Dialogue, Done, MultiStep, Records, Turn
+from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Message, TaskSpec
 
 __all__ = ["GroundedAnswer", "open_protocol"]
@@ -94,6 +94,6 @@ class GroundedAnswer:
         return None
 
     def _again(self, opening: tuple[Message, ...], reply: str, faults: Sequence[str], asked: int) -> Ask:
-        said = feedback_text(spoken(reply), faults, number=asked + 1, tries=self.tries)
+        said = feedback_text(spoken(reply).strip(), faults, number=asked + 1, tries=self.tries)
         *before, question = opening
         return Ask((*before, {"role": question["role"], "content": f"{question['content']}\n\n{said}"}))

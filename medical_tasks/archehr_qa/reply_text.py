@@ -1,21 +1,14 @@
-"""What of a model's reply is its answer: no reasoning, and the inside of a fenced block where it wrote one."""
+"""What of an answer is meant to be shown: the inside of a fenced block where it has one."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-__all__ = ["spoken", "unfenced"]
+__all__ = ["unfenced"]
 
 _FENCE: Final = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _FENCE_LINE: Final = re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE)
-
-
-def spoken(response: str) -> str:
-    """The reply as a reader has it: without reasoning between <think> tags, and nothing where that never ends."""
-    if response.lstrip().startswith("<think>"):
-        return response.partition("</think>")[2].strip()
-    return response.rpartition("</think>")[2].strip()
 
 
 def unfenced(text: str) -> str:

@@ -25,9 +25,10 @@ from medical_tasks.archehr_qa.relevance import (
     relevance_values,
 )
 from medical_tasks.archehr_qa.relevance_models import model_identity
-from medical_tasks.archehr_qa.reply_text import spoken, unfenced
+from medical_tasks.archehr_qa.reply_text import unfenced
 from medical_tasks.archehr_qa.subtask_replies import NO_IDS, read_alignment, read_evidence
 from medical_tasks.errors import UsageError
+from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["NOTE_WORDS", "score_items", "scoring_identity", "unanswered_limits"]
@@ -122,7 +123,7 @@ def _cited_answers(items: Sequence[Item], responses: Sequence[str], given: Mappi
     ):
         labels = labels_of(item)
         values, weights = factuality_values(_counted(labels, answer.citations))
-        official = official_answer(spoken(response)).citations
+        official = official_answer(spoken(response).strip()).citations
         theirs, their_weights = factuality_values(_counted(labels, official), suffix=_OFFICIAL, of_nothing=0.0)
         values |= relevance | {"valid": float(not answer.problems), "words": float(answer.words)}
         ends = bool(labels) and not official
@@ -149,7 +150,7 @@ def _plain_answers(items: Sequence[Item], responses: Sequence[str], given: Mappi
 
 
 def _questions(items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]) -> list[ItemScore]:
-    asked = [" ".join(unfenced(spoken(response)).split()) for response in responses]
+    asked = [" ".join(unfenced(spoken(response).strip()).split()) for response in responses]
     found = relevance_values(list(map(question_comparison, items, asked)), given, suffixes=[""] * len(asked))
     return [
         ItemScore(id=item.id, values=values, parsed=f"words {len(question.split())}")

@@ -10,7 +10,8 @@ from itertools import takewhile
 from typing import Any, Final
 
 from medical_tasks.archehr_qa.citation_groups import bracket_groups, pipe_groups, read_ids
-from medical_tasks.archehr_qa.reply_text import spoken, unfenced
+from medical_tasks.archehr_qa.reply_text import unfenced
+from medical_tasks.scoring.reasoning import spoken
 
 __all__ = ["NO_IDS", "IdReply", "PairReply", "read_alignment", "read_evidence"]
 
@@ -130,7 +131,7 @@ def read_alignment(text: str, known_ids: Collection[str]) -> PairReply:
 
 
 def _said(text: str) -> str:
-    return _EMPHASIS.sub("", unfenced(spoken(text))).strip()
+    return _EMPHASIS.sub("", unfenced(spoken(text).strip())).strip()
 
 
 def _lines(said: str) -> list[str]:

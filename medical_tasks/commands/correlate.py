@@ -27,7 +27,6 @@ __all__ = ["add_arguments", "run"]
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
 _CONFIDENCE = 0.95
-_FEWEST = 3
 _SHOWN = 5
 _NONE = "n/a"
 _HEADER = ("score", "against", "rows", "rho", "95 % interval", "tau-b", "95 % interval")
@@ -104,6 +103,7 @@ def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str]
     """Every chosen column with every one it is set against; what --json prints."""
     from medical_tasks._version import __version__
     from medical_tasks.score_table import shown
+    from medical_tasks.scoring.correlation import FEWEST_ROWS
 
     pairs = [_pair(table, score, other, seed) for score in columns for other in against if score != other]
     if not pairs:
@@ -111,10 +111,10 @@ def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str]
             f"nothing to set against {', '.join(map(shown, against))}: there is no other column of scores."
         )
     most = max(pairs, key=lambda pair: int(pair["n"]))
-    if most["n"] < _FEWEST:
+    if most["n"] < FEWEST_ROWS:
         raise UsageError(
-            f"fewer than {_FEWEST} rows have both scores; at most {most['n']} do ({shown(most['score'])} against "
-            f"{shown(most['against'])}, {len(table.names)} rows in all). An order needs {_FEWEST}, and an interval that says "
+            f"fewer than {FEWEST_ROWS} rows have both scores; at most {most['n']} do ({shown(most['score'])} against "
+            f"{shown(most['against'])}, {len(table.names)} rows in all). An order needs {FEWEST_ROWS}, and an interval that says "
             "something ten or more."
         )
     return {
@@ -133,20 +133,19 @@ def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str]
 def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, Any]:
     import math
 
-    from medical_tasks.scoring.correlation import rank_correlation
-    from medical_tasks.scoring.estimates import Estimate, as_json
+    from medical_tasks.scoring.correlation import FEWEST_ROWS, rank_correlation
+    from medical_tasks.scoring.estimates import as_json
 
     found = rank_correlation(
         table.scores[score], table.scores[against], seed=seed, resamples=RESAMPLES, confidence=_CONFIDENCE
     )
     n, reason = found.spearman.n, None
-    estimates = {"spearman": found.spearman, "kendall": found.kendall}
-    if n < _FEWEST:
+    if n < FEWEST_ROWS:
         # Two rows are always in the same or in opposite order: that is no finding.
-        reason = f"{n} rows with both scores, {_FEWEST} are needed"
-        estimates = dict.fromkeys(estimates, Estimate(math.nan, math.nan, math.nan, n))
+        reason = f"{n} rows with both scores, {FEWEST_ROWS} are needed"
     elif math.isnan(found.spearman.value):
         reason = "one of the two is the same in all rows"
+    estimates = {"spearman": found.spearman, "kendall": found.kendall}
     parts = {name: as_json(estimate) for name, estimate in estimates.items()}
     return {"score": score, "against": against, "n": n, "missing": found.missing, "undefined": reason, **parts}
 

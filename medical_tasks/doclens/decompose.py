@@ -15,11 +15,12 @@ from typing import Final
 from medical_tasks.doclens.claims import FULL, ClaimRecord, Side, claim_rows
 from medical_tasks.doclens.judging_claims import judged_text
 from medical_tasks.doclens.own_data import OwnText
-from medical_tasks.doclens.scoring import spoken, text_units
+from medical_tasks.doclens.scoring import text_units
 from medical_tasks.doclens.sections import SECTIONS, divide_note
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unscored
 from medical_tasks.responses import Answer
+from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 
 __all__ = [
@@ -111,7 +112,7 @@ def outputs(answers: Iterable[Answer], task: TaskSpec) -> list[Part]:
     return [
         _part(unit.item, unit.section, unit.output)
         for answer in given
-        for unit in text_units(_blank_item(answer, task), spoken(str(answer.text)))
+        for unit in text_units(_blank_item(answer, task), spoken(str(answer.text)).strip())
     ]
 
 

@@ -20,13 +20,14 @@ from medical_tasks.doclens.given_verdicts import GivenVerdict, given_verdict
 from medical_tasks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.doclens.judging import Unit, UnitVerdict, judge_units
 from medical_tasks.doclens.measures import METRICS
-from medical_tasks.doclens.scoring import item_score, spoken, text_units
+from medical_tasks.doclens.scoring import item_score, text_units
 from medical_tasks.doclens.sections import SECTIONS, divide_note
 from medical_tasks.doclens.spec import TASKS
 from medical_tasks.judges.base import Judge, JudgeOptions, Judging
 from medical_tasks.judges.opener import open_judge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.results import summarise
+from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 from medical_tasks.store import Store
 
@@ -83,7 +84,7 @@ def score_texts(
             raise ValueError(f"{name} must be as many as predictions, {len(outputs)}; got {len(given)}")
     task = _task(form)
     items = [_item(row, reference, form) for row, reference in enumerate(references)]
-    parts = [text_units(item, spoken(output)) for item, output in zip(items, outputs, strict=True)]
+    parts = [text_units(item, spoken(output).strip()) for item, output in zip(items, outputs, strict=True)]
     claims: dict[Side, Sequence[Claims] | None] = {"reference": reference_claims, "output": output_claims}
     if verdicts is None:
         known = _judged(task, parts, judge, claims, citations=citations)

@@ -24,9 +24,10 @@ from medical_tasks.doclens.sections import SECTIONS, divide_note
 from medical_tasks.doclens.text_metrics import text_metrics
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
+from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["NOTE_WORDS", "item_score", "score_items", "scoring_identity", "spoken", "text_units", "unanswered_limits"]
+__all__ = ["NOTE_WORDS", "item_score", "score_items", "scoring_identity", "text_units", "unanswered_limits"]
 
 NOTE_WORDS = frozenset(
     "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
@@ -69,7 +70,7 @@ def score_items(
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two items have the same id. Give each item one response.")
     settings = read_settings(task, arguments or {})
-    answers = [spoken(response) for response in responses]
+    answers = [spoken(response).strip() for response in responses]
     parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]
     units = [unit for some in parts for unit in some]
     verdicts = judge_units(
@@ -121,13 +122,6 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, f
         below 2.
     """
     return {"medcon_official": (0.0, _MOST_MEDCON)}
-
-
-def spoken(response: str) -> str:
-    """The text as a reader has it: without reasoning between <think> tags, and nothing where that never ends."""
-    if response.lstrip().startswith("<think>"):
-        return response.partition("</think>")[2].strip()
-    return response.rpartition("</think>")[2].strip()
 
 
 def text_units(item: Item, answer: str) -> list[Unit]:

@@ -23,6 +23,7 @@ __all__ = ["COLUMNS", "Note", "NoteReading", "prepared_text", "read_notes", "red
 COLUMNS = ("note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text")
 
 _RELEASE = "MIMIC-IV-Note file of discharge summaries"
+_TYPES = ("DS", "AD")  # discharge summaries, and addenda to them
 _GAP = re.compile(r"\s\s+")  # so the matcher looks for white space first; of {2,} it tries every character
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
@@ -162,6 +163,10 @@ def _note(path: Path, row: StreamedRow) -> Note:
     cells = row.cells
     if not cells["note_id"].strip():
         raise _wrong(path, row, "note_id", "must not be empty")
+    if cells["note_type"] not in _TYPES:
+        raise _wrong(
+            path, row, "note_type", "must be DS (discharge summary) or AD (its addendum), as RR is a radiology report"
+        )
     for field in ("hadm_id", "note_seq"):
         if not _NUMBER.fullmatch(cells[field]):
             raise _wrong(path, row, field, "must be a whole number")

@@ -17,12 +17,12 @@ from typing import Any, Final
 
 from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.ehrnoteqa.judging import AnswerVerdict, Case, gold_texts, judge_answers
-from medical_tasks.ehrnoteqa.letter_text import spoken
 from medical_tasks.ehrnoteqa.letters import Letter, read_letter
 from medical_tasks.ehrnoteqa.probability import NOT_TOLD, score_choices
 from medical_tasks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
+from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.text_overlap import exact_match, rouge, sacrebleu_sentence
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
@@ -65,7 +65,7 @@ def score_items(
         return [probability_score(task, item, response) for item, response in zip(items, responses, strict=True)]
     if judging is None:
         raise UsageError(f"{task.name}: its answers are judged, and there is no judge. Name one with --judge.")
-    answers = [spoken(response) for response in responses]
+    answers = [spoken(response).strip() for response in responses]
     if task.options["format"] == "mc":
         return _scored_choices(items, answers, judging)
     cases = [Case(item=item, answer=answer, form="open") for item, answer in zip(items, answers, strict=True)]

@@ -10,6 +10,7 @@ The instructions are ours, made from the guidelines' facts, with one worked exam
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, Final
 from medical_tasks.json_records import Field, is_list_of, is_text, is_text_or_null, optional, read_records
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import read_json
+from medical_tasks.kqa.abstention import abstention
 from medical_tasks.kqa.decompose_prompts import (
     AGAIN,
     MAX_STATEMENTS,
@@ -45,6 +47,9 @@ MAX_TOKENS: Final = 4096
 """Longest reply: `MAX_STATEMENTS` of the usual length, in JSON."""
 
 
+_APOLOGY: Final = re.compile(
+    r"(?:i am|i['’]m|we are)?\s*(?:so |very )?(?:sorry|apologi[sz]e)\b|as an ai\b", re.IGNORECASE
+)
 _ANSWER_FIELDS: Mapping[str, Field] = {
     "Question": is_text(),
     "Free_form_answer": is_text(),
@@ -241,6 +246,8 @@ def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadab
     text = " ".join(entry.split())
     if not is_text().holds(text):
         return Unreadable("is empty, or has characters that are none")
+    if abstention(text) == "sure" or _APOLOGY.match(text):
+        return Unreadable("says that the judge does not answer, and nothing of the answer")
     if len(text) > MAX_CHARS:
         return Unreadable(f"is longer than {MAX_CHARS} characters; take it apart")
     return text, kind

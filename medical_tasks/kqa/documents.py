@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,9 @@ SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _SHOWN_KINDS = 4
+_CHARSET = re.compile(rb"""<meta\s[^>]{0,200}charset=["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
+_HEAD = 4096
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,16 +113,11 @@ def _printable(path: Path) -> str:
 
 def _read(path: Path, name: str) -> list[Document]:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{path}: not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start}). Convert it, or move it "
-            "out of the folder."
-        ) from error
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
     suffix = path.suffix.lower()
+    text = _decoded(path, content, suffix).replace("\r\n", "\n").replace("\r", "\n")
     if suffix == ".jsonl":
         return list(_lines(path, name, text))
     if suffix in (".html", ".htm"):
@@ -125,6 +125,32 @@ def _read(path: Path, name: str) -> list[Document]:
         return [Document(name=name, title=title or _title(path), text=shown)]
     heading = _HEADING.search(text) if suffix == ".md" else None
     return [Document(name=name, title=heading[1] if heading else _title(path), text=text)]
+
+
+def _decoded(path: Path, content: bytes, suffix: str) -> str:
+    """UTF-8; else the encoding of its byte order mark, or the one a page declares; else Windows-1252, with a note.
+
+    Windows-1252 holds all printable characters of Latin-1. JSON Lines are UTF-8 by their standard.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        wrong = f"byte 0x{content[error.start]:02x} at position {error.start}"
+    declared = _CHARSET.search(content[:_HEAD]) if suffix in (".html", ".htm") else None
+    encoding = (
+        "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else declared[1].decode() if declared else "cp1252"
+    )
+    try:
+        text = "" if suffix == ".jsonl" else content.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        text = ""
+    if not text or _CONTROL.search(text):
+        raise UsageError(f"{path}: not UTF-8 ({wrong}). Convert it, or move it out of the folder.")
+    print(
+        f"note: {path}: not UTF-8 ({wrong}), read as {encoding}. Convert it if its letters come out wrong.",
+        file=sys.stderr,
+    )
+    return text
 
 
 def _title(path: Path) -> str:

@@ -13,11 +13,12 @@ from typing import Any, Final
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
 from medical_tasks.kqa.abstention import abstention
-from medical_tasks.kqa.scoring import item_score, spoken, unanswered_limits
+from medical_tasks.kqa.scoring import item_score, unanswered_limits
 from medical_tasks.kqa.spec import KQA
 from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
 from medical_tasks.kqa.weighted import Relation, statement_weights, weighted_score
 from medical_tasks.results import summarise
+from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, MetricSpec
 
 __all__ = ["GIVEN", "LEXICAL", "MISSING", "Weights", "score_answers"]
@@ -118,7 +119,7 @@ def _case(row: int, answer: str, reference: Mapping[str, Any]) -> Case:
     return Case(
         id=str(row),
         question=str(reference.get("question") or ""),
-        answer=spoken(answer),
+        answer=spoken(answer).strip(),
         must_have=tuple(reference["must_have"] or ()),
         nice_to_have=tuple(reference["nice_to_have"] or ()),
     )

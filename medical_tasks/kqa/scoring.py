@@ -17,9 +17,10 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.kqa.judging import judge_answers
 from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict
+from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["NOT_ON_EVERY_ITEM", "item_score", "metric_limits", "score_items", "spoken", "unanswered_limits"]
+__all__ = ["NOT_ON_EVERY_ITEM", "item_score", "metric_limits", "score_items", "unanswered_limits"]
 
 Limits = tuple[float, float]
 
@@ -79,13 +80,6 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
 
 
-def spoken(response: str) -> str:
-    """The answer as a patient would read it: without reasoning between <think> tags, and nothing where that never ends."""
-    if response.lstrip().startswith("<think>"):
-        return response.partition("</think>")[2].strip()
-    return response.rpartition("</think>")[2].strip()
-
-
 def metric_limits(
     verdict: AnswerVerdict, *, words: int, most_statements: int, by_texts: bool = False
 ) -> dict[str, Limits]:
@@ -139,7 +133,7 @@ def _case(item: Item, response: str) -> Case:
     return Case(
         id=item.id,
         question=str(item.fields["question"]),
-        answer=spoken(response),
+        answer=spoken(response).strip(),
         must_have=tuple(item.fields["must_have"]),
         nice_to_have=tuple(item.fields["nice_to_have"]),
     )

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from medical_tasks.scoring.bootstrap import bootstrap_interval
 from medical_tasks.scoring.columns import Clusters, Floats, as_column, check_same_length, check_whole
-from medical_tasks.scoring.correlation import COEFFICIENT, RankCorrelation
+from medical_tasks.scoring.correlation import COEFFICIENT, FEWEST_ROWS, RankCorrelation
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.resampling import Draws, interval_of
 
@@ -82,7 +82,7 @@ def among_annotators(
     """Each annotator's scores against the mean of the others' (table 12); the coefficients are averaged over annotators.
 
     An output counts for an annotator who scored it, if another one did too. An annotator whose coefficient is not defined (fewer
-    than two such outputs, or always the same score) is in no mean.
+    than three such outputs, or always the same score) is in no mean.
 
     Args:
         scores: for each annotator one number an output; `nan` where it was not scored.
@@ -171,7 +171,7 @@ def _mean(
     drawn = list(_draws(len(sizes), seed, resamples))
     estimates = []
     for coefficient in (_spearman, _kendall):
-        found = _averaged([coefficient(column, [once, *drawn]) for column in columns])
+        found = _averaged([coefficient(column, [once, *drawn]) for column in columns if len(column.x) >= FEWEST_ROWS])
         value = float(found[0]) if len(found) else math.nan
         ends = interval_of(Draws(value, found[1:], effective), confidence=confidence, limits=COEFFICIENT)
         estimates.append(Estimate(value, *ends, n))

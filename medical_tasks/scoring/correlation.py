@@ -18,8 +18,10 @@ questions behind it), and rows that are alike (models tuned from one base) make 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +30,15 @@ from medical_tasks.scoring.columns import Floats, Limits, as_column, check_same_
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.resampling import Draws, interval_of
 
-__all__ = ["RankCorrelation", "kendall_tau", "rank_correlation", "spearman_rho"]
+__all__ = ["FEWEST_ROWS", "RankCorrelation", "kendall_tau", "rank_correlation", "spearman_rho"]
 
 COEFFICIENT: Limits = (-1.0, 1.0)
 _Codes = npt.NDArray[np.intp]
 # Numbers in use at a time: draws x cells of one block, cells x cells of another.
 _CHUNK = 2**20
+
+FEWEST_ROWS: Final = 3
+"""Fewer rows have no reported coefficient: of two, any two scores that tell them apart give 1 or -1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +135,7 @@ def rank_correlation(
     estimates = []
     drawn = list(_draws(cells, seed, resamples))
     for coefficient in (_spearman, _kendall):
-        value = float(coefficient(cells, cells.counts)[0])
+        value = float(coefficient(cells, cells.counts)[0]) if cells.n >= FEWEST_ROWS else math.nan
         values = np.concatenate([coefficient(cells, counts) for counts in drawn]) if drawn else np.empty(0)
         low, high = interval_of(Draws(value, values, float(cells.n)), confidence=confidence, limits=COEFFICIENT)
         estimates.append(Estimate(value, low, high, cells.n))

@@ -4,8 +4,9 @@ Each draw takes the same clusters for both runs, so what makes an item hard for 
 always b minus a. Swapping the runs mirrors the result exactly.
 
 The p-value is the one that belongs to the interval (see `resampling`): the smallest a for which the interval at
-confidence 1 - a leaves out zero. It is never below what the number of draws can show, and 1 for a single cluster.
-For right and wrong items `mcnemar` gives an exact p-value.
+confidence 1 - a leaves out zero. Where fewer than a hundredth of the draws, at most ten, lie beyond zero, their number says
+too little: the draws' own tail is continued from that one with the shape of Student's t, so that p has no floor and a
+family of many tests can be adjusted. A single cluster has p = 1. For right and wrong items `mcnemar` gives an exact p-value.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from medical_tasks.scoring.special import normal_quantile, student_tail
 __all__ = ["paired_bootstrap", "paired_bootstrap_statistic"]
 
 _ZERO = 1e-12
+_COUNTED = 10  # draws beyond zero from which their number is the p-value; fewer of few draws
 
 
 def paired_bootstrap(
@@ -206,7 +208,16 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
     if draws.few:
         return min(1.0, 2.0 * student_tail(abs(draws.value) / draws.standard_error, df))
     beyond = min(int((draws.values <= _ZERO).sum()), int((draws.values >= -_ZERO).sum())) + draws.undefined
-    level = (beyond + 1) / (len(draws.values) + 1)
+    counted = max(1, min(_COUNTED, len(draws.values) // 100))
+    level = (max(beyond, counted) + 1) / (len(draws.values) + 1)
     if level >= 0.5:
         return 1.0
-    return 2.0 * student_tail(-normal_quantile(level) * math.sqrt(df / draws.size), df)
+    quantile = -normal_quantile(level) * math.sqrt(df / draws.size)
+    if beyond < counted:
+        # The distance from the value to zero, in distances from the value to the draw that belongs to the level.
+        away = np.sort(np.sign(draws.value) * draws.values[~np.isnan(draws.values)])[counted - 1 - draws.undefined]
+        value = abs(draws.value)
+        if value - away <= _ZERO:
+            return 2.0 * student_tail(-normal_quantile((beyond + 1) / (len(draws.values) + 1)), df)
+        quantile *= value / (value - away)
+    return 2.0 * student_tail(quantile, df)

@@ -144,8 +144,16 @@ def test_no_disagreement_is_nan_and_not_zero(capsys: pytest.CaptureFixture[str])
     assert compared["scores"]["one"]["kendall"] == {"value": None, "ci_low": None, "ci_high": None, "n": 0}
     assert found["annotators"]["spearman"] == {"value": None, "ci_low": None, "ci_high": None, "n": 0}  # one annotator
     assert found["alone"][0]["preferences"]["share"]["value"] == 1.0
+    # Two outputs with human scores: any two scores would agree wholly, or not at all.
+    assert found["alone"][0]["scores"]["spearman"] == {"value": None, "ci_low": None, "ci_high": None, "n": 2}
     assert main(["meta", "a.csv", "--preferences", "p.csv"]) == 0
-    assert "n/a" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert (
+        "n/a: no correlation is computed of fewer than 3 outputs; two are always in the same order or the opposite one."
+        in said
+    )
+    assert main(["meta", "outputs.csv"]) == 0
+    assert "no correlation is computed" not in capsys.readouterr().out
 
 
 def kqa_run(folder: str, values: list[float], **recipe: Any) -> None:
@@ -172,8 +180,12 @@ def test_runs_by_two_judges_and_a_file_of_human_scores(capsys: pytest.CaptureFix
     assert (found["outputs"], found["pairs"], found["human"]) == (6, 3, ["human_ann"])  # q9 is not in the runs
     pairs = found["comparisons"][0]["pairs"]
     assert [pairs[key] for key in ("same", "opposite", "tied")] == [1, 1, 1]
-    assert found["comparisons"][0]["scores"]["one"]["kendall"]["value"] == 1.0
-    assert found["comparisons"][0]["scores"]["other"]["kendall"]["value"] == -1.0
+    # They disagree on one pair, and of its two outputs there is no correlation.
+    scores = found["comparisons"][0]["scores"]
+    assert [(scores[side]["kendall"]["n"], scores[side]["kendall"]["value"]) for side in ("one", "other")] == [
+        (2, None),
+        (2, None),
+    ]
     assert found["tasks"] == {name.partition("=")[0]: "kqa" for name in runs}
     assert len(found["sources"]) == 5
     assert main(["meta", *runs, write("other.csv", "item,system,human\nQ0,a,1\n")]) == 2

@@ -15,7 +15,7 @@ import pytest
 from medical_tasks.doclens.aci_demo import demo_visits
 from medical_tasks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.doclens.measures import METRICS
-from medical_tasks.doclens.scoring import score_items, scoring_identity, spoken, unanswered_limits
+from medical_tasks.doclens.scoring import score_items, scoring_identity, unanswered_limits
 from medical_tasks.doclens.sections import SECTIONS, divide_note
 from medical_tasks.doclens.spec import TASKS
 from medical_tasks.errors import UsageError
@@ -330,11 +330,3 @@ def test_an_item_without_an_answer() -> None:
     assert unanswered_limits(TASK["aci_bench"], text_item("1", reference="a", sentences=[])) == {
         "medcon_official": (0.0, 2.0)
     }
-
-
-@pytest.mark.parametrize(
-    ("response", "text"),
-    [("Rest.", "Rest."), ("<think>a</think> Rest. ", "Rest."), ("a</think>Rest.", "Rest."), ("<think>a", ""), ("", "")],
-)
-def test_what_of_a_response_is_the_text(response: str, text: str) -> None:
-    assert spoken(response) == text

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.ehrnoteqa.letter_text import ChoiceTexts, plain_words, read_plain, spoken
 from medical_tasks.ehrnoteqa.letters import read_letter
 from medical_tasks.ehrnoteqa.prompts import gold_response
 from tests.ehrnoteqa.judged import twin_items
+from tests.ehrnoteqa.letter_families import RIGHT, WRONG, right_answers, wrong_answers
 from tests.ehrnoteqa.tiny_items import task_of
 from tests.support import ROOT
 
@@ -163,19 +163,26 @@ def test_decimals_are_whole_numbers() -> None:
     assert _letter("It was 2.5 mg/dL.", choices) is None
 
 
-def test_markup_becomes_plain() -> None:
-    assert read_plain("**The** `answer`\r\n\r\n - is  [D] ") == "The answer\nis (D)"
-    assert read_plain('{"answer": "D"}') == "answer: D"
-    assert read_plain("x $\\boxed{\\text{D}}$") == "x\nboxed answer: D"
-    assert spoken("<think>a</think> b") == spoken("a</think>b") == "b"
-    assert spoken("<think>never ends") == ""
-    assert plain_words("1.5 mg/dL, x-ray") == "1.5 mg dl x ray"
-
-
 def test_texts_inside_longer_ones_are_not_found() -> None:
-    texts = ChoiceTexts(["latex", "latex and codeine", "codeine", "zinc", ""])
-    found = texts.places("latex and codeine but zinc and codeine and latex")
-    assert [number for _, _, number in found] == [1, 3, 2, 0]
+    choices = ["latex allergy", "latex allergy and codeine allergy", "codeine allergy", "zinc allergy", ""]
+    assert _letter("She has latex allergy and codeine allergy.", choices) == "B"
+    assert _letter("She has a codeine allergy.", choices) == "C"
+
+
+def test_right_answers_of_many_forms_are_read() -> None:
+    answers = right_answers()
+    assert len(answers) >= 2000
+    assert len(set(RIGHT)) == len(RIGHT) >= 60
+    missed = [text for _, text, choices, letter in answers if _letter(text, list(choices)) != letter]
+    assert len(missed) <= len(answers) * 0.005, missed
+
+
+def test_tempting_answers_that_take_no_choice_are_not_read() -> None:
+    answers = wrong_answers()
+    assert len(answers) >= 2000
+    assert len(set(WRONG)) == len(WRONG) >= 60
+    taken = [text for _, text, choices, _ in answers if _letter(text, list(choices)) is not None]
+    assert len(taken) <= len(answers) * 0.01, taken
 
 
 @given(
@@ -202,5 +209,4 @@ def test_any_text_has_a_letter_or_none(text: str) -> None:
 )  # fmt: skip
 def test_long_hostile_texts_end(piece: str) -> None:
     """What takes quadratic time takes minutes here."""
-    for end in ("", "x", " the answer is D."):
-        read_letter(piece * (20_000 // len(piece)) + end, ALLERGY)
+    read_letter(piece * (10_000 // len(piece)) + " the answer is D.", ALLERGY)

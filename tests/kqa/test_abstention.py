@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.kqa.abstention import ANSWER_WORDS, LONGEST, abstention
+from tests.kqa.abstention_families import abstaining, answering
 from tests.support import SHARED, needs_shared
 
 LEXAPRO = (
@@ -177,6 +178,20 @@ def test_an_answer(text: str) -> None:
 @pytest.mark.parametrize("text", UNSURE, ids=lambda text: repr(text[:50]))
 def test_left_to_a_judge(text: str) -> None:
     assert abstention(text) == "unsure"
+
+
+def test_abstentions_of_many_forms_are_sure() -> None:
+    texts = abstaining()
+    assert len(texts) >= 500
+    missed = [text for text in texts if abstention(text) != "sure"]
+    assert len(missed) <= len(texts) * 0.03, missed
+
+
+def test_answers_with_such_wordings_in_passing_are_no_abstentions() -> None:
+    texts = answering()
+    assert len(texts) >= 500
+    taken = [text for text in texts if abstention(text) == "sure"]
+    assert len(taken) <= len(texts) * 0.01, taken
 
 
 def test_a_long_refusal_is_not_sure() -> None:

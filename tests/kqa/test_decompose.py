@@ -68,6 +68,13 @@ def test_a_list_that_the_judge_sorted() -> None:
         ({"statements": ["a", "b" * 601]}, "statement 2 is longer than 600 characters"),
         ({"statements": ["a\ud800"]}, "statement 1 is empty, or has characters that are none"),
         ({"statements": [{"text": "a", "importance": "must_have"}]}, "statement 1 is not a text"),
+        ({"statements": ["I cannot help."]}, "statement 1 says that the judge does not answer"),
+        (
+            {"statements": ["Tea is fine.", "I'm sorry, but I can't process this request."]},
+            "statement 2 says that the judge",
+        ),
+        ({"statements": ["As an AI, I recommend asking a doctor."]}, "statement 1 says that the judge does not answer"),
+        ({"statements": ["Sorry."]}, "statement 1 says that the judge does not answer"),
     ],
 )
 def test_what_is_no_list_of_statements(value: Any, said: str) -> None:
@@ -180,3 +187,21 @@ def test_the_released_answers_can_be_taken_apart_anew() -> None:
     found = read_answers(SHARED / "data" / "kqa" / "questions_w_answers.jsonl")
     assert len(found) == 201
     assert len({decompose_question(entry).messages[0]["content"] for entry in found}) == 201
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_no_statement_of_the_physicians_is_taken_for_a_refusal() -> None:
+    with (SHARED / "data" / "kqa" / "questions_w_answers.jsonl").open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    texts = [
+        text for row in rows for text in (*row["Must_have"], *(row["Nice_to_have"] or ())) if text and text.strip()
+    ]
+    assert len(texts) > 1500
+    refused = [
+        text
+        for text in dict.fromkeys(texts)
+        if isinstance(found := decompose_question(SOURCE, "must").read(json.dumps({"statements": [text]})), Unreadable)
+        and "the judge does not answer" in found.problem
+    ]
+    assert refused == []

@@ -87,7 +87,10 @@ def test_no_page_breaks_the_reader(page: str) -> None:
         ("a.pdf", b"x", UsageError, r"no document to retrieve from, it holds files of other kinds \(.pdf\)"),
         ("a.txt", b" \n", UsageError, r"no text in any of the 1 documents \(the first is .*a.txt\)"),
         ("a.html", b"<script>x</script>", UsageError, r"no text in any of the 1 documents"),
-        ("a.txt", b"ab\xff", UsageError, r"a.txt: not UTF-8 \(byte 0xff at position 2\). Convert it"),
+        ("a.txt", b"ab\x81", UsageError, r"a.txt: not UTF-8 \(byte 0x81 at position 2\). Convert it"),
+        ("a.txt", b"\x00\xff\x01", UsageError, r"a.txt: not UTF-8 \(byte 0xff at position 1\). Convert it"),
+        ("a.jsonl", b'{"text": "caf\xe9"}', UsageError, r"a.jsonl: not UTF-8 \(byte 0xe9 at position 13\). Convert it"),
+        ("a.html", b"<meta charset=no-such>\xe9", UsageError, r"a.html: not UTF-8 \(byte 0xe9"),
         ("a.jsonl", b'{"text": "x"}\n{"text"', UsageError, r"a.jsonl: line 2 is not a whole JSON object"),
         ("a.jsonl", b"[]", UsageError, r'a.jsonl: line 1 is not a JSON object with "text". Write one document a line'),
         ("a.jsonl", b'{"title": "x"}', UsageError, r'line 1 is not a JSON object with "text"'),
@@ -105,6 +108,26 @@ def test_documents_that_cannot_be_used(
         (tmp_path / name).write_bytes(content)
     with pytest.raises(error, match=message):
         open_retriever("kqa_rag", {"documents": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text", "encoding"),
+    [
+        ("a.txt", "Fièvre à 39 °C – «café»".encode("latin-1", "replace"), "Fièvre à 39 °C ? «café»", "cp1252"),
+        ("a.md", "dose ≤ 5 – “x”".replace("≤", "<").encode("cp1252"), "dose < 5 – “x”", "cp1252"),
+        ("a.txt", "naïve".encode("utf-16"), "naïve", "utf-16"),
+        ("a.html", "<meta charset='iso-8859-2'><body>łódź".encode("iso-8859-2"), "łódź", "iso-8859-2"),
+    ],
+)
+def test_other_encodings_are_read_with_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, text: str, encoding: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "z.txt").write_text("plain", encoding="utf-8")
+    assert [document.text for document in read_documents(tmp_path)] == [text, "plain"]
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"note: {tmp_path / name}: not UTF-8 (byte 0x")
+    assert f"read as {encoding}. Convert it if" in said
 
 
 def test_a_name_that_no_folder_can_have() -> None:

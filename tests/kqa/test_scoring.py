@@ -20,7 +20,7 @@ from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.kqa.demo import demo_rows
 from medical_tasks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.kqa.scoring import metric_limits, score_items, spoken, unanswered_limits
+from medical_tasks.kqa.scoring import metric_limits, score_items, unanswered_limits
 from medical_tasks.kqa.spec import KQA, METRICS
 from medical_tasks.kqa.verdicts import AnswerVerdict, StatementVerdict
 from medical_tasks.results import summarise
@@ -223,22 +223,6 @@ def test_as_many_responses_as_items() -> None:
     judging = Judging(judge=TableJudge({}), prompts=load_judge_prompts(KQA))
     with pytest.raises(UsageError, match="kqa: 1 items but 0 responses"):
         score_items(KQA, [item("i", ["a"])], [], judging=judging)
-
-
-@pytest.mark.parametrize(
-    ("response", "answer"),
-    [
-        ("Rest.", "Rest."),
-        ("<think>a</think> Rest. ", "Rest."),
-        ("a</think>Rest.", "Rest."),
-        ("<think>a", ""),
-        ("  <think>a</think>\nTake <think> as a tag.", "Take <think> as a tag."),
-        ("Write <think> here.", "Write <think> here."),
-        ("", ""),
-    ],
-)
-def test_what_of_a_response_is_the_answer(response: str, answer: str) -> None:
-    assert spoken(response) == answer
 
 
 def _always(label: str, answer: str, statement: str) -> str:

@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 import json
 import math
 import random
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
 from medical_tasks.scoring.columns import Floats
 from medical_tasks.scoring.estimates import Comparison, as_json
+from medical_tasks.scoring.multiplicity import holm
 from medical_tasks.scoring.paired import paired_bootstrap, paired_bootstrap_statistic
 from medical_tasks.scoring.special import student_quantile, student_tail
 
@@ -137,12 +139,48 @@ def test_three_clusters_give_the_t_test() -> None:
     assert result.p_value == pytest.approx(2 * student_tail(t, 2), rel=0.02)
 
 
-def test_p_value_is_never_below_what_draws_can_show() -> None:
+def test_small_p_values_are_those_of_the_t_test() -> None:
     generator = np.random.default_rng(1)
-    a = generator.random(300) / 4
-    result = paired_bootstrap(a, a + generator.uniform(0.5, 0.7, 300), resamples=100)
-    # No draw reaches zero; one more draw might have: two-sided 2 / 101, a little more by Student's t.
-    assert 2 / 101 <= result.p_value < 0.022
+    for mean in (0.02, 0.03, 0.04, 0.06):
+        a = generator.uniform(0.3, 0.5, 120)
+        b = a + generator.normal(mean, 0.1, 120).clip(-0.3, 0.5)
+        exact = 2 * student_tail(float((b - a).mean() / (b - a).std(ddof=1)) * math.sqrt(120), 119)
+        found = [paired_bootstrap(a, b, resamples=1000, seed=seed).p_value for seed in range(3)]
+        # In orders of magnitude: the tail is measured on ten draws of a thousand.
+        assert np.log10(found) == pytest.approx(math.log10(exact), abs=0.12 + 0.12 * abs(math.log10(exact)))
+    assert exact < 1e-6
+
+
+def test_p_value_goes_on_where_the_count_of_draws_ends() -> None:
+    generator = np.random.default_rng(4)
+    spread = generator.normal(0, 0.1, 80).clip(-0.3, 0.3)
+    found = [
+        paired_bootstrap(np.full(80, 0.4), 0.4 + spread + shift, resamples=1000).p_value
+        for shift in np.arange(0.02, 0.09, 0.0005)
+    ]
+    assert max(found) > 0.05
+    assert min(found) < 1e-7
+    assert all(later <= earlier for earlier, later in itertools.pairwise(found))
+    assert all(later >= earlier * 0.6 for earlier, later in itertools.pairwise(found))
+
+
+def test_holm_over_many_groups_can_find_a_difference() -> None:
+    generator = np.random.default_rng(6)
+    a = generator.uniform(0.2, 0.4, 60)
+    p_values = [paired_bootstrap(a, a + generator.uniform(0.1, 0.3, 60), resamples=1000).p_value]
+    p_values += [paired_bootstrap(a, generator.permutation(a), resamples=1000).p_value for _ in range(59)]
+    assert holm(p_values)[0] < 0.001
+    assert min(holm(p_values)[1:]) > 0.05
+
+
+def test_small_p_values_are_as_rare_as_they_say() -> None:
+    generator = np.random.default_rng(9)
+    found = [
+        paired_bootstrap(*generator.exponential(0.1, (2, 40)).clip(0, 1), resamples=300).p_value for _ in range(1500)
+    ]
+    # Binomial(1500, 0.005): 7.5 ± 2.7. Below what 300 draws can count, 2 / 301.
+    assert sum(p < 0.005 for p in found) <= 16
+    assert sum(p < 0.0005 for p in found) <= 5
 
 
 def test_nothing_in_common() -> None:
