@@ -5,7 +5,7 @@ https://arxiv.org/abs/2311.09581. Reference implementation: https://github.com/y
 
     spec             tasks and metrics; `datasets` are theirs
     data             how the datasets are built, and rows as items
-      aci_data         ACI-BENCH: dialogues in numbered turns, notes in four sections; `aci_demo` is its synthetic configuration
+      aci_data         ACI-BENCH: dialogues in numbered turns, notes in four sections
       meqsum_data      MeQSum and MEDIQA 2021: questions in numbered sentences; `meqsum_demo` likewise
       mimic_data       radiology reports of MIMIC-III: findings in numbered sentences, impressions; `mimic_*` read, sort and
                        sample them, `mimic_demo` and `mimic_twin` are synthetic

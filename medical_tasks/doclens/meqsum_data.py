@@ -49,9 +49,12 @@ MEQSUM_COLUMNS = (
 )
 
 _FILES = {
-    "train": ("", "MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx", "MeQSum"),
-    "validation": ("Task1/", "MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx", "MEDIQA 2021 validation set"),
-    "test": ("Task1/", "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx", "MEDIQA 2021 test set"),
+    "train": ("MeQSum/MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx", "MeQSum"),
+    "validation": (
+        "MEDIQA2021/Task1/MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx",
+        "MEDIQA 2021 validation set",
+    ),
+    "test": ("MEDIQA2021/Task1/MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx", "MEDIQA 2021 test set"),
 }
 
 
@@ -76,7 +79,7 @@ def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iter
             )
         return
     path, names = files[split], OFFICIAL_COLUMNS[split]
-    for row in read_xlsx(path, tuple(names.values()), release=_FILES[split][2]):
+    for row in read_xlsx(path, tuple(names.values()), release=_FILES[split][1]):
         values = {ours: row.cells[theirs] for ours, theirs in names.items()}
         _check(path, row, values, names)
         yield question_row(
@@ -155,10 +158,8 @@ MEQSUM_SOURCE = DatasetSource(
     },
     files={
         "full": {
-            split: OfficialFile(
-                places=tuple(dict.fromkeys((name, f"{folder}{name}"))), description=f"{release}, an XLSX file"
-            )
-            for split, (folder, name, release) in _FILES.items()
+            split: OfficialFile(places=(path,), description=f"{release}, an XLSX file")
+            for split, (path, release) in _FILES.items()
         },
         "demo": {},
     },
