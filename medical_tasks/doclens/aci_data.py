@@ -116,8 +116,8 @@ def _check(path: Path, row: CsvRow, turns: Sequence[str]) -> None:
             )
     if not any(map(begins_turn, turns)):
         raise UsageError(
-            f"{path}: line {row.line}, column 'dialogue': no line of it begins with a speaker such as '[doctor]', so that it has no "
-            "turns to cite. Download the file again."
+            f"{path}: line {row.line}, column 'dialogue': no line of it begins with a speaker such as '[doctor]', so that "
+            "it has no turns to cite. Download the file again."
         )
 
 
@@ -137,8 +137,8 @@ ACI_SOURCE = DatasetSource(
     ),
     changes=(
         "`encounter_id` is `id`. The dialogue is a list of turns: a line that names no speaker belongs to the turn before it, "
-        "so joined by line feeds the turns are the dialogue as released. One dialogue of `test2` begins without a speaker; that line "
-        "is its turn 0. Notes are as released.",
+        "so joined by line feeds the turns are the dialogue as released. One dialogue of `test2` begins without a speaker; that "
+        "line is its turn 0. Notes are as released.",
         "The four sections are new: a rule of this package divides the note at its headings. Every line is in one section. It "
         "gives the official division of the validation notes.",
         "`doclens` has the splits that DocLens uses, `full` all five; the validation file's split is called `validation`.",

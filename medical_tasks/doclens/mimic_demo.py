@@ -6,8 +6,7 @@ Two reports of `test` are of one patient. Written for this package; they describ
 from __future__ import annotations
 
 from medical_tasks.doclens.mimic_demo_reports import EXAMPLE_REPORTS, DemoReport
-from medical_tasks.doclens.mimic_kinds import Kind
-from medical_tasks.doclens.mimic_report import Report
+from medical_tasks.doclens.mimic_report import Kind, Report
 from medical_tasks.doclens.mimic_sample import Candidate
 
 __all__ = ["demo_reports"]

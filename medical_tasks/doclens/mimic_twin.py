@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.dataset_source import file_sha256
-from medical_tasks.doclens.mimic_notes import NOTE_COLUMNS
+from medical_tasks.doclens.mimic_data import NOTE_COLUMNS
 from medical_tasks.doclens.mimic_twin_reports import write_report
 from medical_tasks.doclens.mimic_twin_words import EXAMINATIONS, FILLING, OTHER_EXAMINATIONS, Examination
 from medical_tasks.errors import MedicalTasksError, UsageError

@@ -136,8 +136,8 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     if name == "official":
         if upstream is None:
             raise UsageError(
-                f"{task.name}: the official judge prompts are read from the authors' files. Clone {DATASET.homepage} and give its folder "
-                "with --upstream, or use --prompts own."
+                f"{task.name}: the official judge prompts are read from the authors' files. Clone {DATASET.homepage} and give "
+                "its folder with --upstream, or use --prompts own."
             )
         texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
         texts[ABSTENTION] = _OWN[ABSTENTION]

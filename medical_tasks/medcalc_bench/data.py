@@ -282,7 +282,9 @@ SOURCES = (
         living=frozenset({"v1.2", "verified"}),
         files={
             "v1.0": _test_file("test_data_v1.csv", "MedCalc-Bench/dataset/test_data.csv"),
-            "v1.2": _test_file("test_data_v1.2.csv", *(f"MedCalc-Bench/{name}/test_data.csv" for name in ("dataset", "datasets"))),
+            "v1.2": _test_file(
+                "test_data_v1.2.csv", *(f"MedCalc-Bench/{name}/test_data.csv" for name in ("dataset", "datasets"))
+            ),
             "verified": _test_file("test_data_verified.csv", "MedCalc-Bench-Verified/datasets/test_data.csv"),
             "demo": {},
             "fresh": {},

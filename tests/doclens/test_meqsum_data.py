@@ -96,7 +96,9 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
     built = build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
     assert (built.splits, built.notes) == (SIZES, ())
     (folder / FILES["train"]).unlink()
-    with pytest.raises(MissingError, match=r"lacks\n  MeQSum, an XLSX file: MeQSum_ACL2019(.|\n)*How to get MeQSum"):
+    with pytest.raises(
+        MissingError, match=r"lacks\n  MeQSum, an XLSX file: MeQSum/MeQSum_ACL2019(.|\n)*How to get MeQSum"
+    ):
         build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
 
 

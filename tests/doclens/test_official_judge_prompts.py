@@ -45,9 +45,7 @@ LINES: list[dict[str, Any]] = [{"role": "user", "content": "Text: __TEXT__\nClai
 FAMILIES = {"aci_bench": "acibench", "mimic_rrs": "mimic", "doclens_own": "general", "meqsum": "meqsum"}
 
 
-def _checkout(
-    folder: Path, claims: str = PLACES["claims"], citations: str = PLACES["citations"]
-) -> Path:
+def _checkout(folder: Path, claims: str = PLACES["claims"], citations: str = PLACES["citations"]) -> Path:
     files: dict[str, list[dict[str, Any]]] = {}
     for family in ("acibench", "general", "meqsum", "mimic"):
         sections = [f"{family}_{section}" for section in SECTIONS] if family == "acibench" else [family]
@@ -121,6 +119,19 @@ def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> 
     assert (same.pair, questions.questions("q", "question", first="A?", second="B?").pair is None) == (None, False)
 
 
+def test_radiology_is_asked_by_its_own_files(tmp_path: Path) -> None:
+    maker = QuestionMaker(_load(_checkout(tmp_path), "mimic_rrs"), "json_cot")
+    claims = maker.claims("q", text="A clot.", claims=["A."], form="impression")
+    assert json.loads(_said(claims)[-1][1]) == {"radiology_report": "A clot.", "claims": ["A."]}
+    cited = maker.citation("q", sentence="S.", cited=[(7, "a")], form="impression", section="full")
+    assert json.loads(_said(cited)[-1][1]) == {
+        "sentence_in_summary": "S.",
+        "sentences_in_the_radiology_report": [{"idx": "7", "content": "a"}],
+    }
+    names = _load(tmp_path, "mimic_rrs").texts
+    assert all("/mimic_" in name for name in names)
+
+
 def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
     maker = QuestionMaker(_load(_checkout(tmp_path), "doclens_own"), "cot")
     claim = maker.claim("q", text="__CLAIM__", claim="__TEXT__", form="text")
@@ -138,7 +149,10 @@ def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
         ([], "is a list of messages; this is none"),
         ([{"role": "bot", "content": ""}], "message 1 has no role system, user or assistant"),
         ([{"role": "system", "content": "x"}, {"role": "user"}], "message 2 must have role and content"),
-        ([{"role": "system", "name": "eve", "content": "x"}], "message 1 has a name, which only the system's example_user"),
+        (
+            [{"role": "system", "name": "eve", "content": "x"}],
+            "message 1 has a name, which only the system's example_user",
+        ),
         ([{"role": "user", "content": "x"}, {"role": "system", "content": ""}], "its last message is not the user's"),
         ([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}], "an empty message of the user last"),
         ([{"role": "user", "content": ""}], "it needs an instruction of the system first"),
@@ -162,16 +176,14 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="__TEXT__ stands 2 times where it has to stand once"):
         _load(tmp_path, "meqsum")
-    (claims / "general_subclaim_generation.json").write_text(
-        json.dumps([{**MAKE[0], "content": "x"}, MAKE[3]])
-    )
+    (claims / "general_subclaim_generation.json").write_text(json.dumps([{**MAKE[0], "content": "x"}, MAKE[3]]))
     with pytest.raises(UsageError, match="__MIN_CLAIM__ stands 0 times"):
         _load(tmp_path, "doclens_own")
     (citations / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="no JSON in UTF-8"):
         _load(tmp_path)
     (citations / "acibench_subjective_citation_entail.json").unlink()
-    with pytest.raises(MissingError, match="authors' citation_evaluation/prompts/acibench_subjective_citation_entail.json is not there"):
+    with pytest.raises(MissingError, match="prompts/acibench_subjective_citation_entail.json is not there"):
         _load(tmp_path)
 
 

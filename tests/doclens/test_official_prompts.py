@@ -201,9 +201,7 @@ def test_files_that_are_no_json(tmp_path: Path, content: bytes) -> None:
 def test_wrong_use(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"meqsum: the official prompts .*Clone https.*--upstream"):
         load_prompts(BY_NAME["meqsum"], "official")
-    with pytest.raises(
-        MissingError, match=r"prompts/meqsum_annotated-citation_dummy.json is not there .*Clone https"
-    ):
+    with pytest.raises(MissingError, match=r"prompts/meqsum_annotated-citation_dummy.json is not there .*Clone https"):
         load_prompts(BY_NAME["meqsum"], "official", tmp_path)
     folder = write(tmp_path / "up")
     with pytest.raises(
