@@ -72,7 +72,7 @@ def _roots(place: Path) -> Iterator[Path]:
         if _VERSION.fullmatch(folder.name):
             yield folder
         elif folder.name == "data":
-            yield from (folder, *_folders(folder))
+            yield from [folder] if _splits(folder) else _folders(folder)
         elif folder.name.startswith(_PROJECT):
             yield from (folder, *(each for each in _folders(folder) if _VERSION.fullmatch(each.name)))
 
