@@ -5,10 +5,14 @@
 A record can also hold its reference in sections (`reference_subjective` and so on, as the authors' clinical notes do), and what
 else its owner keeps there, such as `output`; that is passed over. Such a file holds notes: messages about it say where something
 is wrong and how long it is, never what stands there.
+
+A source that is numbered already, as in the authors' files (`[0][doctor] ... [1][patient] ...`), keeps its sentences. Its numbers
+must be the places, or citations would point elsewhere: a gap, another first number and text before it are errors.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +22,24 @@ from medical_tasks.columns import Column
 from medical_tasks.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.doclens.datasets import OWN
 from medical_tasks.doclens.own_demo import demo_texts
-from medical_tasks.doclens.own_sources import NumberingError, source_sentences
 from medical_tasks.doclens.sections import EMPTY
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.json_list import json_objects, named, shown, text_id
 from medical_tasks.json_records import is_text
+from medical_tasks.scoring.sentences import split_sentences
 
-__all__ = ["OWN_COLUMNS", "OWN_SOURCE", "OwnText", "own_row", "read_own_rows", "read_own_texts"]
+__all__ = [
+    "OWN_COLUMNS",
+    "OWN_SOURCE",
+    "NumberingError",
+    "OwnText",
+    "is_numbered",
+    "own_row",
+    "read_own_rows",
+    "read_own_texts",
+    "read_sources",
+    "source_sentences",
+]
 
 _FORM: Final = '{"example_id": "1", "input": "what the output is made from", "reference": "what it should say"}'
 _SECTION: Final = "reference_"
@@ -159,6 +174,86 @@ def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
             yield own_row(OwnText(id=demo.id, source=demo.source, sentences=sentences, reference=demo.reference))
         return
     yield from map(own_row, read_own_texts(files[split]))
+
+
+_NUMBER: Final = re.compile(r"\[([0-9]{1,6})\]")
+_CLOSERS: Final = "\"'”’)]}»"
+_ENDS: Final = ".!?\n\r"
+_SPACES: Final = " \t\u00a0"
+
+
+class NumberingError(ValueError):
+    """A source is numbered, but not 0, 1, 2 and so on from its beginning; says which number is wrong, and quotes nothing."""
+
+
+def is_numbered(source: str) -> bool:
+    """Says whether a source begins with a number in square brackets."""
+    return _NUMBER.match(source.lstrip()) is not None
+
+
+def source_sentences(source: str) -> list[str]:
+    """Splits a source into its sentences.
+
+    In a numbered one a number begins a sentence when it goes on from the one before (`a dose of [5]` behind `[2]` is text).
+
+    Args:
+        source: any text.
+
+    Returns:
+        The sentences without their numbers, white space run together, in order; a numbered one can be blank. None for a blank
+        source.
+
+    Raises:
+        NumberingError: The numbering does not begin at 0 with the source, or a number that stands where a sentence begins (on a
+            new line, or behind the end of a sentence) is not the next.
+    """
+    if not is_numbered(source):
+        _check_unnumbered(source)
+        return [" ".join(sentence.split()) for sentence in split_sentences(source)]
+    _check_numbers(source)
+    return list(read_sources(source).values())
+
+
+def _check_unnumbered(source: str) -> None:
+    numbers = [int(found[1]) for found in _NUMBER.finditer(source)]
+    if 0 in numbers and 1 in numbers[numbers.index(0) :]:
+        raise NumberingError("is numbered from [0] on, but text stands before it")
+
+
+def _check_numbers(source: str) -> None:
+    after = -1
+    for found in _NUMBER.finditer(source):
+        number = int(found[1])
+        if number == after + 1:
+            after = number
+        elif after < 0:
+            raise NumberingError(f"begins with [{number}], the first number must be [0]")
+        elif _begins_sentence(source, found.start()):
+            raise NumberingError(f"has [{number}] behind [{after}], where [{after + 1}] comes next")
+
+
+def _begins_sentence(source: str, place: int) -> bool:
+    before = source[max(0, place - 100) : place].rstrip(_SPACES)
+    return not before or before.rstrip(_CLOSERS)[-1:] in _ENDS
+
+
+def read_sources(text: str) -> dict[int, str]:
+    """Reads a numbered source.
+
+    A number counts when it goes on from the one before, or is the first; another one (`a dose of [5]`) is part of a sentence.
+
+    Args:
+        text: the source.
+
+    Returns:
+        Number to sentence, white space run together, blank ones included. What stands before the first number is not there.
+    """
+    marks: list[re.Match[str]] = []
+    for found in _NUMBER.finditer(text):
+        if not marks or int(found[1]) == int(marks[-1][1]) + 1:
+            marks.append(found)
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return {int(mark[1]): " ".join(text[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=False)}
 
 
 OWN_SOURCE = DatasetSource(
