@@ -156,7 +156,7 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         Short key to path, for every file the configuration is read from; empty for one that is made here.
 
     Raises:
-        UsageError: Unknown configuration, a source given for one that has none, or several files that could be meant.
+        UsageError: Unknown configuration, a source given for one that has none, or several unlike files that could be meant.
         MissingError: No source given, or a file is not in it; the message says what was looked for and how to get it.
     """
     spec = source.spec
@@ -186,7 +186,7 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
     missing: list[str] = []
     for key, file in wanted.items():
         paths = file.found_in(place)
-        if len(paths) > 1:
+        if len({file_sha256(path) for path in paths}) > 1:
             step = (
                 "Give --source the right one itself"
                 if len(wanted) == 1

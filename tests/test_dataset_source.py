@@ -76,8 +76,10 @@ def test_one_file_where_two_are_needed(tmp_path: Path) -> None:
 
 
 def test_two_files_that_could_be_meant(tmp_path: Path) -> None:
-    write_official(tmp_path)
+    path = write_official(tmp_path)
     write_official(tmp_path / "data")
+    assert find_files(SOURCE, "full", tmp_path) == {"notes": path}  # both are the same
+    path.write_bytes(path.read_bytes() + b"\n")
     with pytest.raises(UsageError, match=r"several files that could be the notes: notes.jsonl, data/notes.jsonl"):
         find_files(SOURCE, "full", tmp_path)
 

@@ -1,4 +1,4 @@
-"""Radiology reports of MIMIC-III: what a report is of, its findings and its impression, and their sentences.
+"""Radiology reports of MIMIC-III: what a report is of, its findings and its impression.
 
 The paper names two modalities and seven anatomies (appendix on the experiments) and not how a report got its own; the table here is
 ours. A description is taken apart into words, so that `CT HEAD W/O CONTRAST`, `-59 DISTINCT PROCEDURAL SERVICE` and
@@ -18,8 +18,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from medical_tasks.scoring.sentences import split_sentences
-
 __all__ = [
     "ANATOMIES",
     "FEWEST_FINDINGS_WORDS",
@@ -33,7 +31,6 @@ __all__ = [
     "joined_lines",
     "kind_of",
     "read_report",
-    "report_sentences",
 ]
 
 
@@ -398,15 +395,3 @@ def _goes_on(above: str, line: str, *, gap: bool) -> bool:
     if item:
         return bool(item["number"]) and not ended and not gap
     return not gap or above.endswith(":") or (line[0].islower() and not ended)
-
-
-def report_sentences(findings: str) -> list[str]:
-    """Splits findings into sentences; the number of a sentence is its place, from 0.
-
-    Args:
-        findings: as `joined_lines` returns it.
-
-    Returns:
-        Sentences that are not blank, each on one line. Joined by spaces they are the findings up to white space.
-    """
-    return [" ".join(sentence.split()) for sentence in split_sentences(findings)]

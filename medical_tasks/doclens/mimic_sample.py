@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.columns import Column
-from medical_tasks.doclens.mimic_report import Kind, LeftOut, Report, report_sentences
+from medical_tasks.doclens.mimic_report import Kind, LeftOut, Report
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.scoring.sentences import split_sentences
 
 __all__ = [
     "MIMIC_COLUMNS",
@@ -35,6 +36,7 @@ __all__ = [
     "file_stamp",
     "largest_remainder",
     "report_row",
+    "report_sentences",
     "sampled_rows",
 ]
 
@@ -241,6 +243,18 @@ def report_row(candidate: Candidate) -> dict[str, Any]:
         "sentences": report_sentences(candidate.report.findings),
         "impression": candidate.report.impression,
     }
+
+
+def report_sentences(findings: str) -> list[str]:
+    """Splits findings into sentences; the number of a sentence is its place, from 0.
+
+    Args:
+        findings: as `joined_lines` returns it.
+
+    Returns:
+        Sentences that are not blank, each on one line. Joined by spaces they are the findings up to white space.
+    """
+    return [" ".join(sentence.split()) for sentence in split_sentences(findings)]
 
 
 def file_stamp(path: Path) -> tuple[int, ...]:
