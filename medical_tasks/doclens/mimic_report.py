@@ -163,27 +163,28 @@ class Report:
 
 
 _RULE = re.compile(r"^[ \t]*_{10,}[ \t]*$", re.MULTILINE)
-_FINAL = re.compile(r"^[ \t]*(?:\*+ )?(?:FINAL|REVISED) REPORT\b.*$", re.MULTILINE)
+_FINAL = re.compile(
+    r"^[ \t]*(?:\*+ )?(?:(?:FINAL|REVISED) REPORT\b.*|(?i:(?:FINAL|REVISED) REPORT)[ \t*:]*)$", re.MULTILINE
+)
 # The order's block is a dozen lines; a `(Cont)` far below is of another page.
 _PAGE_BREAK = re.compile(r"^[ \t]*\(Over\)[ \t]*\n(?:.*\n){0,40}?[ \t]*\(Cont\)[ \t]*$", re.MULTILINE)
 _PAGE_MARK = re.compile(r"^[ \t]*\((?:Over|Cont)\)[ \t]*$", re.MULTILINE)
 
-_EXAMINED: Final = "CTA?|MR[AI]?|HEAD|BRAIN|NECK|CHEST|ABDOM(?:EN|INAL)|PELVI[SC]|(?:[CTL]-?)?SPINE|AND|&"
 _HEADINGS: Final = {
     "both": r"FINDINGS? ?(?:/|&|AND) ?IMPRESSIONS?|IMPRESSIONS? ?(?:/|&|AND) ?FINDINGS?",
-    "findings": rf"(?:(?:{_EXAMINED}) ){{0,5}}FINDINGS?",
-    "impression": r"(?:(?:FINAL|OVERALL) )?IMPRESSIONS?|CONCLUSIONS?|SUMMARY",
+    "findings": r"FINDINGS?",
+    "impression": r"(?:(?:FINAL|OVERALL) )?IMPRESSIONS?(?: ?(?:/|&|AND) ?(?:PLAN|RECOMMENDATIONS?))?|CONCLUSIONS?|SUMMARY",
     "other": r"ATTENDING|BACKGROUND|CLINICAL [A-Z ]{4,25}|COMPARISONS?(?: [A-Z]{2,12})?|CONTRAST|"
     r"DICTATED BY|DOSE|EXAM(?:INATION)?S?|HISTORY|INDICATIONS?|MEDICAL CONDITION|NOTIFICATIONS?|PRIOR STUD(?:Y|IES)|"
     r"PROCEDURES?|PROTOCOL|REASON(?: FOR [A-Z ]{4,25})?|RECOMMENDATIONS?|STUDY|TECHNI(?:QUE|CAL FACTORS)",
 }
 _KNOWN: Final = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _HEADINGS.items()}
-# At the beginning of a line with a colon; in capitals also alone on it, or before a dash.
-_LINE = re.compile(r"^[ \t]*([A-Za-z][A-Za-z&/ -]{3,40}?)[ \t]*(?:(:)|$|[ \t]-[ \t])", re.MULTILINE)
+# At the beginning of a line with a colon, before a dash, or alone on it.
+_LINE = re.compile(r"^[ \t]*([A-Za-z][A-Za-z&/ -]{3,60}?)[ \t]*(?::|$|[ \t]--?[ \t])", re.MULTILINE)
 # Behind another sentence, with a colon.
 _WITHIN = re.compile(
     r"(?:(?<=[.:)\]][ \t])|(?<=[.:)\]][ \t]{2}))"
-    r"((?i:FINDINGS?|IMPRESSIONS?)|TECHNIQUE|COMPARISONS?|RECOMMENDATIONS?)[ \t]*(:)"
+    r"((?i:FINDINGS?|IMPRESSIONS?)|TECHNIQUE|COMPARISONS?|RECOMMENDATIONS?)[ \t]*:"
 )
 # Another reading of the same examination, by whoever looked first or last: `WET READ VERSION #1`, `Addendum by`, `PFI REPORT`.
 _READING = re.compile(
@@ -303,9 +304,8 @@ def _headings(body: str) -> list[tuple[str, int, int]]:
     """
     found = {}
     for match in itertools.chain(_EXAMINATION.finditer(body), _LINE.finditer(body), _WITHIN.finditer(body)):
-        heading, colon = match[1], match[0].endswith(":")
-        name = _section_of(heading)
-        if name == "examined" or (name and (heading.isupper() or (colon and _begins(body, match.start(1))))):
+        name = _section_of(match[1])
+        if name == "examined" or (name and (match[1].isupper() or _begins(body, match.start(1)))):
             found[match.start(1)] = (name, match.start(), match.end())
     for match in _READING.finditer(body):
         if match[1].isupper() or _begins(body, match.start(1)):
@@ -324,19 +324,19 @@ def _begins(body: str, place: int) -> bool:
     if before:
         return not _NUMBERED.search(before)
     above = body[:line].rstrip(" \t")
-    return (
-        body[place].isupper()
-        or above.endswith(("\n\n", "\n \n"))
-        or not above.strip()
-        or above.rstrip().endswith(_ENDED)
-    )
+    gap = not above.strip() or above.endswith(("\n\n", "\n \n"))
+    return gap or body[place].isupper() or above.rstrip().endswith(_ENDED)
 
 
 @lru_cache(maxsize=8192)
 def _section_of(heading: str) -> str:
     """Which section a heading begins; "" for what is none."""
-    known = next((name for name, known in _KNOWN.items() if known.fullmatch(heading)), "")
-    return known or ("examined" if _examination(heading) else "")
+    if known := next((name for name, known in _KNOWN.items() if known.fullmatch(heading)), ""):
+        return known
+    examined, _, last = heading.rpartition(" ")
+    if _KNOWN["findings"].fullmatch(last) and _examination(examined):
+        return "findings"
+    return "examined" if _examination(heading) else ""
 
 
 def _examination(heading: str) -> bool:

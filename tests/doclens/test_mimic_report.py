@@ -105,18 +105,32 @@ def test_layouts(text: str) -> None:
 
 
 CASES = st.sampled_from((str.upper, str.lower, str.title, str.capitalize))
-BEFORE_COLON = st.sampled_from(("", " ", "  "))
+MARKS = st.sampled_from((":", " :", "  :", " - ", " -- ", "\n"))
 
 
 @settings(deadline=None, max_examples=100)
-@given(CASES, CASES, BEFORE_COLON, st.sampled_from(("\n\n", "\n", " ", "\n  ")), st.sampled_from((" ", "\n ")))
+@given(CASES, CASES, MARKS, st.sampled_from(("\n\n", "\n", " ", "\n  ")), st.sampled_from((" ", "\n ")))
 def test_headings_in_any_case(
-    first: Callable[[str], str], second: Callable[[str], str], space: str, between: str, behind: str
+    first: Callable[[str], str], second: Callable[[str], str], mark: str, between: str, behind: str
 ) -> None:
+    between = between if ":" in mark else f"\n{between}"  # behind a sentence on its line a heading has a colon
     text = (
-        f" FINAL REPORT\n COMPARISON: None.{between}{first('findings')}{space}:{behind}{SEEN}"
-        f"{between}{second('impression')}{space}:{behind}{MEANS}\n"
+        f" FINAL REPORT\n COMPARISON: None.{between}{first('findings')}{mark}{behind}{SEEN}"
+        f"{between}{second('impression')}{mark}{behind}{MEANS}\n"
     )
+    assert read_report(text) == Report(findings=SEEN, impression=MEANS)
+
+
+@pytest.mark.parametrize(
+    ("findings", "impression"),
+    [
+        ("NON-CONTRAST HEAD CT FINDINGS", "IMPRESSION AND RECOMMENDATIONS"),
+        ("CT OF THE CHEST WITH IV CONTRAST FINDINGS", "IMPRESSION/PLAN"),
+        ("MRA Neck findings", "Overall impression"),
+    ],
+)
+def test_headings_of_several_words(findings: str, impression: str) -> None:
+    text = f" FINAL REPORT\n HISTORY: Fall.\n\n {findings}: {SEEN}\n\n {impression}: {MEANS}\n"
     assert read_report(text) == Report(findings=SEEN, impression=MEANS)
 
 
