@@ -201,7 +201,16 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         else:
             missing.append(f"  {file.description}: {' or '.join(file.places)}")
     if missing:
-        raise MissingError(f"{label}: {place} lacks\n" + "\n".join(missing) + f"\n{steps_to_get(spec)}")
+        raise MissingError(
+            "\n".join(
+                [
+                    f"{label}: {place} lacks",
+                    *missing,
+                    "Each path was looked for there, and every end of it.",
+                    steps_to_get(spec),
+                ]
+            )
+        )
     return found
 
 
@@ -228,15 +237,14 @@ def repository_file(place: Path, path: str, *, repository: str) -> Path:
     if place.is_file() and place.name == ends[-1]:
         return place
     folder = place.parent if place.is_file() else place
-    whole = [folder / path, folder / repository.rpartition("/")[2] / path]
-    whole += [above / path for above in folder.resolve().parents[:_FOLDERS_ABOVE]]
-    looked_for = list(dict.fromkeys([*whole, *(folder / end for end in ends)]))
-    for each in looked_for:
+    below = folder / repository.rpartition("/")[2]
+    whole = [each / path for each in (folder, below, *folder.resolve().parents[:_FOLDERS_ABOVE])]
+    for each in (*whole, *(folder / end for end in ends)):
         if each.is_file():
             return each
     raise MissingError(
-        f"{place}: the authors' {path} is not there (looked for {', '.join(map(str, looked_for))}). Clone {repository} and give "
-        "its folder with --upstream."
+        f"{place}: the authors' {path} is not there (looked for in {folder}, in {below} and in the folders above; in {folder} also "
+        f"as {' or '.join(ends)}). Clone {repository} and give its folder with --upstream."
     )
 
 
