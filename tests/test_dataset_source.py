@@ -128,7 +128,8 @@ def test_a_file_of_a_repository_without_its_folders(tmp_path: Path) -> None:
     (tmp_path / "prompts" / "a.json").write_text("{}")
     assert repository_file(tmp_path, "data/prompts/a.json", repository=REPOSITORY) == tmp_path / "prompts" / "a.json"
     with pytest.raises(
-        MissingError, match=r"the authors' data/b.json is not there \(looked for in .*/Repo .*as data/b.json or b.json\). Clone https"
+        MissingError,
+        match=r"authors' data/b.json is not there \(looked for in .*/Repo .*as data/b.json or b.json\). Clone",
     ):
         repository_file(tmp_path, "data/b.json", repository=REPOSITORY)
 
