@@ -351,8 +351,8 @@ MIMIC_SOURCE = DatasetSource(
         "Of the notes, radiology reports alone, of CT and MR and of one of seven anatomies; a rule of this package tells this from "
         "their DESCRIPTION.",
         "Findings and impression are found by their headings, without wet reads and addenda, and their wrapped lines are joined; "
-        "else their text is as released, marks of de-identification included. `sentences` is new: a rule of this package splits the "
-        "findings.",
+        "else their text is as released, marks of de-identification included. `sentences` is new: a rule of this package splits "
+        "the findings.",
         "Reports without both sections, with too short ones, or whose impression only points to the findings are left out.",
         "`test` is 200 reports by a seeded sample, in proportion to modality and anatomy; `train` up to 50 reports of other "
         "patients of each of six kinds. They are not the reports of DocLens's own sample.",

@@ -13,8 +13,13 @@ import pytest
 from medical_tasks.building import build_dataset
 from medical_tasks.dataset_store import read_rows as built_rows
 from medical_tasks.doclens.datasets import MEQSUM
-from medical_tasks.doclens.meqsum_data import MEQSUM_COLUMNS, MEQSUM_SOURCE, OFFICIAL_COLUMNS, read_meqsum_rows
-from medical_tasks.doclens.meqsum_demo import demo_questions
+from medical_tasks.doclens.meqsum_data import (
+    MEQSUM_COLUMNS,
+    MEQSUM_SOURCE,
+    OFFICIAL_COLUMNS,
+    demo_questions,
+    read_meqsum_rows,
+)
 from medical_tasks.errors import MissingError, UsageError
 from tests.support import SHARED, needs_shared
 from tests.tiny_xlsx import write_xlsx
