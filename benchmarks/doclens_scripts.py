@@ -44,6 +44,14 @@ Rows = list[dict[str, Any]]
 
 BY_NAME = {task.name: task for task in TASKS}
 ROLES = {"example_user": "user", "example_assistant": "assistant"}
+SCRIPTS = (
+    "run.py",
+    "claim_evaluation/generate_subclaims.py",
+    "claim_evaluation/run_entailment.py",
+    "claim_evaluation/run_entailment_model.py",
+    "citation_evaluation/eval_citation.py",
+    "citation_evaluation/eval_citation_model.py",
+)
 REPORTS = 40
 OTHER_SENTENCES = 2
 """Questions of MeQSum (173 and 313) that the authors' Punkt splits elsewhere: docs/doclens.md."""
