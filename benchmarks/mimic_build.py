@@ -38,7 +38,7 @@ def build(folder: Path) -> None:
 
 def read(folder: Path) -> None:
     """Reading, finding the reports and sampling, of it."""
-    from medical_tasks.doclens.mimic_notes import read_note_rows
+    from medical_tasks.doclens.mimic_data import read_note_rows
 
     read_note_rows(folder / NOTES_FILE)
 
@@ -46,7 +46,7 @@ def read(folder: Path) -> None:
 def rows(folder: Path) -> None:
     """Reading the rows of radiology alone, of that."""
     from medical_tasks.csv_stream import stream_rows
-    from medical_tasks.doclens.mimic_notes import NOTE_COLUMNS
+    from medical_tasks.doclens.mimic_data import NOTE_COLUMNS
 
     for _ in stream_rows(folder / NOTES_FILE, NOTE_COLUMNS, wanted={"CATEGORY": ("Radiology",)}, release=""):
         pass

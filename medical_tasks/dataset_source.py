@@ -17,7 +17,7 @@ from medical_tasks.columns import Column
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import DatasetSpec
 
-__all__ = ["DatasetSource", "OfficialFile", "Row", "file_sha256", "find_files", "steps_to_get"]
+__all__ = ["DatasetSource", "OfficialFile", "Row", "file_sha256", "find_files", "repository_file", "steps_to_get"]
 
 Row = Mapping[str, Any]
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
@@ -28,12 +28,18 @@ class OfficialFile:
     """A file of the official distribution.
 
     Attributes:
-        places: paths under the folder the user gives at which it may lie, `/` between parts.
+        places: paths at which it may lie, `/` between parts, each from the outermost folder that a user may give: the file is
+            found at the path or any end of it, so that the folder above a checkout, the checkout, and the folders in it all do.
         description: what it is, for messages and the card.
     """
 
     places: tuple[str, ...]
     description: str
+
+    def found_in(self, folder: Path) -> list[Path]:
+        """Finds the file below a folder, at every place where it lies."""
+        ends = dict.fromkeys(end for place in self.places for end in _ends(place))
+        return [folder / end for end in ends if (folder / end).is_file()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +156,7 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         Short key to path, for every file the configuration is read from; empty for one that is made here.
 
     Raises:
-        UsageError: Unknown configuration, a source given for one that has none, or several files that could be meant.
+        UsageError: Unknown configuration, a source given for one that has none, or several unlike files that could be meant.
         MissingError: No source given, or a file is not in it; the message says what was looked for and how to get it.
     """
     spec = source.spec
@@ -179,8 +185,8 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
     found: dict[str, Path] = {}
     missing: list[str] = []
     for key, file in wanted.items():
-        paths = [place / name for name in file.places if (place / name).is_file()]
-        if len(paths) > 1:
+        paths = file.found_in(place)
+        if len({file_sha256(path) for path in paths}) > 1:
             step = (
                 "Give --source the right one itself"
                 if len(wanted) == 1
@@ -195,5 +201,54 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
         else:
             missing.append(f"  {file.description}: {' or '.join(file.places)}")
     if missing:
-        raise MissingError(f"{label}: {place} lacks\n" + "\n".join(missing) + f"\n{steps_to_get(spec)}")
+        raise MissingError(
+            "\n".join(
+                [
+                    f"{label}: {place} lacks",
+                    *missing,
+                    "Each path was looked for there, and every end of it.",
+                    steps_to_get(spec),
+                ]
+            )
+        )
     return found
+
+
+_FOLDERS_ABOVE = 3
+"""How far above the given folder a file of the same repository is looked for."""
+
+
+def repository_file(place: Path, path: str, *, repository: str) -> Path:
+    """Finds a file of a repository that the user has a checkout of.
+
+    Args:
+        place: the checkout, the folder above it, a folder inside, or the file itself.
+        path: of the file in the repository, `/` between parts.
+        repository: its address, whose last part is the checkout's name.
+
+    Returns:
+        The file. A whole path counts before its end: `evaluation/utils.py` is not mistaken for another `utils.py`.
+
+    Raises:
+        MissingError: It is not there; names the file, where it was looked for, and the next step.
+    """
+    place = place.expanduser()
+    ends = _ends(path)
+    if place.is_file() and place.name == ends[-1]:
+        return place
+    folder = place.parent if place.is_file() else place
+    below = folder / repository.rpartition("/")[2]
+    whole = [each / path for each in (folder, below, *folder.resolve().parents[:_FOLDERS_ABOVE])]
+    for each in (*whole, *(folder / end for end in ends)):
+        if each.is_file():
+            return each
+    raise MissingError(
+        f"{place}: the authors' {path} is not there (looked for in {folder}, in {below} and in the folders above; in {folder} also "
+        f"as {' or '.join(ends)}). Clone {repository} and give its folder with --upstream."
+    )
+
+
+def _ends(path: str) -> list[str]:
+    """The path, then it without its first folder, and so on down to the name."""
+    parts = path.split("/")
+    return ["/".join(parts[start:]) for start in range(len(parts))]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.dataset_source import OfficialFile, file_sha256, find_files, steps_to_get
+from medical_tasks.dataset_source import OfficialFile, file_sha256, find_files, repository_file, steps_to_get
 from medical_tasks.errors import MissingError, UsageError
 from tests.tiny_dataset import SOURCE, SPEC, write_official
 
@@ -76,8 +76,10 @@ def test_one_file_where_two_are_needed(tmp_path: Path) -> None:
 
 
 def test_two_files_that_could_be_meant(tmp_path: Path) -> None:
-    write_official(tmp_path)
+    path = write_official(tmp_path)
     write_official(tmp_path / "data")
+    assert find_files(SOURCE, "full", tmp_path) == {"notes": path}  # both are the same
+    path.write_bytes(path.read_bytes() + b"\n")
     with pytest.raises(UsageError, match=r"several files that could be the notes: notes.jsonl, data/notes.jsonl"):
         find_files(SOURCE, "full", tmp_path)
 
@@ -102,3 +104,39 @@ def test_a_source_must_cover_its_spec() -> None:
         dataclasses.replace(SOURCE, splits={"full": ("test",)})
     with pytest.raises(ValueError, match="tiny_notes: key 'nr' is not a column"):
         dataclasses.replace(SOURCE, key="nr")
+
+
+REPOSITORY = "https://example.org/somebody/Repo"
+
+
+@pytest.mark.parametrize("given", ["", "Repo", "Repo/data", "Repo/data/prompts", "Repo/data/prompts/a.json"])
+def test_a_file_of_a_repository_is_found_from_anywhere_near(tmp_path: Path, given: str) -> None:
+    for name in ("data/prompts/a.json", "other/prompts/a.json"):
+        path = tmp_path / "Repo" / name
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    found = repository_file(tmp_path / given, "data/prompts/a.json", repository=REPOSITORY)
+    assert found.samefile(tmp_path / "Repo/data/prompts/a.json")
+    # A file of the same name in the folder that is given does not stand for the one in another folder.
+    if given != "Repo/data/prompts/a.json":
+        found = repository_file(tmp_path / given, "other/prompts/a.json", repository=REPOSITORY)
+        assert found.samefile(tmp_path / "Repo/other/prompts/a.json")
+
+
+def test_a_file_of_a_repository_without_its_folders(tmp_path: Path) -> None:
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "a.json").write_text("{}")
+    assert repository_file(tmp_path, "data/prompts/a.json", repository=REPOSITORY) == tmp_path / "prompts" / "a.json"
+    with pytest.raises(
+        MissingError,
+        match=r"authors' data/b.json is not there \(looked for in .*/Repo .*as data/b.json or b.json\). Clone",
+    ):
+        repository_file(tmp_path, "data/b.json", repository=REPOSITORY)
+
+
+@pytest.mark.parametrize("given", ["", "repo", "repo/data", "repo/data/in"])
+def test_a_place_is_found_by_any_end_of_it(tmp_path: Path, given: str) -> None:
+    path = write_official(tmp_path / "repo" / "data" / "in")
+    file = OfficialFile(places=(f"repo/data/in/{path.name}",), description="the notes")
+    source = dataclasses.replace(SOURCE, files={"full": {"notes": file}, "demo": {}})
+    assert find_files(source, "full", tmp_path / given) == {"notes": path}

@@ -2,7 +2,7 @@
 
 PhysioNet's releases have `dev` and `test` (and `test-2026` since the second shared task), each with `archehr-qa.xml` and, where
 released, `archehr-qa_key.json` and `archehr-qa_mapping.json`. They may lie in a folder of the version, and that below folders as a
-browser's or wget's download makes them.
+browser's or wget's download makes them. The organizers' repositories on GitHub have theirs in `data`, without note excerpts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def find_splits(place: Path) -> dict[str, Path]:
     """Finds the files of cases of a release.
 
     Args:
-        place: a folder: of one split, of a release, or of PhysioNet's folders above one.
+        place: a folder: of one split, of a release, of PhysioNet's folders above one, or a checkout of the organizers' repository.
 
     Returns:
         Split to its file of cases, `dev` before `test`; empty when there is none.
@@ -71,6 +71,8 @@ def _roots(place: Path) -> Iterator[Path]:
     for folder in _folders(place):
         if _VERSION.fullmatch(folder.name):
             yield folder
+        elif folder.name == "data":
+            yield from [folder] if _splits(folder) else _folders(folder)
         elif folder.name.startswith(_PROJECT):
             yield from (folder, *(each for each in _folders(folder) if _VERSION.fullmatch(each.name)))
 

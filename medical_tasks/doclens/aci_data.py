@@ -5,20 +5,22 @@ DocLens generates and evaluates notes for the visits of `test1` (Xie et al. 2024
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.columns import Column
 from medical_tasks.csv_table import CsvRow, read_csv
 from medical_tasks.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.doclens.aci_demo import demo_visits
 from medical_tasks.doclens.datasets import ACI_BENCH
+from medical_tasks.doclens.demo_test_visits import TEST_VISITS
+from medical_tasks.doclens.demo_visits import EXAMPLE_VISITS, DemoVisit
 from medical_tasks.doclens.sections import divide_note
 from medical_tasks.doclens.turns import begins_turn, split_turns
 from medical_tasks.errors import UsageError
 
-__all__ = ["ACI_COLUMNS", "ACI_SOURCE", "OFFICIAL_COLUMNS", "read_aci_rows", "visit_row"]
+__all__ = ["ACI_COLUMNS", "ACI_SOURCE", "OFFICIAL_COLUMNS", "demo_visits", "read_aci_rows", "visit_row"]
 
 OFFICIAL_COLUMNS = ("dataset", "encounter_id", "dialogue", "note")
 
@@ -61,12 +63,28 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
             yield visit_row(id=visit.id, dataset=visit.dataset, dialogue=visit.dialogue, note=visit.note)
         return
     path = files[split]
+    silent = []
     for row in read_csv(path, OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
-        _check(path, row)
-        cells = row.cells
-        yield visit_row(
+        # A checkout on Windows has its line ends; the release has line feeds alone.
+        cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
+        made = visit_row(
             id=cells["encounter_id"], dataset=cells["dataset"], dialogue=cells["dialogue"], note=cells["note"]
         )
+        _check(path, row, made["turns"])
+        if not begins_turn(made["turns"][0]):
+            silent.append(made["id"])
+        yield made
+    if silent:
+        print(
+            f"note: {path.name}: {', '.join(silent)}: the dialogue begins before anybody is named; what stands there is turn 0, "
+            "without a speaker, and kept as released",
+            file=sys.stderr,
+        )
+
+
+def demo_visits(split: str) -> list[DemoVisit]:
+    """The synthetic visits of a split, in order."""
+    return [visit for visit in (*EXAMPLE_VISITS, *TEST_VISITS) if visit.split == split]
 
 
 def visit_row(
@@ -90,24 +108,22 @@ def visit_row(
     return {"id": id, "dataset": dataset, "turns": split_turns(dialogue), "note": note, **divide_note(note)}
 
 
-def _check(path: Path, row: CsvRow) -> None:
+def _check(path: Path, row: CsvRow, turns: Sequence[str]) -> None:
     for name in OFFICIAL_COLUMNS:
         if not row.cells[name].strip():
             raise UsageError(
                 f"{path}: line {row.line}, column {name!r}: must be a text that is not empty. Download the file again."
             )
-    if not begins_turn(row.cells["dialogue"]):
+    if not any(map(begins_turn, turns)):
         raise UsageError(
-            f"{path}: line {row.line}, column 'dialogue': must begin with a speaker such as '[doctor]'. Download the file again."
+            f"{path}: line {row.line}, column 'dialogue': no line of it begins with a speaker such as '[doctor]', so that "
+            "it has no turns to cite. Download the file again."
         )
 
 
 def _official(names: Mapping[str, str]) -> dict[str, OfficialFile]:
     return {
-        split: OfficialFile(
-            places=tuple(f"{folder}{name}.csv" for folder in ("", "challenge_data/", "data/challenge_data/")),
-            description=f"{split}, a CSV file",
-        )
+        split: OfficialFile(places=(f"aci-bench/data/challenge_data/{name}.csv",), description=f"{split}, a CSV file")
         for split, name in names.items()
     }
 
@@ -121,7 +137,8 @@ ACI_SOURCE = DatasetSource(
     ),
     changes=(
         "`encounter_id` is `id`. The dialogue is a list of turns: a line that names no speaker belongs to the turn before it, "
-        "so joined by line feeds the turns are the dialogue as released. Notes are as released.",
+        "so joined by line feeds the turns are the dialogue as released. One dialogue of `test2` begins without a speaker; that "
+        "line is its turn 0. Notes are as released.",
         "The four sections are new: a rule of this package divides the note at its headings. Every line is in one section. It "
         "gives the official division of the validation notes.",
         "`doclens` has the splits that DocLens uses, `full` all five; the validation file's split is called `validation`.",

@@ -71,7 +71,7 @@ MEQSUM = DatasetSpec(
         "download MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx from https://github.com/abachaa/MeQSum",
         "download MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx and "
         "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx from Task1 of https://github.com/abachaa/MEDIQA2021",
-        "put the three into one folder, then: medical-tasks build meqsum --source FOLDER",
+        "put the three, or checkouts of both, into one folder, then: medical-tasks build meqsum --source FOLDER",
         "without any download: medical-tasks build meqsum --config demo",
     ),
     version="1.0.0",
@@ -104,7 +104,7 @@ MIMIC_RRS = DatasetSpec(
         "from a table of findings and impressions that you have: medical-tasks build mimic_rrs --source FILE.csv --config table",
         "without any download: medical-tasks build mimic_rrs --config demo",
     ),
-    version="1.0.0",
+    version="1.1.0",
 )
 
 OWN = DatasetSpec(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medical_tasks.doclens.demo_visit import DemoVisit
+from medical_tasks.doclens.demo_visits import DemoVisit
 
 __all__ = ["TEST_VISITS"]
 

@@ -1,10 +1,34 @@
-"""Synthetic visits for examples and validation, written for this package; they describe nobody. Not medical advice."""
+"""Synthetic visits for the `demo` configuration of ACI-BENCH: examples and validation; `demo_test_visits` has those of its test.
+
+Written for this package; they describe nobody. Not medical advice. Their shapes are those of the release: a turn over two lines, a
+guest who speaks, commands to the device, headings of several wordings. Each note has all four sections.
+"""
 
 from __future__ import annotations
 
-from medical_tasks.doclens.demo_visit import DemoVisit
+from dataclasses import dataclass
 
-__all__ = ["EXAMPLE_VISITS"]
+__all__ = ["EXAMPLE_VISITS", "DemoVisit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoVisit:
+    """One synthetic visit.
+
+    Attributes:
+        id: of the visit.
+        split: `train`, `validation` or `test1`.
+        dialogue: what doctor and patient say, a turn a line, in the small letters of a transcript.
+        note: the clinical note of it, with headings.
+        dataset: the part of ACI-BENCH that it is like.
+    """
+
+    id: str
+    split: str
+    dialogue: str
+    note: str
+    dataset: str = "aci"
+
 
 EXAMPLE_VISITS = (
     DemoVisit(

@@ -11,7 +11,7 @@
 | `summary` | the same where the output is a question |
 
 Each but `make` comes in the paper's four styles: as JSON or as lines, with an explanation before the verdict or without. Ours
-(`judge_texts`) are written from the protocol's facts; `official_judge_prompts` reads the authors'.
+(`judge_texts`) are written from the protocol's facts; `official_prompts` reads the authors'.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.doclens.judge_texts import JSON_AGAIN, LINES_AGAIN, STYLES, as_json, key, own_texts
-from medical_tasks.doclens.official_judge_prompts import OFFICIAL_STYLES, read_official_texts
+from medical_tasks.doclens.official_prompts import OFFICIAL_STYLES, read_official_texts
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgePrompts, Judging
 from medical_tasks.judges.reading import quoted
@@ -63,10 +63,10 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     Args:
         task: any task of the benchmark.
         name: `own` or `official`.
-        upstream: for `official`, a checkout of the authors' repository, or its folder `prompts`.
+        upstream: for `official`, a checkout of the authors' repository.
 
     Returns:
-        Ours by kind and style (`claims/json_cot`), or the authors' files for the task's form by path below `prompts`.
+        Ours by kind and style (`claims/json_cot`), or the authors' files for the task's form by name.
 
     Raises:
         UsageError: Unknown set, `official` without a checkout, or a file that is not of the expected form.

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 from medical_tasks.doclens import judge_prompts as own
 from medical_tasks.doclens import judge_reading as reading
 from medical_tasks.doclens import judge_texts as texts
-from medical_tasks.doclens import official_judge_prompts as official
 from medical_tasks.doclens import official_judge_reading as official_reading
+from medical_tasks.doclens import official_prompts as official
 from medical_tasks.judges.base import JudgePrompts, Label, Pair, Question, Unreadable
 from medical_tasks.judges.reading import quoted
 from medical_tasks.spec import Message

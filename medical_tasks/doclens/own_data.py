@@ -5,10 +5,14 @@
 A record can also hold its reference in sections (`reference_subjective` and so on, as the authors' clinical notes do), and what
 else its owner keeps there, such as `output`; that is passed over. Such a file holds notes: messages about it say where something
 is wrong and how long it is, never what stands there.
+
+A source that is numbered already, as in the authors' files (`[0][doctor] ... [1][patient] ...`), keeps its sentences. Its numbers
+must be the places, or citations would point elsewhere: a gap, another first number and text before it are errors.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,14 +21,25 @@ from typing import Any, Final
 from medical_tasks.columns import Column
 from medical_tasks.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.doclens.datasets import OWN
-from medical_tasks.doclens.own_demo import demo_texts
-from medical_tasks.doclens.own_sources import NumberingError, source_sentences
 from medical_tasks.doclens.sections import EMPTY
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.json_list import json_objects, named, shown, text_id
 from medical_tasks.json_records import is_text
+from medical_tasks.scoring.sentences import split_sentences
 
-__all__ = ["OWN_COLUMNS", "OWN_SOURCE", "OwnText", "own_row", "read_own_rows", "read_own_texts"]
+__all__ = [
+    "OWN_COLUMNS",
+    "OWN_SOURCE",
+    "NumberingError",
+    "OwnText",
+    "demo_texts",
+    "is_numbered",
+    "own_row",
+    "read_own_rows",
+    "read_own_texts",
+    "read_sources",
+    "source_sentences",
+]
 
 _FORM: Final = '{"example_id": "1", "input": "what the output is made from", "reference": "what it should say"}'
 _SECTION: Final = "reference_"
@@ -159,6 +174,177 @@ def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
             yield own_row(OwnText(id=demo.id, source=demo.source, sentences=sentences, reference=demo.reference))
         return
     yield from map(own_row, read_own_texts(files[split]))
+
+
+_NUMBER: Final = re.compile(r"\[([0-9]{1,6})\]")
+_CLOSERS: Final = "\"'”’)]}»"
+_ENDS: Final = ".!?\n\r"
+_SPACES: Final = " \t\u00a0"
+
+
+class NumberingError(ValueError):
+    """A source is numbered, but not 0, 1, 2 and so on from its beginning; says which number is wrong, and quotes nothing."""
+
+
+def is_numbered(source: str) -> bool:
+    """Says whether a source begins with a number in square brackets."""
+    return _NUMBER.match(source.lstrip()) is not None
+
+
+def source_sentences(source: str) -> list[str]:
+    """Splits a source into its sentences.
+
+    In a numbered one a number begins a sentence when it goes on from the one before (`a dose of [5]` behind `[2]` is text).
+
+    Args:
+        source: any text.
+
+    Returns:
+        The sentences without their numbers, white space run together, in order; a numbered one can be blank. None for a blank
+        source.
+
+    Raises:
+        NumberingError: The numbering does not begin at 0 with the source, or a number that stands where a sentence begins (on a
+            new line, or behind the end of a sentence) is not the next.
+    """
+    if not is_numbered(source):
+        _check_unnumbered(source)
+        return [" ".join(sentence.split()) for sentence in split_sentences(source)]
+    _check_numbers(source)
+    return list(read_sources(source).values())
+
+
+def _check_unnumbered(source: str) -> None:
+    numbers = [int(found[1]) for found in _NUMBER.finditer(source)]
+    if 0 in numbers and 1 in numbers[numbers.index(0) :]:
+        raise NumberingError("is numbered from [0] on, but text stands before it")
+
+
+def _check_numbers(source: str) -> None:
+    after = -1
+    for found in _NUMBER.finditer(source):
+        number = int(found[1])
+        if number == after + 1:
+            after = number
+        elif after < 0:
+            raise NumberingError(f"begins with [{number}], the first number must be [0]")
+        elif _begins_sentence(source, found.start()):
+            raise NumberingError(f"has [{number}] behind [{after}], where [{after + 1}] comes next")
+
+
+def _begins_sentence(source: str, place: int) -> bool:
+    before = source[max(0, place - 100) : place].rstrip(_SPACES)
+    return not before or before.rstrip(_CLOSERS)[-1:] in _ENDS
+
+
+def read_sources(text: str) -> dict[int, str]:
+    """Reads a numbered source.
+
+    A number counts when it goes on from the one before, or is the first; another one (`a dose of [5]`) is part of a sentence.
+
+    Args:
+        text: the source.
+
+    Returns:
+        Number to sentence, white space run together, blank ones included. What stands before the first number is not there.
+    """
+    marks: list[re.Match[str]] = []
+    for found in _NUMBER.finditer(text):
+        if not marks or int(found[1]) == int(marks[-1][1]) + 1:
+            marks.append(found)
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return {int(mark[1]): " ".join(text[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=False)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoText:
+    """One synthetic text.
+
+    Attributes:
+        id: of it.
+        source: what an output is made from.
+        reference: what it should say.
+    """
+
+    id: str
+    source: str
+    reference: str
+
+
+_TEXTS = (
+    DemoText(
+        id="call-1",
+        source=(
+            "[0][nurse] heart failure clinic, good morning.\n"
+            "[1][patient] morning, this is mister olbrich. my weight has gone up three kilos since sunday.\n"
+            "[2][nurse] three kilos in four days. any swelling?\n"
+            "[3][patient] both ankles. and i need two pillows at night now instead of one.\n"
+            "[4][nurse] are you taking the torasemide?\n"
+            "[5][patient] ten milligrams in the morning, yes. i never miss it.\n"
+            "[6][nurse] no chest pain?\n"
+            "[7][patient] no, nothing like that.\n"
+            "[8][nurse] all right. take twenty milligrams until friday, weigh yourself every morning, and come in on friday "
+            "for a blood test. if you get short of breath at rest, call an ambulance."
+        ),
+        reference=(
+            "The patient with heart failure has gained 3 kg in four days. He has swelling of both ankles and needs two pillows "
+            "at night. He has no chest pain. He takes torasemide 10 mg in the morning.\n"
+            "Torasemide is raised to 20 mg until Friday. He is to weigh himself every morning and has a blood test on Friday. "
+            "He is to call an ambulance if he gets short of breath at rest."
+        ),
+    ),
+    DemoText(
+        id="call-2",
+        source=(
+            "[0][nurse] pediatric advice line.\n"
+            "[1][parent] my daughter is two and has had diarrhea since yesterday, five times today.\n"
+            "[2][nurse] is there blood in it?\n"
+            "[3][parent] no.\n"
+            "[4][nurse] fever?\n"
+            "[5][parent] thirty eight point two this morning.\n"
+            "[6][nurse] does she drink, and does she pass urine?\n"
+            "[7][parent] she drinks tea in small sips. her last wet diaper was an hour ago.\n"
+            "[8][nurse] give her rehydration solution after each stool. come in if there is no wet diaper for eight hours or if "
+            "you see blood."
+        ),
+        reference=(
+            "The two-year-old girl has had diarrhea since yesterday, five stools today, without blood. Her temperature was 38.2 "
+            "this morning. She drinks and passes urine.\n"
+            "Rehydration solution is given after each stool. She is seen if there is no wet diaper for eight hours or if there is "
+            "blood in the stool."
+        ),
+    ),
+    DemoText(
+        id="report-1",
+        source=(
+            "[0] Radiograph of the left wrist in two planes after a fall. "
+            "[1] Fracture of the distal radius with dorsal angulation of 15 degrees. "
+            "[2] The joint surface is not involved. "
+            "[3] The tip of the ulnar styloid is broken off. "
+            "[4] The carpal bones are in line."
+        ),
+        reference=(
+            "Fracture of the left distal radius outside the joint with dorsal angulation. Fracture of the ulnar styloid."
+        ),
+    ),
+    DemoText(
+        id="letter-1",
+        source=(
+            "Mrs. Aydin was with us for two days because of renal colic on the right. CT showed a stone of 4 mm at the ureteral "
+            "orifice. She passed it on the second day. Creatinine was 0.9 mg/dl. The stone is being analyzed. We advise 2.5 "
+            "liters of fluid a day, and metamizole 500 mg if the pain comes back."
+        ),
+        reference=(
+            "A ureteral stone of 4 mm on the right caused colic and has passed. Kidney function is normal. The patient should "
+            "drink 2.5 liters a day. The result of the stone analysis is pending."
+        ),
+    ),
+)
+
+
+def demo_texts() -> tuple[DemoText, ...]:
+    """Returns the texts, in order."""
+    return _TEXTS
 
 
 OWN_SOURCE = DatasetSource(

@@ -171,10 +171,13 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
             f"{task.name}: the authors' prompts ask for citations. Leave {_CITATIONS}=no out, or use --prompts own."
         )
 
+    # The authors' files have dialogues as released, all other sources on one line, in small letters, with a space at the end.
+    spoken = task.options["form"] in _DIALOGUES
+
     def render(item: Item) -> tuple[Message, ...]:
-        fields = item.fields
-        numbered = numbered_dialogue if fields["form"] in _DIALOGUES else numbered_question
-        return (*before[_section(item)], {"role": "user", "content": numbered(fields["sentences"])})
+        sentences: list[str] = item.fields["sentences"]
+        given = numbered_dialogue(sentences) if spoken else f"{numbered_question(sentences).lower()} "
+        return (*before[_section(item)], {"role": "user", "content": given})
 
     said = [
         part
@@ -182,6 +185,8 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
         for message in before[section]
         for part in (section, message["role"], message["content"])
     ]
+    if not spoken:
+        said.append("small letters")
     return PromptSet(name="official", sha256=_digest(*said), render=render, settings={_CITATIONS: "yes"})
 
 

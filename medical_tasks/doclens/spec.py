@@ -182,6 +182,7 @@ def _family(
     form: str,
     groups: tuple[str, ...] = (),
     cluster: str | None = None,
+    version: str = "1-A",
 ) -> tuple[TaskSpec, ...]:
     return tuple(
         TaskSpec(
@@ -191,7 +192,7 @@ def _family(
             dataset=dataset.name,
             split=split,
             metrics=metrics,
-            version="1-A",
+            version=version,
             generation_size=size,
             groups=groups,
             cluster=cluster,
@@ -249,6 +250,7 @@ TASKS: Final = (
         form="impression",
         groups=("modality", "anatomy"),
         cluster="patient",
+        version="2-A",  # 2: headings in any case, other readings cut off, findings under what was examined
     ),
     *_family(
         "meqsum",

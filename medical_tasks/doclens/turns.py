@@ -7,13 +7,18 @@ from collections.abc import Sequence
 
 __all__ = ["begins_turn", "numbered_dialogue", "split_turns"]
 
-_ROLE = re.compile(r"\[[A-Za-z]\w*\]")
-"""Who speaks stands before a turn: `[doctor]`, `[patient]`, `[patient_guest]`."""
+_SPEAKER = re.compile(r"\s*\[\s*([A-Za-z]\w*)\s*\]")
+_HEARD = frozenset(
+    "background cough coughing coughs crosstalk foreign garbled inaudible indiscernible laugh laughing laughs laughter music noise "
+    "overlapping pause silence sigh sighs sound static unclear unintelligible".split()
+)
+"""What transcribers write in brackets and is nobody who speaks."""
 
 
 def begins_turn(line: str) -> bool:
-    """Says whether a line begins with a speaker."""
-    return _ROLE.match(line) is not None
+    """Says whether a line begins with a speaker: `[doctor]`, `[patient_guest]`, in any case, with spaces around the name or not."""
+    speaker = _SPEAKER.match(line)
+    return speaker is not None and speaker[1].lower() not in _HEARD
 
 
 def split_turns(dialogue: str) -> list[str]:

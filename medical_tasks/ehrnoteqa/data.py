@@ -103,18 +103,11 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
     ]
 
 
-# Flat in one folder, or below physionet.org/files as wget lays the projects out.
-_QUESTION_PLACES = tuple(
-    f"{folder}EHRNoteQA.jsonl"
-    for folder in ("", "1.0.1/", "ehr-notes-qa-llms/1.0.1/", "ehr-notes-qa-llms/1.0.1/1.0.1/")
-)
-_DISCQ_PLACES = tuple(f"{folder}{DISCQ_FILE}" for folder in ("", "1.0/", "discq/1.0/"))
-_YUE_PLACES = tuple(f"{folder}test.final.json" for folder in ("", "1.0.0/", "mimic-iii-question-answer/1.0.0/"))
-_NOTE_PLACES = tuple(
-    f"{folder}{name}"
-    for folder in ("", "note/", "mimic-iv-note/2.2/note/")
-    for name in ("discharge.csv.gz", "discharge.csv")
-)
+# Below physionet.org/files as wget lays the projects out, or any end of that.
+_QUESTION_PLACES = tuple(f"ehr-notes-qa-llms/1.0.1/{folder}EHRNoteQA.jsonl" for folder in ("", "1.0.1/"))
+_DISCQ_PLACES = (f"discq/1.0/{DISCQ_FILE}",)
+_YUE_PLACES = ("mimic-iii-question-answer/1.0.0/test.final.json",)
+_NOTE_PLACES = tuple(f"mimic-iv-note/2.2/note/{name}" for name in ("discharge.csv.gz", "discharge.csv"))
 _FILES = {
     "questions": OfficialFile(places=_QUESTION_PLACES, description="the questions, a JSON Lines file"),
     "notes": OfficialFile(places=_NOTE_PLACES, description="MIMIC-IV-Note's discharge summaries, a CSV file"),

@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.dataset_source import repository_file
+from medical_tasks.errors import UsageError
 from medical_tasks.upstream_source import parse_python
 
 __all__ = ["REPOSITORY", "check_template", "fill_template", "read_prompt_dict"]
@@ -20,7 +21,6 @@ __all__ = ["REPOSITORY", "check_template", "fill_template", "read_prompt_dict"]
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
 _NAME: Final = "PROMPT_DICT"
-_CLONE: Final = f"Clone {REPOSITORY} and give its folder with --upstream."
 _AGAIN: Final = "Download it again."
 
 
@@ -28,7 +28,7 @@ def read_prompt_dict(upstream: Path, part: Literal["generation", "evaluation"]) 
     """Reads the dict of prompts of one half of the authors' repository.
 
     Args:
-        upstream: a checkout, the folder above it, its `src`, or the folder of that half.
+        upstream: a checkout, the folder above it, or one inside.
         part: `generation` has the questions put to a model, `evaluation` those to the judge.
 
     Returns:
@@ -38,12 +38,7 @@ def read_prompt_dict(upstream: Path, part: Literal["generation", "evaluation"]) 
         MissingError: The file is not there.
         UsageError: It is no Python file with one such dict of literals.
     """
-    places = [upstream / place / "utils.py" for place in (f"src/{part}", part, ".", f"EHRNoteQA/src/{part}")]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        raise MissingError(
-            f"{upstream}: the authors' src/{part}/utils.py is not there (looked for {', '.join(map(str, places))}). {_CLONE}"
-        )
+    found = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
     tree = parse_python(found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}"))
     values = [
         node.value

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.csv_table import CsvRow, read_csv
+from medical_tasks.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Label
+from medical_tasks.kqa.spec import DATASET
 from medical_tasks.scoring.agreement import majority
 
 __all__ = ["ANNOTATIONS_FILE", "RATERS", "Annotation", "find_annotations", "read_annotations"]
@@ -77,14 +79,14 @@ def find_annotations(source: Path | None) -> Path:
     if source is None:
         raise MissingError(f"judge-check kqa needs the physicians' labels. {_STEPS}")
     source = source.expanduser()
-    if source.is_dir():
-        found = [path for path in (source / ANNOTATIONS_FILE, source / "dataset" / ANNOTATIONS_FILE) if path.is_file()]
-        if not found:
-            raise MissingError(f"{source}: no {ANNOTATIONS_FILE} in it, nor in a folder dataset/ of it. {_STEPS}")
-        return found[0]
-    if not source.exists():
+    if source.is_file():
+        return source
+    if not source.is_dir():
         raise MissingError(f"{source}: no such file or folder. {_STEPS}")
-    return source
+    try:
+        return repository_file(source, f"dataset/{ANNOTATIONS_FILE}", repository=DATASET.homepage)
+    except MissingError:
+        raise MissingError(f"{source}: no {ANNOTATIONS_FILE} in it, nor in a folder dataset/ of it. {_STEPS}") from None
 
 
 def read_annotations(path: Path) -> list[Annotation]:

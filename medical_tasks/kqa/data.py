@@ -215,7 +215,7 @@ def _size(must_haves: int) -> str:
 
 
 def _official(name: str, description: str) -> dict[str, OfficialFile]:
-    return {"test": OfficialFile(places=(name, f"dataset/{name}"), description=description)}
+    return {"test": OfficialFile(places=(f"K-QA/dataset/{name}",), description=description)}
 
 
 SOURCES = (

@@ -16,9 +16,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.judges.base import JudgePrompts
 from medical_tasks.judges.reading import quoted
+from medical_tasks.kqa.spec import DATASET
 from medical_tasks.spec import Message, TaskSpec
 
 __all__ = [
@@ -102,7 +104,6 @@ ABSTENTION: Final = "abstention"
 OFFICIAL_FILES: Final[Mapping[str, str]] = {"entails": "is_entails.txt", "contradicts": "is_contradict.txt"}
 """The authors' files by the question they ask."""
 
-_PLACES: Final = ("evaluation/prompts", ".", "prompts", "K-QA/evaluation/prompts")
 _SLOTS: Final = ("{question}", "{llm_answer}", "{answer}")
 _SLOT: Final = re.compile("|".join(map(re.escape, _SLOTS)))
 
@@ -135,8 +136,8 @@ def load_judge_prompts(task: TaskSpec, name: str = "own", upstream: Path | None 
     if name == "official":
         if upstream is None:
             raise UsageError(
-                f"{task.name}: the official judge prompts are read from the authors' files. Clone "
-                "https://github.com/Itaymanes/K-QA and give its folder with --upstream, or use --prompts own."
+                f"{task.name}: the official judge prompts are read from the authors' files. Clone {DATASET.homepage} and give "
+                "its folder with --upstream, or use --prompts own."
             )
         texts = {question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()}
         texts[ABSTENTION] = _OWN[ABSTENTION]
@@ -190,13 +191,7 @@ def _line(text: str) -> str:
 
 
 def _official_text(upstream: Path, name: str) -> str:
-    places = [upstream / place / name for place in _PLACES]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        raise MissingError(
-            f"{upstream}: the authors' {name} is not there (looked for {', '.join(str(place) for place in places)}). Clone "
-            "https://github.com/Itaymanes/K-QA and give its folder with --upstream."
-        )
+    found = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
     try:
         text = found.read_text(encoding="utf-8")
     except OSError as error:

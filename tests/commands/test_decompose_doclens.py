@@ -9,8 +9,9 @@ import pytest
 from medical_tasks.cli import main
 from medical_tasks.doclens.claims import read_claim_file
 from medical_tasks.private_store import private_home
+from tests.doclens.doclens_judges import checkout
 from tests.fault_server import Call, Fault, FaultServer
-from tests.support import SHARED, needs_shared
+from tests.support import needs_shared
 
 NOTES = [
     {"example_id": f"n{n}", "input": f"[0] remedy{n} is new.", "reference": f"The remedy{n} is new. No child gets it."}
@@ -197,10 +198,10 @@ def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_authors_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_authors_prompts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with FaultServer(answer=lambda call: "Claim 1: It is new.\nClaim 2: No child gets it.") as server:
         monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        assert decompose("--prompts", "official", "--upstream", str(SHARED / "data" / "doclens")) == 0
+        assert decompose("--prompts", "official", "--upstream", str(checkout(tmp_path / "DocLens"))) == 0
         assert len(server.calls) == 3
         assert all(len(call.body["messages"]) > 2 for call in server.calls)
     assert read_claim_file("claims.json")[0].claims["full"] == ("It is new.", "No child gets it.")

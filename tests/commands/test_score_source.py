@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.cli import main
-from medical_tasks.doclens.own_demo import demo_texts
+from medical_tasks.doclens.own_data import demo_texts
 from medical_tasks.leakcheck import check_leaks
 from medical_tasks.private_store import private_home
 

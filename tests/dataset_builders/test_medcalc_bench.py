@@ -130,7 +130,7 @@ def test_a_later_release_of_another_size_is_built_with_a_note(tmp_path: Path, co
         (
             "empty folder",
             MissingError,
-            r"empty folder lacks\n  the test set, a CSV file: test_data_v1.csv or test_data.csv",
+            r"empty folder lacks\n  the test set, a CSV file: test_data_v1.csv or MedCalc-Bench/dataset",
         ),
     ],
 )

@@ -15,8 +15,8 @@ from medical_tasks.card import card_text
 from medical_tasks.croissant import croissant_text
 from medical_tasks.dataset_store import built_configs, read_rows
 from medical_tasks.doclens.mimic_data import MIMIC_SOURCE, read_mimic_rows
-from medical_tasks.doclens.mimic_kinds import TRAIN_KINDS
-from medical_tasks.doclens.mimic_rows import MIMIC_COLUMNS
+from medical_tasks.doclens.mimic_report import TRAIN_KINDS
+from medical_tasks.doclens.mimic_sample import MIMIC_COLUMNS
 from medical_tasks.doclens.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.errors import MissingError, UsageError
 from tests.support import ROOT

@@ -20,6 +20,23 @@ from tests.judges.scripted import ScriptedBackend
 from tests.support import SHARED
 
 PROMPTS = SHARED / "data" / "doclens" / "prompts"
+PLACES = {
+    "generation": "prompts",
+    "claims": "claim_evaluation/prompts",
+    "citations": "citation_evaluation/prompts",
+}
+"""Our folders of the authors' files to those of their repository, in which all of its commits have them."""
+
+
+def checkout(folder: Path) -> Path:
+    """The authors' prompts as their repository lays them out."""
+    for ours, theirs in PLACES.items():
+        place = folder / theirs
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(PROMPTS / ours)
+    return folder
+
+
 BY_NAME: Mapping[str, TaskSpec] = {task.name: task for task in TASKS}
 OWN = load_judge_prompts(BY_NAME["aci_bench"])
 WHY = "So it says."

@@ -11,8 +11,7 @@ import pytest
 
 from medical_tasks.building import build_dataset
 from medical_tasks.dataset_store import read_rows as built_rows
-from medical_tasks.doclens.aci_data import ACI_COLUMNS, ACI_SOURCE, OFFICIAL_COLUMNS, read_aci_rows
-from medical_tasks.doclens.aci_demo import demo_visits
+from medical_tasks.doclens.aci_data import ACI_COLUMNS, ACI_SOURCE, OFFICIAL_COLUMNS, demo_visits, read_aci_rows
 from medical_tasks.doclens.datasets import ACI_BENCH
 from medical_tasks.doclens.sections import SECTIONS
 from medical_tasks.errors import MissingError, UsageError
@@ -68,12 +67,33 @@ def test_a_row(tmp_path: Path) -> None:
         ({"encounter_id": ""}, "column 'encounter_id': must be a text that is not empty"),
         ({"note": " \n"}, "column 'note': must be a text that is not empty"),
         ({"dialogue": ""}, "column 'dialogue': must be a text that is not empty"),
-        ({"dialogue": "[1] hello"}, r"column 'dialogue': must begin with a speaker such as '\[doctor\]'"),
+        ({"dialogue": "[1] hello\n[ inaudible ] and so on"}, r"column 'dialogue': no line of it begins with a speaker"),
     ],
 )
 def test_a_wrong_row(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **changes)])
     with pytest.raises(UsageError, match=rf"x.csv: line \d+, {message}.* Download the file again"):
+        rows_of(path)
+
+
+def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the release has them: no speaker at first or amid, empty turns, a mark of the transcriber; and a checkout of Windows."""
+    dialogue = "hi , susan .\n[patient]\n\n[ inaudible ] yes\n[DOCTOR] ok ."
+    files = {
+        "test1": [official_row(1), official_row(2, dialogue=dialogue), official_row(3, dialogue="Hello.\n[patient] a")]
+    }
+    path = write_csv(tmp_path / "x.csv", files["test1"])
+    rows = rows_of(path)
+    assert rows[1]["turns"] == ["hi , susan .", "[patient]\n\n[ inaudible ] yes", "[DOCTOR] ok ."]
+    assert "\n".join(rows[1]["turns"]) == dialogue
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there is turn 0"
+    )
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    assert rows_of(path) == rows
+    path.write_text(path.read_text("utf-8").replace('""you""', '"you'), encoding="utf-8")
+    with pytest.raises(UsageError, match="not a whole CSV file"):
         rows_of(path)
 
 
@@ -96,7 +116,10 @@ def test_all_five_files(tmp_path: Path) -> None:
     built = build_dataset("aci_bench", source=tmp_path, config="full", out=tmp_path / "out")
     assert built.splits == {"train": 67, "validation": 20, "test1": 40, "test2": 40, "test3": 40}
     (folder / MORE_FILES["test3"]).unlink()
-    with pytest.raises(MissingError, match=r"lacks\n  test3, a CSV file: clef_taskC_test3.csv or(.|\n)*How to get ACI"):
+    with pytest.raises(
+        MissingError,
+        match=r"lacks\n  test3, a CSV file: .*/clef_taskC_test3.csv(.|\n)*How to get ACI",
+    ):
         build_dataset("aci_bench", source=folder, config="full", out=tmp_path / "out")
     # The splits that DocLens uses need three of them.
     assert build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out").rows == 127

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.doclens.citations import Sentence, read_sentences
 from medical_tasks.doclens.markers import cited_ids
-from medical_tasks.doclens.sources import read_sources
+from medical_tasks.doclens.own_data import read_sources
 from tests.support import SHARED, needs_shared
 
 Read = list[tuple[str, tuple[int, ...]]]

@@ -129,7 +129,7 @@ def test_the_examples_of_the_release() -> None:
     assert len(visits) == 67
     assert ids("aci_bench_two_shot", visits) == ["D2N006", "D2N008"]
     assert ids("aci_bench_section_one_shot", visits) == [f"D2N006/{section}" for section in SECTIONS]
-    name = MEQSUM_SOURCE.files["full"]["validation"].places[0]
+    name = MEQSUM_SOURCE.files["full"]["validation"].places[0].rpartition("/")[2]
     questions = list(read_meqsum_rows("full", "validation", {"validation": SHARED / "data" / "meqsum" / name}))
     assert len(questions) == 50
     assert ids("meqsum_two_shot", questions) == ["37", "62"]

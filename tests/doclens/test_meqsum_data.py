@@ -13,8 +13,13 @@ import pytest
 from medical_tasks.building import build_dataset
 from medical_tasks.dataset_store import read_rows as built_rows
 from medical_tasks.doclens.datasets import MEQSUM
-from medical_tasks.doclens.meqsum_data import MEQSUM_COLUMNS, MEQSUM_SOURCE, OFFICIAL_COLUMNS, read_meqsum_rows
-from medical_tasks.doclens.meqsum_demo import demo_questions
+from medical_tasks.doclens.meqsum_data import (
+    MEQSUM_COLUMNS,
+    MEQSUM_SOURCE,
+    OFFICIAL_COLUMNS,
+    demo_questions,
+    read_meqsum_rows,
+)
 from medical_tasks.errors import MissingError, UsageError
 from tests.support import SHARED, needs_shared
 from tests.tiny_xlsx import write_xlsx
@@ -96,7 +101,9 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
     built = build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
     assert (built.splits, built.notes) == (SIZES, ())
     (folder / FILES["train"]).unlink()
-    with pytest.raises(MissingError, match=r"lacks\n  MeQSum, an XLSX file: MeQSum_ACL2019(.|\n)*How to get MeQSum"):
+    with pytest.raises(
+        MissingError, match=r"lacks\n  MeQSum, an XLSX file: MeQSum/MeQSum_ACL2019(.|\n)*How to get MeQSum"
+    ):
         build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
 
 

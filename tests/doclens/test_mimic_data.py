@@ -6,9 +6,8 @@ from collections import Counter
 
 from medical_tasks.doclens.mimic_data import MIMIC_SOURCE, read_mimic_rows
 from medical_tasks.doclens.mimic_demo import demo_reports
-from medical_tasks.doclens.mimic_kinds import ANATOMIES, MODALITIES, TRAIN_KINDS
-from medical_tasks.doclens.mimic_report import Report, check_report, read_report
-from medical_tasks.doclens.mimic_rows import MIMIC_COLUMNS, SPLITS
+from medical_tasks.doclens.mimic_report import ANATOMIES, MODALITIES, TRAIN_KINDS, Report, check_report, read_report
+from medical_tasks.doclens.mimic_sample import MIMIC_COLUMNS, SPLITS
 
 
 def test_the_demo_has_two_reports_of_each_kind_with_a_train_split() -> None:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.doclens.mimic_kinds import ANATOMIES, MODALITIES, TRAIN_KINDS, Kind, kind_of
-from medical_tasks.doclens.mimic_left_out import LeftOut
+from medical_tasks.doclens.mimic_report import ANATOMIES, MODALITIES, TRAIN_KINDS, Kind, LeftOut, kind_of
 
 KINDS = {
     "CT HEAD W/O CONTRAST": ("CT", "head"),

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.doclens.mimic_lines import joined_lines, report_sentences
+from medical_tasks.doclens.mimic_report import joined_lines
+from medical_tasks.doclens.mimic_sample import report_sentences
 
 
 @pytest.mark.parametrize(

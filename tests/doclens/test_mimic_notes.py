@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.doclens.mimic_left_out import LeftOut
-from medical_tasks.doclens.mimic_notes import NOTE_COLUMNS, read_note_rows, stream_reports
-from medical_tasks.doclens.mimic_rows import MIMIC_COLUMNS
-from medical_tasks.doclens.mimic_sample import Candidate
+from medical_tasks.doclens.mimic_data import NOTE_COLUMNS, read_note_rows, stream_reports
+from medical_tasks.doclens.mimic_report import LeftOut
+from medical_tasks.doclens.mimic_sample import MIMIC_COLUMNS, Candidate
 from medical_tasks.doclens.mimic_twin import NOTES_FILE, twin_notes, write_twin
 from medical_tasks.errors import UsageError
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.doclens.mimic_left_out import LeftOut
-from medical_tasks.doclens.mimic_report import Report, read_report
+from medical_tasks.doclens.mimic_report import LeftOut, Report, read_report
 from medical_tasks.doclens.mimic_twin import twin_notes
 
 SEEN = "There is a left subdural hematoma that measures 9 mm in thickness."
@@ -102,6 +102,126 @@ def test_line_ends_of_another_system() -> None:
 )
 def test_layouts(text: str) -> None:
     assert read_report(text) == Report(findings=SEEN, impression=MEANS)
+
+
+CASES = st.sampled_from((str.upper, str.lower, str.title, str.capitalize))
+MARKS = st.sampled_from((":", " :", "  :", " - ", " -- ", "\n"))
+
+
+@settings(deadline=None, max_examples=100)
+@given(CASES, CASES, MARKS, st.sampled_from(("\n\n", "\n", " ", "\n  ")), st.sampled_from((" ", "\n ")))
+def test_headings_in_any_case(
+    first: Callable[[str], str], second: Callable[[str], str], mark: str, between: str, behind: str
+) -> None:
+    between = between if ":" in mark else f"\n{between}"  # behind a sentence on its line a heading has a colon
+    text = (
+        f" FINAL REPORT\n COMPARISON: None.{between}{first('findings')}{mark}{behind}{SEEN}"
+        f"{between}{second('impression')}{mark}{behind}{MEANS}\n"
+    )
+    assert read_report(text) == Report(findings=SEEN, impression=MEANS)
+
+
+@pytest.mark.parametrize(
+    ("findings", "impression"),
+    [
+        ("NON-CONTRAST HEAD CT FINDINGS", "IMPRESSION AND RECOMMENDATIONS"),
+        ("CT OF THE CHEST WITH IV CONTRAST FINDINGS", "IMPRESSION/PLAN"),
+        ("MRA Neck findings", "Overall impression"),
+    ],
+)
+def test_headings_of_several_words(findings: str, impression: str) -> None:
+    text = f" FINAL REPORT\n HISTORY: Fall.\n\n {findings}: {SEEN}\n\n {impression}: {MEANS}\n"
+    assert read_report(text) == Report(findings=SEEN, impression=MEANS)
+
+
+READINGS = (
+    "WET READ",
+    "WET READING",
+    "WETREAD",
+    "PFI",
+    "PFI REPORT",
+    "PROVISIONAL FINDINGS IMPRESSION (PFI)",
+    "PRELIMINARY REPORT",
+    "PRELIM READ",
+    "RESIDENT WET READ",
+    "ADDENDUM",
+    "SECOND ADDENDUM",
+    "NOTE ADDED AT ATTENDING REVIEW",
+)
+VERSIONS = (
+    ": {}",
+    " VERSION #1 XXa SUN [**2111-5-6**] 9:00 PM\n {}",
+    " version #2 by XXa\n {}",
+    " #3\n {}",
+    " by XXa on [**2111-5-6**] at 9:00 PM.\n {}",
+    " -- {}",
+    "\n {}",
+    ":\n FINDINGS: {}\n IMPRESSION: {}",
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.sampled_from(READINGS),
+    st.sampled_from(VERSIONS),
+    CASES,
+    st.sampled_from(("\n", "\n\n", "\n \n   ", "\n *** ", "\n [")),
+)
+def test_another_reading_behind_the_report_is_no_part_of_it(
+    name: str, version: str, case: Callable[[str], str], between: str
+) -> None:
+    said = "Nothing acute that was seen here by whoever looked at all of this first."
+    text = f"{report()[:-1]}{between}{case(name)}{version.format(said, said)}\n"
+    assert read_report(text) == Report(findings=SEEN, impression=MEANS)
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "The\n wet read was given by phone.",
+        "This agrees with the\n preliminary report.",
+        "See\n addendum.",
+        "2. Findings: as before.",
+    ],
+)
+def test_prose_about_another_reading_stays(prose: str) -> None:
+    found = read_report(report(impression=f"{MEANS} {prose}"))
+    assert isinstance(found, Report)
+    assert found.impression.split() == f"{MEANS} {prose}".split()
+
+
+@pytest.mark.parametrize(
+    "examined",
+    [
+        "CHEST, PA AND LATERAL",
+        "PORTABLE AP CHEST",
+        "CT HEAD WITHOUT CONTRAST",
+        "CT OF THE ABDOMEN W/O IV CONTRAST",
+        "CTA CHEST WITH CONTRAST (PE PROTOCOL)",
+        "MRA OF THE CIRCLE OF WILLIS",
+        "CT C-SPINE, SAGITTAL REFORMATS, [**2111-5-6**]",
+        "Head CT without contrast",
+    ],
+)
+def test_findings_under_what_was_examined(examined: str) -> None:
+    """Where no heading says findings, as the parser of MEDIQA 2021 (task 3) takes them; else the heading is a title."""
+    alone = f" FINAL REPORT\n HISTORY: Fall.\n\n {examined}: {SEEN}\n\n IMPRESSION: {MEANS}\n"
+    assert read_report(alone) == Report(findings=SEEN, impression=MEANS)
+    title = f" FINAL REPORT\n {examined}:\n\n HISTORY: Fall.\n FINDINGS: {SEEN}\n IMPRESSION: {MEANS}\n"
+    assert read_report(title) == Report(findings=SEEN, impression=MEANS)
+    two = alone.replace("IMPRESSION", "CT PELVIS: The bladder is normal.\n\n IMPRESSION")
+    assert read_report(two) == Report(
+        findings=f"{examined}: {SEEN}\n\nCT PELVIS: The bladder is normal.", impression=MEANS
+    )
+    empty = alone.replace(SEEN, "")
+    assert read_report(empty) is LeftOut.NO_FINDINGS
+
+
+@pytest.mark.parametrize(
+    "heading", ["COMPARISON CT HEAD", "INDICATION FOR CT CHEST", "PRIOR MRI", "Compared with the head CT", "LABS"]
+)
+def test_no_examination(heading: str) -> None:
+    assert read_report(f" FINAL REPORT\n {heading}: {SEEN}\n\n IMPRESSION: {MEANS}\n") is LeftOut.NO_FINDINGS
 
 
 def test_several_findings_are_joined_and_prose_is_no_heading() -> None:

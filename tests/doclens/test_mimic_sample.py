@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.doclens.mimic_kinds import TRAIN_KINDS, Kind
-from medical_tasks.doclens.mimic_report import Report
+from medical_tasks.doclens.mimic_report import TRAIN_KINDS, Kind, Report
 from medical_tasks.doclens.mimic_sample import Candidate, Sampler, largest_remainder
 
 HEAD, CHEST, NECK = Kind("CT", "head"), Kind("CT", "chest"), Kind("MR", "neck")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.doclens.mimic_table import read_table_rows
+from medical_tasks.doclens.mimic_data import read_table_rows
 from medical_tasks.errors import UsageError
 
 SECRET = "swallowed a marble"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.doclens.mimic_kinds import Kind, kind_of
-from medical_tasks.doclens.mimic_notes import NOTE_COLUMNS
+from medical_tasks.doclens.mimic_data import NOTE_COLUMNS
+from medical_tasks.doclens.mimic_report import Kind, kind_of
 from medical_tasks.doclens.mimic_twin import NOTES_FILE, main, twin_notes, write_twin
 from medical_tasks.doclens.mimic_twin_words import EXAMINATIONS, NORMAL, SEEN
 from medical_tasks.errors import UsageError

@@ -23,7 +23,7 @@ from medical_tasks.doclens.sections import SECTIONS
 from medical_tasks.doclens.verdicts import Section, SentenceVerdict
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Call, JudgePrompts, Judging, Question, Unreadable
-from tests.doclens.doclens_judges import BY_NAME, PROMPTS, judge, official_entries, unit
+from tests.doclens.doclens_judges import BY_NAME, PLACES, PROMPTS, checkout, judge, official_entries, unit
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -42,12 +42,12 @@ JUDGE: list[dict[str, Any]] = [
     {"role": "user", "content": ""},
 ]
 LINES: list[dict[str, Any]] = [{"role": "user", "content": "Text: __TEXT__\nClaim: __CLAIM__\n\n"}]
-FAMILIES = {"aci_bench": "acibench", "mimic_rrs": "general", "doclens_own": "general", "meqsum": "meqsum"}
+FAMILIES = {"aci_bench": "acibench", "mimic_rrs": "mimic", "doclens_own": "general", "meqsum": "meqsum"}
 
 
-def _checkout(folder: Path, claims: str = "prompts/claims", citations: str = "prompts/citations") -> Path:
+def _checkout(folder: Path, claims: str = PLACES["claims"], citations: str = PLACES["citations"]) -> Path:
     files: dict[str, list[dict[str, Any]]] = {}
-    for family in ("acibench", "general", "meqsum"):
+    for family in ("acibench", "general", "meqsum", "mimic"):
         sections = [f"{family}_{section}" for section in SECTIONS] if family == "acibench" else [family]
         for name in sections:
             files[f"{claims}/{name}_subclaim_generation.json"] = MAKE
@@ -71,21 +71,14 @@ def _said(question: Question) -> list[tuple[str, str]]:
     return [(str(message["role"]), str(message["content"])) for message in question.messages]
 
 
-@pytest.mark.parametrize(
-    ("claims", "citations"),
-    [
-        ("prompts/claims", "prompts/citations"),
-        ("claims", "citations"),
-        ("DocLens/prompts/claims", "DocLens/prompts/citations"),
-        ("claim_evaluation/prompts", "citation_evaluation/prompts"),
-    ],
-)
-def test_they_are_found_in_a_checkout(tmp_path: Path, claims: str, citations: str) -> None:
-    _checkout(tmp_path, claims, citations)
+@pytest.mark.parametrize("given", [".", "..", "prompts", "claim_evaluation", "claim_evaluation/prompts"])
+def test_they_are_found_in_a_checkout(tmp_path: Path, given: str) -> None:
+    (_checkout(tmp_path / "DocLens") / "prompts").mkdir()
+    place = tmp_path / "DocLens" / given
     for task, files in {"aci_bench": 11, "aci_bench_section_two_shot": 11, "mimic_rrs": 5, "meqsum": 6}.items():
-        prompts = _load(tmp_path, task)
+        prompts = _load(place, task)
         assert (prompts.name, len(prompts.texts)) == ("official", files)
-    assert len({_load(tmp_path, task).sha256 for task in FAMILIES}) == 3
+    assert len({_load(place, task).sha256 for task in FAMILIES}) == 4
 
 
 def test_claims_are_made_by_the_sections_own_prompt(tmp_path: Path) -> None:
@@ -126,6 +119,19 @@ def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> 
     assert (same.pair, questions.questions("q", "question", first="A?", second="B?").pair is None) == (None, False)
 
 
+def test_radiology_is_asked_by_its_own_files(tmp_path: Path) -> None:
+    maker = QuestionMaker(_load(_checkout(tmp_path), "mimic_rrs"), "json_cot")
+    claims = maker.claims("q", text="A clot.", claims=["A."], form="impression")
+    assert json.loads(_said(claims)[-1][1]) == {"radiology_report": "A clot.", "claims": ["A."]}
+    cited = maker.citation("q", sentence="S.", cited=[(7, "a")], form="impression", section="full")
+    assert json.loads(_said(cited)[-1][1]) == {
+        "sentence_in_summary": "S.",
+        "sentences_in_the_radiology_report": [{"idx": "7", "content": "a"}],
+    }
+    names = _load(tmp_path, "mimic_rrs").texts
+    assert all("/mimic_" in name for name in names)
+
+
 def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
     maker = QuestionMaker(_load(_checkout(tmp_path), "doclens_own"), "cot")
     claim = maker.claim("q", text="__CLAIM__", claim="__TEXT__", form="text")
@@ -142,40 +148,42 @@ def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
         ({}, "is a list of messages; this is none"),
         ([], "is a list of messages; this is none"),
         ([{"role": "bot", "content": ""}], "message 1 has no role system, user or assistant"),
-        ([{"role": "system", "content": "x"}, {"role": "user"}], "message 2 has no content"),
-        ([{"role": "system", "name": "eve", "content": "x"}], "message 1 has another name than example_user"),
+        ([{"role": "system", "content": "x"}, {"role": "user"}], "message 2 must have role and content"),
+        (
+            [{"role": "system", "name": "eve", "content": "x"}],
+            "message 1 has a name, which only the system's example_user",
+        ),
         ([{"role": "user", "content": "x"}, {"role": "system", "content": ""}], "its last message is not the user's"),
-        ([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}], "an empty message last"),
-        ([{"role": "user", "content": ""}], "it needs an instruction first"),
+        ([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}], "an empty message of the user last"),
+        ([{"role": "user", "content": ""}], "it needs an instruction of the system first"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, broken: Any, message: str) -> None:
-    path = _checkout(tmp_path) / "prompts" / "claims" / "general_claim_entail.json"
+    path = _checkout(tmp_path) / PLACES["claims"] / "mimic_claim_entail.json"
     path.write_text(broken if isinstance(broken, str) else json.dumps(broken), encoding="utf-8")
-    with pytest.raises(UsageError, match=f"general_claim_entail.json.*{message}"):
+    with pytest.raises(UsageError, match=f"mimic_claim_entail.json.*{message}"):
         _load(tmp_path, "mimic_rrs")
     assert _load(tmp_path, "meqsum").name == "official"  # which does not need it
 
 
 def test_bad_slots_are_named(tmp_path: Path) -> None:
-    folder = _checkout(tmp_path) / "prompts"
+    folder = _checkout(tmp_path)
+    claims, citations = (folder / PLACES[name] for name in ("claims", "citations"))
     with pytest.raises(UsageError, match="--upstream"):
         load_judge_prompts(BY_NAME["meqsum"], "official")
-    (folder / "claims" / "meqsum_claim_entail_Mistral.json").write_text(
+    (claims / "meqsum_claim_entail_Mistral.json").write_text(
         json.dumps([{"role": "user", "content": "__TEXT__ __TEXT__ __CLAIM__"}])
     )
     with pytest.raises(UsageError, match="__TEXT__ stands 2 times where it has to stand once"):
         _load(tmp_path, "meqsum")
-    (folder / "claims" / "general_subclaim_generation.json").write_text(
-        json.dumps([{**MAKE[0], "content": "x"}, MAKE[3]])
-    )
+    (claims / "general_subclaim_generation.json").write_text(json.dumps([{**MAKE[0], "content": "x"}, MAKE[3]]))
     with pytest.raises(UsageError, match="__MIN_CLAIM__ stands 0 times"):
         _load(tmp_path, "doclens_own")
-    (folder / "citations" / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
+    (citations / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="no JSON in UTF-8"):
         _load(tmp_path)
-    (folder / "citations" / "acibench_subjective_citation_entail.json").unlink()
-    with pytest.raises(MissingError, match="prompts/citations/acibench_subjective_citation_entail.json is not there"):
+    (citations / "acibench_subjective_citation_entail.json").unlink()
+    with pytest.raises(MissingError, match="prompts/acibench_subjective_citation_entail.json is not there"):
         _load(tmp_path)
 
 
@@ -254,13 +262,13 @@ def test_both_judges_say_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.upstream
 @needs_shared
-def test_the_authors_files_are_read() -> None:
-    for task, files in {"aci_bench": 11, "mimic_rrs": 5, "meqsum": 6, "doclens_own": 5}.items():
-        prompts = _load(PROMPTS, task)
+def test_the_authors_files_are_read(tmp_path: Path) -> None:
+    for task, files in {"aci_bench": 11, "meqsum": 6, "doclens_own": 5}.items():
+        prompts = _load(checkout(tmp_path / task), task)
         assert len(prompts.texts) == files
         for name, text in prompts.texts.items():
             assert text == (PROMPTS / name).read_text(encoding="utf-8")
-    maker = QuestionMaker(_load(PROMPTS), "json_cot")
+    maker = QuestionMaker(_load(tmp_path / "aci_bench"), "json_cot")
     for section in SECTIONS:
         made = maker.make("q", text="NOTE", form="note", section=section)
         raw = json.loads((PROMPTS / "claims" / f"acibench_{section}_subclaim_generation.json").read_text("utf-8"))
@@ -306,11 +314,11 @@ def test_their_worked_replies_are_readable() -> None:
 
 @pytest.mark.upstream
 @needs_shared
-def test_what_is_asked_is_what_their_scripts_ask() -> None:
+def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
     """The calls that their scripts made of `generation.json`, word for word."""
     cases = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["end_to_end"]
     rows = json.loads((FIXTURES / "generation.json").read_text("utf-8"))
-    general = _load(PROMPTS, "doclens_own")
+    general, meqsum = (_load(checkout(tmp_path / task), task) for task in ("doclens_own", "meqsum"))
     seen = 0
     for case in cases:
         for call in case["calls"]:
@@ -326,7 +334,7 @@ def test_what_is_asked_is_what_their_scripts_ask() -> None:
                         "q", text=asked["clinical_report"], claims=asked["claims"], form="text"
                     )
                 else:
-                    maker = QuestionMaker(_load(PROMPTS, "meqsum"), "json_cot")
+                    maker = QuestionMaker(meqsum, "json_cot")
                     question = maker.questions("q", "question", first=asked["question A"], second=asked["question B"])
                 assert _said(question)[-1][1] == call["user"]
                 seen += 1

@@ -15,11 +15,13 @@ from medical_tasks.doclens.data import load_items
 from medical_tasks.doclens.prompts import load_prompts
 from medical_tasks.doclens.sections import SECTIONS
 from medical_tasks.errors import MissingError, UsageError
+from tests.doclens.doclens_judges import checkout
 from tests.doclens.task_items import BY_NAME, items_of
 from tests.support import SHARED, needs_shared
 
 UPSTREAM = SHARED / "data" / "doclens"
-NAMES = ("acibench", *(f"acibench_{section}" for section in SECTIONS), "meqsum")
+NAMES = {"acibench": 2, **{f"acibench_{section}": 2 for section in SECTIONS}, "meqsum": 2, "mimic": 12}
+"""Their files, each with the examples it has."""
 
 Messages = list[dict[str, Any]]
 
@@ -35,10 +37,10 @@ def messages(name: str, pairs: int) -> Messages:
 
 
 def write(folder: Path, change: Callable[[Messages], Any] = lambda made: None) -> Path:
-    """All twelve files; `change` may alter a file's messages or return others."""
+    """All fourteen files; `change` may alter a file's messages or return others."""
     folder.mkdir(parents=True)
-    for name in NAMES:
-        for ending, pairs in (("", 2), ("_dummy", 1)):
+    for name, examples in NAMES.items():
+        for ending, pairs in (("", examples), ("_dummy", 1)):
             made = messages(f"{name}{ending}", pairs)
             changed = change(made)
             text = json.dumps(made if changed is None else changed)
@@ -46,7 +48,7 @@ def write(folder: Path, change: Callable[[Messages], Any] = lambda made: None) -
     return folder
 
 
-@pytest.mark.parametrize("place", ["prompts/generation", "generation", ".", "DocLens/prompts/generation"])
+@pytest.mark.parametrize("place", ["prompts", ".", "DocLens/prompts"])
 def test_the_messages(tmp_path: Path, place: str) -> None:
     write(tmp_path / "up" / place) if place != "." else write(tmp_path / "up")
     for name, stem in (("aci_bench", "acibench"), ("meqsum", "meqsum")):
@@ -71,8 +73,23 @@ def test_the_messages(tmp_path: Path, place: str) -> None:
         first, second = item.fields["sentences"][:2]
         between = "\n[1]" if name == "aci_bench" else " [1] "
         before = "[0]" if name == "aci_bench" else "[0] "
-        assert two[-1]["content"].startswith(f"{before}{first}{between}{second}")
+        given = f"{before}{first}{between}{second}"
+        assert two[-1]["content"].startswith(given if name == "aci_bench" else given.lower())
         assert zero[-1] == one[-1] == two[-1]
+
+
+@pytest.mark.parametrize(("name", "pairs"), [("", 1), ("_six_shot", 6), ("_twelve_shot", 12)])
+def test_radiology(tmp_path: Path, name: str, pairs: int) -> None:
+    prompts = load_prompts(BY_NAME[f"mimic_rrs{name}"], "official", write(tmp_path / "up"))
+    item = items_of("mimic_rrs")[0]
+    *before, last = (message["content"] for message in prompts.render(item))
+    stem = "mimic" if name else "mimic_dummy"
+    assert before == [
+        f"do {stem}",
+        *(f"{stem} {who} {number}" for number in range(pairs) for who in ("user", "assistant")),
+    ]
+    # As the authors' inputs: small letters, on one line, a space behind each sentence.
+    assert last == "".join(f"[{place}] {text.lower()} " for place, text in enumerate(item.fields["sentences"]))
 
 
 def test_each_section_has_its_own(tmp_path: Path) -> None:
@@ -145,19 +162,19 @@ def _blank(made: Messages) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_role, "message 2 must be a system message named example_user"),
-        (_swapped, "message 2 must be a system message named example_user"),
-        (_blank, "message 3 must be a system message named example_assistant"),
-        (_named, "must begin with a message of the system that has the instruction"),
-        (_filled, "must end with an empty message of the user"),
-        (_number, "message 2 must have role and content, may have name, all texts"),
-        (_more, "message 2 must have role and content, may have name, all texts"),
+        (_role, "message 2 has a name, which only the system's example_user and example_assistant have"),
+        (_swapped, "message 2 must be a text of the system named example_user"),
+        (_blank, "message 3 must be a text of the system named example_assistant"),
+        (_named, "it needs an instruction of the system first and an empty message of the user last"),
+        (_filled, "it needs an instruction of the system first and an empty message of the user last"),
+        (_number, "message 2 must have role and content and may have a name"),
+        (_more, "message 2 must have role and content and may have a name"),
         (_odd, "1 examples of two messages each are needed, it has 3 example messages"),
         (lambda made: [made[0], made[-1]], "1 examples of two messages each are needed, it has 0 example messages"),
-        (lambda made: made[-1:], "must begin with a message of the system"),
-        (lambda made: [], "must be a list of messages"),
-        (lambda made: {"messages": made}, "must be a list of messages"),
-        (lambda made: ["x"], "message 1 must have role and content"),
+        (lambda made: made[-1:], "it needs an instruction of the system first"),
+        (lambda made: [], "a prompt of the authors is a list of messages"),
+        (lambda made: {"messages": made}, "a prompt of the authors is a list of messages"),
+        (lambda made: ["x"], "message 1 has no role"),
     ],
 )
 def test_damaged_files(tmp_path: Path, change: Callable[[Messages], Any], message: str) -> None:
@@ -184,28 +201,26 @@ def test_files_that_are_no_json(tmp_path: Path, content: bytes) -> None:
 def test_wrong_use(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"meqsum: the official prompts .*Clone https.*--upstream"):
         load_prompts(BY_NAME["meqsum"], "official")
-    with pytest.raises(
-        MissingError, match=r"generation/meqsum_annotated-citation_dummy.json is not there .*Clone https"
-    ):
+    with pytest.raises(MissingError, match=r"prompts/meqsum_annotated-citation_dummy.json is not there .*Clone https"):
         load_prompts(BY_NAME["meqsum"], "official", tmp_path)
     folder = write(tmp_path / "up")
-    for name in ("mimic_rrs", "mimic_rrs_six_shot", "doclens_own"):
-        with pytest.raises(
-            UsageError, match=f"{name} has no official prompts: .*ACI-BENCH and MeQSum alone. Use --prompts own"
-        ):
-            load_prompts(BY_NAME[name], "official", folder)
+    with pytest.raises(
+        UsageError, match="doclens_own has no official prompts: .*ACI-BENCH, MIMIC and MeQSum. Use --prompts own"
+    ):
+        load_prompts(BY_NAME["doclens_own"], "official", folder)
     with pytest.raises(UsageError, match="meqsum: the authors' prompts ask for citations. Leave citations=no out"):
         load_prompts(BY_NAME["meqsum"], "official", folder, arguments={"citations": "no"})
 
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_released_prompts() -> None:
+def test_the_released_prompts(tmp_path: Path) -> None:
     """Their numbers of characters and, of all messages together, a sum; the dialogues are numbered as ours."""
     path = SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
     visits = list(read_aci_rows("doclens", "test1", {"test1": path}))
     released = json.loads((UPSTREAM / "ACI-Bench-TestSet-1_clean.json").read_text(encoding="utf-8"))
     inputs = {row["example_id"]: row["input"] for row in released}
+    upstream = checkout(tmp_path)
     lengths = {
         "aci_bench": [608, 48, 42],
         "aci_bench_one_shot": [645, 7922, 4069],
@@ -215,14 +230,14 @@ def test_the_released_prompts() -> None:
         "meqsum_two_shot": [397, 713, 69, 394, 78],
     }
     for name, expected in lengths.items():
-        prompts = load_prompts(BY_NAME[name], "official", UPSTREAM)
+        prompts = load_prompts(BY_NAME[name], "official", upstream)
         items = load_items(BY_NAME[name], visits) if name.startswith("aci") else items_of(name)
         for item in items:
             *before, last = prompts.render(item)
             assert [len(message["content"]) for message in before] == expected
             assert last["content"] == inputs.get(item.id, last["content"])
         assert len(items) == (40 if name.startswith("aci") else 7)
-    sections = load_prompts(BY_NAME["aci_bench_section_two_shot"], "official", UPSTREAM)
+    sections = load_prompts(BY_NAME["aci_bench_section_two_shot"], "official", upstream)
     items = load_items(BY_NAME["aci_bench_section"], visits)
     assert len(items) == 160
     said = [[message["content"] for message in sections.render(item)[:-1]] for item in items[:4]]

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.doclens.own_data import OWN_COLUMNS, read_own_rows, read_own_texts
-from medical_tasks.doclens.own_demo import demo_texts
+from medical_tasks.doclens.own_data import OWN_COLUMNS, demo_texts, read_own_rows, read_own_texts
 from medical_tasks.errors import UsageError
 from tests.support import SHARED, needs_shared
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.doclens.own_sources import NumberingError, is_numbered, source_sentences
-from medical_tasks.doclens.sources import read_sources
+from medical_tasks.doclens.own_data import NumberingError, is_numbered, read_sources, source_sentences
 from tests.support import SHARED, needs_shared
 
 

@@ -249,7 +249,7 @@ def test_gold_of_odd_items() -> None:
 def test_gold_of_the_release() -> None:
     folder: Path = SHARED / "data" / "aci_bench" / "challenge_data"
     visits = list(read_aci_rows("doclens", "test1", {"test1": folder / "clinicalnlp_taskB_test1.csv"}))
-    name = MEQSUM_SOURCE.files["full"]["test"].places[0]
+    name = MEQSUM_SOURCE.files["full"]["test"].places[0].rpartition("/")[2]
     questions = list(read_meqsum_rows("full", "test", {"test": SHARED / "data" / "meqsum" / name}))
     for task, rows, count in (
         ("aci_bench", visits, 40),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.doclens.aci_demo import demo_visits
+from medical_tasks.doclens.aci_data import demo_visits
 from medical_tasks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.doclens.measures import METRICS
 from medical_tasks.doclens.scoring import score_items, scoring_identity, unanswered_limits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -35,6 +36,24 @@ def test_turns(dialogue: str, turns: list[str]) -> None:
 def test_numbers_begin_at_zero() -> None:
     assert numbered_dialogue(["[doctor] a .\nand b .", "[patient] c ."]) == "[0][doctor] a .\nand b .\n[1][patient] c ."
     assert numbered_dialogue([]) == ""
+
+
+@given(
+    st.sampled_from(("doctor", "patient", "patient_guest", "nurse")),
+    st.sampled_from((str.upper, str.lower, str.title)),
+    st.sampled_from(("{}[{}]", "{}[ {} ]", "{}[{} ]")),
+    st.sampled_from(("", " ", "\t")),
+)
+def test_a_speaker_in_any_case_and_spacing(name: str, case: Callable[[str], str], form: str, before: str) -> None:
+    line = f"{form.format(before, case(name))} hi ."
+    assert split_turns(f"[doctor] a .\n{line}") == ["[doctor] a .", line]
+
+
+@pytest.mark.parametrize(
+    "heard", ["[ inaudible 00:09:25 ] sick", "[inaudible] sick", "[ Laughter ]", "[crosstalk]", "[]", "[3]"]
+)
+def test_what_a_transcriber_heard_is_no_speaker(heard: str) -> None:
+    assert split_turns(f"[doctor] a .\n{heard}") == [f"[doctor] a .\n{heard}"]
 
 
 LINES = st.lists(st.one_of(st.text(max_size=8), st.sampled_from(["[doctor] a", "[patient]", "[guest_2] b", "[1] c"])))

@@ -215,7 +215,7 @@ def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
 def test_bad_official_prompts_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--upstream"):
         load_judge_prompts(KQA, "official")
-    with pytest.raises(MissingError, match="the authors' is_entails.txt is not there"):
+    with pytest.raises(MissingError, match="the authors' evaluation/prompts/is_entails.txt is not there"):
         load_judge_prompts(KQA, "official", tmp_path)
     with pytest.raises(UsageError, match="here {answer} stands 0 times"):
         load_judge_prompts(KQA, "official", _checkout(tmp_path, "{question} {llm_answer}"))
