@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from medical_tasks.dataset_source import repository_file
 from medical_tasks.errors import MissingError
 from medical_tasks.spec import Example, Item, Message
 from medical_tasks.upstream_source import (
@@ -362,13 +363,7 @@ def _find(upstream: Path | None, name: str) -> Path:
             f"--prompts official needs --upstream DIR: a checkout of the authors' repository ({_REPOSITORY}), or its folder "
             "evaluation."
         )
-    for place in (upstream / "evaluation" / name, upstream / name):
-        if place.is_file():
-            return place
-    raise MissingError(
-        f"{upstream}: no {name} there nor in its evaluation/ folder. Give --upstream a checkout of the authors' repository "
-        f"({_REPOSITORY})."
-    )
+    return repository_file(upstream, f"evaluation/{name}", repository=_REPOSITORY)
 
 
 def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
