@@ -44,6 +44,7 @@ _OFFICIAL: Final = tuple(
         kind="ratio",
         description=f"As {name}, by the authors' splitting, reading and adding up.",
         needs="official",
+        ends="official script ends: a judge's reply is missing",
     )
     for name in _CLAIMS
 )
@@ -119,7 +120,7 @@ _BLEURT: Final = (
         kind="mean",
         description="BLEURT of the output against the reference, by the checkpoint given; its scale has no ends.",
         limits=(-math.inf, math.inf),
-        unit="number",
+        unit="score",
         judged=False,
         needs="bleurt",
     ),
@@ -191,7 +192,7 @@ def _family(
             dataset=dataset.name,
             split=split,
             metrics=metrics,
-            version="1-A",
+            version="2-A",
             generation_size=size,
             groups=groups,
             cluster=cluster,

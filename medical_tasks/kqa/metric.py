@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from medical_tasks.estimation import flat
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
 from medical_tasks.kqa.abstention import abstention
 from medical_tasks.kqa.scoring import item_score, spoken, unanswered_limits
 from medical_tasks.kqa.spec import KQA
 from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
-from medical_tasks.kqa.weighted import Relation, statement_weights, weighted_score
+from medical_tasks.kqa.weighted import RELATIONS, Relation, statement_weights, weighted_score
 from medical_tasks.results import summarise
-from medical_tasks.spec import Item, ItemScore, MetricSpec
+from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, Verdicts
 
 __all__ = ["GIVEN", "LEXICAL", "MISSING", "Weights", "score_answers"]
 
@@ -28,8 +29,6 @@ MISSING: Final = "no verdict given"
 
 Weights = Mapping[str, float] | Sequence[Sequence[float]]
 """By importance (`must_have`, `nice_to_have`), or for each answer one a statement."""
-
-_ENDS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 
 
 def score_answers(
@@ -54,7 +53,8 @@ def score_answers(
 
     Returns:
         For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been
-        anything), nan where there is none; `judge`; `coverage` with `answers`, `statements` and `missing`.
+        anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with `answers`,
+        `statements` and `missing`.
 
     Raises:
         ValueError: Rows or labels that do not fit the references, unknown labels, weights or relation.
@@ -65,7 +65,7 @@ def score_answers(
         _case(row, answer, reference) for row, (answer, reference) in enumerate(zip(answers, references, strict=True))
     ]
     labels = [_lexical(case) if verdicts is None else _given(case, verdicts[row]) for row, case in enumerate(cases)]
-    known = [_verdict(case, given) for case, given in zip(cases, labels, strict=True)]
+    known = [_verdict(case, of, given=verdicts is not None) for case, of in zip(cases, labels, strict=True)]
     most = max((sum(one.stated for one in verdict.statements) for verdict in known), default=0)
     scores = [item_score(case, verdict, most_statements=most) for case, verdict in zip(cases, known, strict=True)]
     task = replace(KQA, groups=())
@@ -92,11 +92,7 @@ def score_answers(
         recipe={},
         unanswered_limits=lambda item: unanswered_limits(KQA, item),
     )
-    result: dict[str, Any] = {"judge": LEXICAL if verdicts is None else GIVEN}
-    for name, entry in summary["metrics"].items():
-        for end in _ENDS:
-            number = entry[end]
-            result[name if end == "value" else f"{name}_{end}"] = math.nan if number is None else number
+    result: dict[str, Any] = {"judge": LEXICAL if verdicts is None else GIVEN, **flat(summary["metrics"])}
     stated = [one for verdict in known for one in verdict.statements if one.stated]
     result["coverage"] = {
         "answers": len(cases),
@@ -142,15 +138,14 @@ def _given(case: Case, labels: Sequence[Label | None]) -> list[Label | None]:
     return list(labels)
 
 
-def _verdict(case: Case, labels: Sequence[Label | None]) -> AnswerVerdict:
+def _verdict(case: Case, labels: Sequence[Label | None], *, given: bool) -> AnswerVerdict:
     statements = tuple(
         statement_verdict(name, label, reason=MISSING) if text.strip() else StatementVerdict(name=name, stated=False)
         for (name, text), label in zip(case.statements.items(), labels, strict=True)
     )
     if abstention(case.answer) == "sure":
-        return AnswerVerdict(
-            statements=statements, answered=False, how="abstained by the rule" if case.answer else "empty"
-        )
+        how = "abstained by the rule" if case.answer else "empty"
+        return AnswerVerdict(statements=statements, answered=False, how=how, judged=given)
     return AnswerVerdict(statements=statements)
 
 
@@ -175,7 +170,34 @@ def _with_weighted(
     weighted = weighted_score(
         [label for label, _ in stated], [weight for _, weight in stated], relation, normalised=normalised
     )
-    if weighted.missing and not math.isnan(weighted.low):
+    if math.isnan(weighted.low):
+        return replace(score, values={**score.values, "weighted": weighted.value})
+    relates = RELATIONS[relation] if isinstance(relation, str) else relation
+    kinds = (
+        (one.name.partition("/")[0], weight) for one, weight in zip(verdict.statements, laid, strict=True) if one.stated
+    )
+    outcomes = [
+        (kind, weight, None if label is None else relates(label))
+        for (kind, weight), (label, _) in zip(kinds, stated, strict=True)
+    ]
+    counts = Counts(
+        how="share" if normalised else "count",
+        verdicts=tuple(
+            Verdicts(
+                kind=kind,
+                hits=int(bool(holds)),
+                known=int(holds is not None),
+                missing=int(holds is None),
+                weight=weight,
+            )
+            for kind, weight, holds in outcomes
+        ),
+        told=not any(
+            label is not None and holds is None for (label, _), (_, _, holds) in zip(stated, outcomes, strict=True)
+        ),
+    )
+    score = replace(score, counts={**score.counts, "weighted": counts} if verdict.judged else score.counts)
+    if weighted.missing:
         reason = score.unscored or verdict.reason
         return replace(score, limits={**score.limits, "weighted": (weighted.low, weighted.high)}, unscored=reason)
     return replace(score, values={**score.values, "weighted": weighted.value})

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
-from medical_tasks.metric_averages import components
+from medical_tasks.estimation import components
 from medical_tasks.results import summarise, weight_column
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from medical_tasks.submission_package.comparing import Difference, differences
