@@ -18,6 +18,9 @@ from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Ve
 __all__ = [
     "BOOTSTRAP_SEED",
     "ENDS",
+    "NOTHING",
+    "NO_ANSWER",
+    "NO_COMPONENT",
     "Components",
     "Estimator",
     "Limits",
