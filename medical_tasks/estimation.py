@@ -21,6 +21,7 @@ __all__ = [
     "NOTHING",
     "NO_ANSWER",
     "NO_COMPONENT",
+    "NO_VERDICT",
     "Components",
     "Estimator",
     "Limits",
@@ -82,13 +83,18 @@ class Estimator:
         self._task, self._scores, self._limits = task, scores, unanswered_limits
         self._ended = {metric.name: _ended(metric, scores, items) for metric in task.metrics}
         self._estimates = {metric.name: _estimates(metric, scores) for metric in task.metrics if not metric.ends}
+        self._valued: dict[str, bool] = {}
 
     def item_value(self, metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
-        """A metric's value on an item, estimated where need be, and its denominator (1 for a mean); nan where there is none."""
-        if self._ended[metric.name]:
+        """A metric's value on an item, estimated where need be, and its denominator (1 for a mean); nan and 0 without one."""
+        if metric.name not in self._valued:
+            every = list(self._scores.values())
+            self._valued[metric.name] = not (self._ended[metric.name] or self._undecided(metric, every))
+        if not self._valued[metric.name]:
             return math.nan, 0.0
         if metric.name in score.values:
-            return score.values[metric.name], score.weights.get(metric.name, 1.0)
+            value = score.values[metric.name]
+            return value, 0.0 if math.isnan(value) else score.weights.get(metric.name, 1.0)
         found = self._estimates.get(metric.name, {}).get(score.id)
         return (math.nan, 0.0) if found is None else (found.value, found.weight)
 
@@ -125,25 +131,21 @@ class Estimator:
                     None if score is None else self._estimates.get(metric.name, {}).get(item.id),
                 )
         ends = _range(metric, items, self._limits)
-        reason = self._ended[metric.name] or self._undecided(metric, items)
+        answered = [self._scores[item.id] for item in items if item.id in self._scores]
+        reason = self._ended[metric.name] or self._undecided(metric, answered)
         if not reason and not (found.below or found.estimates or found.due):
             reason = NOTHING
             if found.missing:
-                lacking = [self._scores[item.id] for item in items if item.id in self._scores]
-                reason = _lacking([one for one in lacking if metric.name not in one.values]) or NO_ANSWER
+                reason = _lacking([one for one in answered if metric.name not in one.values]) or NO_ANSWER
         entry = found.entry(ends) if not reason else found.none(reason)
         if reason and metric.ends and not metric.judged:
             # The answers themselves end the script: nothing is missing that could bring a figure.
             entry |= {"bound_low": None, "bound_high": None}
         return entry
 
-    def _undecided(self, metric: MetricSpec, items: Iterable[Item]) -> str:
+    def _undecided(self, metric: MetricSpec, scores: Sequence[ItemScore]) -> str:
         """Why nothing stands for the missing verdicts of these items; "" where something does, or none are missing."""
-        counts = [
-            (score, score.counts[metric.name])
-            for item in items
-            if (score := self._scores.get(item.id)) is not None and metric.name in score.counts
-        ]
+        counts = [(score, score.counts[metric.name]) for score in scores if metric.name in score.counts]
         missing = [(score, one) for score, one in counts if metric.name not in score.values]
         if not missing or (any(one.known for _, one in counts) and all(one.told for _, one in missing)):
             return ""

@@ -39,7 +39,9 @@ def result_notes(task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "",
         f"{name}, 95 % CI {interval(metric)}, n {metric['n']}, scored {coverage(entry, metric)}",
     ]
     if entry["coverage"]["scored"] < entry["coverage"]["asked"]:
-        parts.append(f"PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in {bounds(metric)}")
+        parts.append(
+            f"PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in {bounds(metric)}"
+        )
     parts += [f"{recipe['suite']}, task {task.name} {recipe['task_version']}", _prompts(recipe), *_settings(recipe)]
     parts += [_judge(recipe), *_cut(entry)]
     data = recipe["data"]
