@@ -40,6 +40,9 @@ NO_ANSWER: Final = "no item was answered"
 NOTHING: Final = "nothing to count on any item"
 NO_COMPONENT: Final = "a metric it is made of has no value"
 
+_ABOUT_AS_LONG: Final = 2
+"""How many verdicts more or fewer an answer has that stands for another."""
+
 Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 """What each metric could have been on an item without an answer."""
 Sums = tuple[float, float]
@@ -371,7 +374,7 @@ def _estimates(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str,
     for name, one in lacking.items():
         own = any(each.known for each in one.verdicts)
         if one.how == "any":
-            hits, weight = rates.any_of(sum(each.missing for each in one.verdicts)), 1.0
+            hits, weight = rates.any_of(round(one.of), sum(each.missing for each in one.verdicts)), 1.0
         else:
             hits, of = rates.filled(one)
             weight = of if one.how == "share" else 1.0
@@ -403,9 +406,16 @@ class _Rates:
             of.append(each.weight * (each.known + missing + each.unasked))
         return math.fsum(hits), math.fsum(of)
 
-    def any_of(self, missing: int) -> float:
-        """How probably one of so many verdicts is a hit where no other one is: they are hidden at random from all answers."""
-        sizes = Counter((one.known, int(sum(each.hits for each in one.verdicts))) for one in self._judged if one.known)
+    def any_of(self, of: int, missing: int) -> float:
+        """How probably one of an answer's missing verdicts is a hit where no known one is.
+
+        Of the judged answers about as long, so many of the known verdicts are hidden at random.
+        """
+        sizes = Counter(
+            (one.known, int(sum(each.hits for each in one.verdicts)))
+            for one in self._judged
+            if one.known and abs(round(one.of) - of) <= _ABOUT_AS_LONG
+        ) or Counter((one.known, int(sum(each.hits for each in one.verdicts))) for one in self._judged if one.known)
         clean, hidden = [], []
         for (known, hits), times in sizes.items():
             taken = min(missing, known)

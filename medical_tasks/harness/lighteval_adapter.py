@@ -132,8 +132,8 @@ class _JudgedAnswers:
             if missing:
                 said = ", ".join(f"{count} x {reason}" for reason, count in missing.items())
                 logger.warning(
-                    "%s: %s of %s answers lack a verdict (%s); known verdicts stand for missing ones, and `%s` says how many lack none. "
-                    "Judge them again with: medical-tasks score",
+                    "%s: %s of %s answers lack a verdict (%s); known ones stand for them, and `%s` says how many lack none. Judge "
+                    "them again with: medical-tasks score",
                     self.task.name,
                     sum(missing.values()),
                     len(docs),
