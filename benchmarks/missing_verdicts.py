@@ -191,7 +191,8 @@ def main(simulations: int) -> None:
                 for name in names:
                     share, value, complete, bias, held = found[name].mean(axis=0)
                     print(
-                        f"| {run} | {name} | {how} | {rate:.0%} | {share:.0%} | {value:.3f} | {complete:+.3f} ({complete / value:+.1%}) "
+                        f"| {run} | {name} | {how} | {rate:.0%} | {share:.0%} | {value:.3f} "
+                        f"| {complete:+.3f} ({complete / value:+.1%}) "
                         f"| {bias:+.4f} ({bias / value:+.1%}) | {held:.0%} |",
                         flush=True,
                     )
