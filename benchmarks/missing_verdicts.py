@@ -35,7 +35,7 @@ Generator = np.random.Generator
 Lost = Callable[[int, int], np.ndarray]
 """Which of an answer's verdicts are lost: of the answer's place and its number of verdicts."""
 
-RATES = (0.03, 0.05, 0.1, 0.2)
+RATES = (0.03, 0.1, 0.2)
 REASON = "judge: http 500"
 
 
@@ -199,4 +199,4 @@ def main(simulations: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 60)

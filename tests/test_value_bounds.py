@@ -190,6 +190,7 @@ LAW_TASK = TaskSpec(
     generation_size=8,
 )
 COUNTED = st.integers(0, 4)
+HOWS: tuple[Literal["share", "count", "any"], ...] = ("share", "count", "any", "share")
 
 
 @st.composite
@@ -249,8 +250,7 @@ def test_estimates_by_hand() -> None:
     def one(name: str, hits: int, known: int, missing: int, *, judged: bool = True) -> ItemScore:
         verdicts = (Verdicts(hits=hits, known=known, missing=missing),)
         counts = {
-            metric.name: Counts(how=how, verdicts=verdicts)
-            for metric, how in ((share, "share"), (count, "count"), (any_of, "any"), (pooled, "share"))
+            metric.name: Counts(how=how, verdicts=verdicts) for metric, how in zip(LAW_TASK.metrics, HOWS, strict=True)
         }
         made = ItemScore.counted(counts, id=name, weights={"pooled": float(known + missing)})
         return made if judged else ItemScore(id=name, values=made.values, weights=made.weights)
