@@ -17,9 +17,9 @@ from medical_tasks.kqa.abstention import abstention
 from medical_tasks.kqa.scoring import item_score, spoken, unanswered_limits
 from medical_tasks.kqa.spec import KQA
 from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
-from medical_tasks.kqa.weighted import RELATIONS, Relation, statement_weights, weighted_score
+from medical_tasks.kqa.weighted import Relation, statement_weights, weighted_counts
 from medical_tasks.results import summarise
-from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, Verdicts
+from medical_tasks.spec import Item, ItemScore, MetricSpec
 
 __all__ = ["GIVEN", "LEXICAL", "MISSING", "Weights", "score_answers"]
 
@@ -166,41 +166,22 @@ def _with_weighted(
     normalised: bool,
 ) -> ItemScore:
     laid = statement_weights(len(case.must_have), len(case.nice_to_have), weights)
-    stated = [(_label(one), weight) for one, weight in zip(verdict.statements, laid, strict=True) if one.stated]
-    weighted = weighted_score(
-        [label for label, _ in stated], [weight for _, weight in stated], relation, normalised=normalised
+    stated = [(one, weight) for one, weight in zip(verdict.statements, laid, strict=True) if one.stated]
+    counts = weighted_counts(
+        [_label(one) for one, _ in stated],
+        [weight for _, weight in stated],
+        relation,
+        normalised=normalised,
+        kinds=[one.name.partition("/")[0] for one, _ in stated],
     )
-    if math.isnan(weighted.low):
-        return replace(score, values={**score.values, "weighted": weighted.value})
-    relates = RELATIONS[relation] if isinstance(relation, str) else relation
-    kinds = (
-        (one.name.partition("/")[0], weight) for one, weight in zip(verdict.statements, laid, strict=True) if one.stated
+    made = ItemScore.counted({"weighted": counts}, id=score.id)
+    return replace(
+        score,
+        values={**score.values, **made.values},
+        limits={**score.limits, **made.limits},
+        counts={**score.counts, **made.counts} if verdict.judged else score.counts,
+        unscored=(score.unscored or verdict.reason) if made.limits else score.unscored,
     )
-    outcomes = [
-        (kind, weight, None if label is None else relates(label))
-        for (kind, weight), (label, _) in zip(kinds, stated, strict=True)
-    ]
-    counts = Counts(
-        how="share" if normalised else "count",
-        verdicts=tuple(
-            Verdicts(
-                kind=kind,
-                hits=int(bool(holds)),
-                known=int(holds is not None),
-                missing=int(holds is None),
-                weight=weight,
-            )
-            for kind, weight, holds in outcomes
-        ),
-        told=not any(
-            label is not None and holds is None for (label, _), (_, _, holds) in zip(stated, outcomes, strict=True)
-        ),
-    )
-    score = replace(score, counts={**score.counts, "weighted": counts} if verdict.judged else score.counts)
-    if weighted.missing:
-        reason = score.unscored or verdict.reason
-        return replace(score, limits={**score.limits, "weighted": (weighted.low, weighted.high)}, unscored=reason)
-    return replace(score, values={**score.values, "weighted": weighted.value})
 
 
 def _label(one: StatementVerdict) -> Label | None:
