@@ -112,6 +112,8 @@ def result_differences(
         low, high = limits.get("bound_low"), limits.get("bound_high")
         if not _is_number(value) or not unknown((*place, "value")):
             continue
+        if metric.get("n") != limits.get("n", 0) + metric.get("estimated", 0):
+            yield (*place, "n"), metric.get("n"), limits.get("n")
         if (_is_number(low) and value < low - TOLERANCE) or (_is_number(high) and value > high + TOLERANCE):
             yield (*place, "value"), value, low
 

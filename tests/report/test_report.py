@@ -3,6 +3,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.report.numbers import interval, percent
 from medical_tasks.report.table import align, render_table
@@ -130,3 +132,44 @@ def test_a_judge_that_compares_words_is_named_beside_every_number() -> None:
     report = render_markdown(judged(comparable=False))
     assert "**Not comparable: the judge lexical" in report
     assert report.count("[not comparable]") == 2
+
+
+def estimated_and_ended() -> dict[str, Any]:
+    made = results({"judge: http 500": 2})
+    entry = made["tasks"]["toy"]
+    entry["breakdown"] = {}
+    ended = "official script ends: no citations (1 of 12 answers)"
+    entry["metrics"] = {
+        "right": {**metric(0.2), "n": 12, "scored": 10, "estimated": 2},
+        "rate": {**metric(0.2), "unit": "per answer", "n": 12, "scored": 10, "estimated": 2},
+        "rouge": {**metric(0.2), "n": 12},
+        "cited_official": {**metric(None, None, None), "n": 0, "bound_low": None, "bound_high": None, "reason": ended},
+        "blank": {**metric(None, None, None), "n": 0, "reason": "nothing to count on any item"},
+    }
+    return made
+
+
+@pytest.mark.parametrize("render", [render_table, render_markdown])
+def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
+    text = render(estimated_and_ended())
+    lines = {line.replace("|", " ").split()[0 if render is render_markdown else 2]: line for line in text.split("\n")
+             if len(line.replace("|", " ").split()) > 5 and "/12" in line}  # fmt: skip
+    assert [name for name in ("right", "rate", "rouge") if "10/12" in lines[name]] == ["right", "rate"]
+    assert "12/12" in lines["rouge"]
+    assert "20.0 %" in lines["right"]
+    assert " 0.20 " in lines["rate"]
+    assert "%" not in lines["rate"]
+    assert "rate (per answer)" in lines["rate"]
+    assert "cited_official: n/a, official script ends: no citations (1 of 12 answers)." in text
+    assert "right, rate: 2 of 12 items lack verdicts; known ones stand for them." in text
+    assert "blank: n/a" not in text  # it says so itself
+
+
+def test_replies_that_gave_no_verdict_are_not_missing_where_no_score_lacks_one() -> None:
+    made = judged(comparable=True)
+    entry = made["tasks"]["toy"]
+    assert "1,588 of 1,589 verdicts (missing: 1 x judge: http 500)" in render_table(made)
+    entry["coverage"] = {"asked": 12, "answered": 12, "scored": 12, "unscored": {}}
+    said = render_table(made)
+    assert "1,588 verdicts (no score lacks one; replies that gave none: 1 x judge: http 500)" in said
+    assert "of 1,589" not in said
