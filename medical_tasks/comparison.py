@@ -341,7 +341,7 @@ def _average_of_both(
     warnings: list[str],
 ) -> Mapping[str, MetricSpec] | None:
     """The metrics an average is taken of; None, and a warning, where the runs have others."""
-    from medical_tasks.estimation import components
+    from medical_tasks.scoring.averages import components
 
     of_both = []
     for entry, of_run in zip(entries, rows, strict=True):

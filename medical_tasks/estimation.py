@@ -1,8 +1,6 @@
 """From scored items to a metric's number: value, interval, and what the missing items and verdicts could change.
 
-How a missing verdict is estimated, and why so: docs/adr/0012-missing-verdicts.md. An average is taken of its metrics' own totals,
-not of the items: one of them may be pooled. So it is a statistic of sums, and its interval comes from drawing items for all of
-them together.
+How a missing verdict is estimated, and why so: docs/adr/0012-missing-verdicts.md.
 """
 
 from __future__ import annotations
@@ -10,58 +8,30 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
+from medical_tasks.scoring.averages import average_of, components, sums
+from medical_tasks.scoring.missing_verdicts import Estimated, estimated
+from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
 __all__ = [
     "BOOTSTRAP_SEED",
-    "ENDS",
     "NOTHING",
     "NO_ANSWER",
     "NO_COMPONENT",
     "NO_VERDICT",
-    "Components",
     "Estimator",
     "Limits",
-    "Sums",
-    "average_of",
-    "components",
-    "flat",
-    "sums",
 ]
 
 BOOTSTRAP_SEED: Final = 0
-ENDS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
-"""The numbers of a metric's entry that lie on its own scale."""
 NO_VERDICT: Final = "nothing to estimate from"
 NO_ANSWER: Final = "no item was answered"
 NOTHING: Final = "nothing to count on any item"
 NO_COMPONENT: Final = "a metric it is made of has no value"
 
-_ABOUT_AS_LONG: Final = 2
-"""How many verdicts more or fewer an answer has that stands for another."""
-
 Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 """What each metric could have been on an item without an answer."""
-Sums = tuple[float, float]
-"""What an item adds to a metric: to its numerator and to its denominator; nan in both where that is not known."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimated:
-    """What stands for a metric that is not decided on an answered item.
-
-    Attributes:
-        value: inside its limits.
-        weight: its denominator, for a pooled metric; else 1.
-        own: whether verdicts on the item itself went into it.
-    """
-
-    value: float
-    weight: float
-    own: bool
 
 
 class Estimator:
@@ -85,7 +55,7 @@ class Estimator:
         """
         self._task, self._scores, self._limits = task, scores, unanswered_limits
         self._ended = {metric.name: _ended(metric, scores, items) for metric in task.metrics}
-        self._estimates = {metric.name: _estimates(metric, scores) for metric in task.metrics if not metric.ends}
+        self._estimates = {metric.name: estimated(metric, scores) for metric in task.metrics if not metric.ends}
         self._valued: dict[str, bool] = {}
 
     def item_value(self, metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
@@ -359,106 +329,6 @@ def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> s
     return ""
 
 
-def _estimates(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str, Estimated]:
-    """Estimates a metric on each answered item that lacks verdicts, by id.
-
-    Known verdicts of a kind on an item stand for the missing ones of that kind there. Where there are none, those of all judged
-    answers do, and where nobody judged that kind, those of the kind above it. Nothing is estimated where nothing is known.
-    """
-    judged = {name: score.counts[metric.name] for name, score in scores.items() if metric.name in score.counts}
-    lacking = {name: one for name, one in judged.items() if metric.name not in scores[name].values}
-    if not lacking or not any(one.known for one in judged.values()):
-        return {}
-    rates = _Rates(judged.values(), by_item=metric.kind != "ratio")
-    made: dict[str, Estimated] = {}
-    for name, one in lacking.items():
-        own = any(each.known for each in one.verdicts)
-        if one.how == "any":
-            hits, weight = rates.any_of(round(one.of), sum(each.missing for each in one.verdicts)), 1.0
-        else:
-            hits, of = rates.filled(one)
-            weight = of if one.how == "share" else 1.0
-        value = hits / weight if weight else 0.0
-        low, high = scores[name].limits.get(metric.name, metric.limits)
-        made[name] = Estimated(
-            value=min(max(value, low), high), weight=weight if metric.kind == "ratio" else 1.0, own=own
-        )
-    return made
-
-
-class _Rates:
-    """What verdicts of judged answers say of verdicts that are missing."""
-
-    def __init__(self, judged: Iterable[Counts], *, by_item: bool) -> None:
-        self._judged, self._by_item = list(judged), by_item
-        self._known: dict[str, tuple[float, float]] = {}
-        self._lengths: dict[str, float] = {}
-
-    def filled(self, one: Counts) -> tuple[float, float]:
-        """Hits of an answer and what they are a share of, with estimates for what is missing."""
-        hits: list[float] = []
-        of: list[float] = []
-        for each in one.verdicts:
-            missing = each.missing + (min(max(self._length(each.kind), 1.0), each.more) if each.more else 0.0)
-            right, known = _within(each.kind, one.verdicts)
-            rate = (right / known if known else self._rate(each.kind, one.how)) if missing else 0.0
-            hits.append(each.weight * (each.hits + rate * missing))
-            of.append(each.weight * (each.known + missing + each.unasked))
-        return math.fsum(hits), math.fsum(of)
-
-    def any_of(self, of: int, missing: int) -> float:
-        """How probably one of an answer's missing verdicts is a hit where no known one is.
-
-        Of the judged answers about as long, so many of the known verdicts are hidden at random.
-        """
-        sizes = Counter(
-            (one.known, int(sum(each.hits for each in one.verdicts)))
-            for one in self._judged
-            if one.known and abs(round(one.of) - of) <= _ABOUT_AS_LONG
-        ) or Counter((one.known, int(sum(each.hits for each in one.verdicts))) for one in self._judged if one.known)
-        clean, hidden = [], []
-        for (known, hits), times in sizes.items():
-            taken = min(missing, known)
-            if hits <= taken:
-                share = times * math.comb(known - hits, taken - hits) / math.comb(known, taken)
-                clean.append(share)
-                hidden.append(share if hits else 0.0)
-        return math.fsum(hidden) / math.fsum(clean) if clean else 1.0
-
-    def _rate(self, kind: str, how: str) -> float:
-        """The share of hits in a kind: of an answer's share the mean over answers, else over all verdicts."""
-        if kind not in self._known:
-            pairs = [_within(kind, one.verdicts) for one in self._judged]
-            pairs = [(hits, known) for hits, known in pairs if known]
-            if how == "share" and self._by_item:
-                pairs = [(hits / known, 1.0) for hits, known in pairs]
-            self._known[kind] = math.fsum(hits for hits, _ in pairs), math.fsum(known for _, known in pairs)
-        hits, known = self._known[kind]
-        return hits / known if known else self._rate(kind.rpartition("/")[0], how)
-
-    def _length(self, kind: str) -> float:
-        """How long a list is that could not be made: the mean of those that could."""
-        if kind not in self._lengths:
-            found = [
-                each.known + each.missing
-                for one in self._judged
-                for each in one.verdicts
-                if _is_within(each.kind, kind) and each.known + each.missing
-            ]
-            self._lengths[kind] = math.fsum(found) / len(found) if found else 0.0
-        return self._lengths[kind] or self._length(kind.rpartition("/")[0])
-
-
-def _is_within(kind: str, other: str) -> bool:
-    return not other or kind == other or kind.startswith(f"{other}/")
-
-
-def _within(kind: str, verdicts: Iterable[Verdicts]) -> tuple[float, float]:
-    """Hits and known verdicts of a kind."""
-    found = [each for each in verdicts if _is_within(each.kind, kind)]
-    return float(sum(each.hits for each in found)), float(sum(each.known for each in found))
-
-
 def _around(value: float, found: Iterable[Any], limits: tuple[float, float]) -> tuple[float, float]:
     """An interval around an estimate that is on no side narrower than those around what is decided."""
     sides = [(one.value - one.ci_low, one.ci_high - one.value) for one in found]
@@ -490,93 +360,6 @@ def _range(metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits 
     if math.isinf(high) and unanswered_limits is not None and items:
         high = max(unanswered_limits(item).get(metric.name, metric.limits)[1] for item in items)
     return (low, high) if -math.inf < low < high < math.inf else None
-
-
-def flat(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Metrics' entries as `evaluate` modules return them.
-
-    Args:
-        entries: name to entry.
-
-    Returns:
-        Each value under its metric's name, the ends of its interval and its bounds under that name with `_ci_low` and the like,
-        nan where there is none; `reasons`, why a metric has no value.
-    """
-    made: dict[str, Any] = {}
-    for name, entry in entries.items():
-        for end in ENDS:
-            made[name if end == "value" else f"{name}_{end}"] = math.nan if entry[end] is None else entry[end]
-    made["reasons"] = {name: entry["reason"] for name, entry in entries.items() if "reason" in entry}
-    return made
-
-
-@dataclass(frozen=True, kw_only=True)
-class Components:
-    """What an average is made of.
-
-    Attributes:
-        shares: each metric's share of the average; they add up to 1, and there are none where no metric is reported.
-        missing: metrics of the average that are not reported.
-    """
-
-    shares: Mapping[str, float]
-    missing: tuple[str, ...]
-
-
-def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Components:
-    """Takes an average apart, averages in it too.
-
-    Args:
-        metric: of kind `average`, or another one, which is its own only component.
-        reported: the metrics that are reported, by name.
-
-    Returns:
-        Its components. Each metric of an average has the same share, an average in it as a whole.
-    """
-    if metric.kind != "average":
-        return Components(shares={metric.name: 1.0}, missing=())
-    parts = {name: components(reported[name], reported) for name in metric.of if name in reported}
-    missing = [name for name in metric.of if name not in reported]
-    present = [part for part in parts.values() if part.shares]
-    shares: dict[str, float] = {}
-    for part in present:
-        for name, share in part.shares.items():
-            shares[name] = shares.get(name, 0.0) + share / len(present)
-    missing += [name for part in parts.values() for name in part.missing]
-    return Components(shares=shares, missing=tuple(dict.fromkeys(missing)))
-
-
-def sums(metric: MetricSpec, value: float | None, weight: float | None) -> Sums:
-    """What an item adds to a metric's total.
-
-    Args:
-        metric: one that is no average.
-        value: its value on the item; None when it is not decided, nan where it has no denominator.
-        weight: the denominator, for a pooled metric.
-    """
-    if value is None:
-        return math.nan, math.nan
-    if math.isnan(value):
-        return 0.0, 0.0
-    of = 1.0 if metric.kind != "ratio" else float(weight or 0.0)
-    return value * of, of
-
-
-def average_of(shares: Sequence[float]) -> Callable[..., Any]:
-    """Makes the statistic of an average.
-
-    Args:
-        shares: of the metrics, in the order of their columns.
-
-    Returns:
-        A function of the metrics' sums, numerators and denominators in turns, to the average.
-    """
-
-    def statistic(*columns: Any) -> Any:
-        parts = zip(shares, columns[::2], columns[1::2], strict=True)
-        return sum(share * above / below for share, above, below in parts)
-
-    return statistic
 
 
 def _number(value: float) -> float | None:

@@ -14,6 +14,7 @@ All are written beside their place and renamed into it, so that a file that is t
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "VERDICTS_FILE",
     "Limits",
+    "flat",
     "item_rows",
     "read_items",
     "read_results",
@@ -43,6 +45,8 @@ RESULTS_FILE = "results.json"
 ITEMS_FILE = "items.parquet"
 VERDICTS_FILE = "verdicts.jsonl"
 SCHEMA_VERSION = 1
+_ENDS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+"""The numbers of a metric's entry that lie on its own scale."""
 _TEXT_COLUMNS = frozenset({"task", "id", "cluster", "parsed", "why", "unscored", "sources", "response_sha256"})
 
 
@@ -107,6 +111,24 @@ def _groups(item: Item, by: str) -> tuple[str, ...]:
     """The groups an item is in; with several it counts in each."""
     groups = item.groups[by]
     return (groups,) if isinstance(groups, str) else groups
+
+
+def flat(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Metrics' entries as `evaluate` modules return them.
+
+    Args:
+        entries: name to entry.
+
+    Returns:
+        Each value under its metric's name, the ends of its interval and its bounds under that name with `_ci_low` and the like,
+        nan where there is none; `reasons`, why a metric has no value.
+    """
+    made: dict[str, Any] = {}
+    for name, entry in entries.items():
+        for end in _ENDS:
+            made[name if end == "value" else f"{name}_{end}"] = math.nan if entry[end] is None else entry[end]
+    made["reasons"] = {name: entry["reason"] for name, entry in entries.items() if "reason" in entry}
+    return made
 
 
 def write_run(

@@ -9,8 +9,7 @@ from typing import Any, Final
 from medical_tasks.archehr_qa.key_file import LABELS
 from medical_tasks.archehr_qa.scoring import score_items
 from medical_tasks.archehr_qa.spec import ANSWER_TASKS
-from medical_tasks.estimation import flat
-from medical_tasks.results import summarise
+from medical_tasks.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 
 __all__ = ["OFFICIAL", "score_answers"]

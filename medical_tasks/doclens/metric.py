@@ -22,11 +22,10 @@ from medical_tasks.doclens.measures import METRICS
 from medical_tasks.doclens.scoring import item_score, spoken, text_units
 from medical_tasks.doclens.sections import SECTIONS, divide_note
 from medical_tasks.doclens.spec import TASKS
-from medical_tasks.estimation import flat
 from medical_tasks.judges.base import Judge, JudgeOptions, Judging
 from medical_tasks.judges.opener import open_judge
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.results import summarise
+from medical_tasks.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 from medical_tasks.store import Store
 

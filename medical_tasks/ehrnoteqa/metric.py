@@ -18,12 +18,11 @@ from medical_tasks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.ehrnoteqa.questions import LETTERS
 from medical_tasks.ehrnoteqa.scoring import score_items
 from medical_tasks.ehrnoteqa.spec import TASKS
-from medical_tasks.estimation import flat
 from medical_tasks.judges.base import Judge, JudgeOptions, Judging, Question, Unscored, Verdict
 from medical_tasks.judges.opener import open_judge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.judges.votes import Decided, decide
-from medical_tasks.results import summarise
+from medical_tasks.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 from medical_tasks.store import Store
 

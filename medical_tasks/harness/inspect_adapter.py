@@ -22,7 +22,7 @@ from rich.markup import escape
 from medical_tasks import guard
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
-from medical_tasks.harness.pooling import Weighted, is_pooled, pooled_mean
+from medical_tasks.harness.pooling import Weighted, pooled_mean
 from medical_tasks.protocol import Ask, Dialogue, MultiStep
 from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module, load_task_data, open_protocol, prompt_set
@@ -147,7 +147,7 @@ def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) 
     metrics = [metric for metric in task.metrics if not metric.needs and metric.kind != "average"]
     names = {metric.name: f"{metric.name}{suffix if metric.judged else ''}" for metric in metrics}
 
-    pooled = {metric.name: metric for metric in metrics if is_pooled(metric)}
+    pooled = {metric.name: metric for metric in metrics if metric.kind == "ratio"}
     told: dict[str, list[Metric]] = {
         shown: [_pooled(name, bool(pooled[name].ends))] if name in pooled else [mean(), stderr()]
         for name, shown in names.items()
@@ -164,7 +164,7 @@ def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) 
             # What has no verdict is nan, which inspect counts as unscored.
             value = {shown: made.values.get(name, math.nan) for name, shown in names.items()}
             why = made.why if made.unscored is None else f"{made.why}; unscored: {made.unscored}"
-            weights = {name: made.weights.get(name, 1.0) for name in pooled if name in made.values}
+            weights = {name: made.weights[name] for name in pooled if name in made.values}
             return Score(value=value, answer=made.parsed, explanation=why, metadata={_WEIGHTS: weights})
 
         return score

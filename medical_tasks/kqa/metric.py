@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from medical_tasks.estimation import flat
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
 from medical_tasks.kqa.abstention import abstention
@@ -18,7 +17,7 @@ from medical_tasks.kqa.scoring import item_score, spoken, unanswered_limits
 from medical_tasks.kqa.spec import KQA
 from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
 from medical_tasks.kqa.weighted import Relation, statement_weights, weighted_counts
-from medical_tasks.results import summarise
+from medical_tasks.results import flat, summarise
 from medical_tasks.spec import Item, ItemScore, MetricSpec
 
 __all__ = ["GIVEN", "LEXICAL", "MISSING", "Weights", "score_answers"]

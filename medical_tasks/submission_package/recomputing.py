@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
-from medical_tasks.estimation import NO_VERDICT, components
+from medical_tasks.estimation import NO_VERDICT
 from medical_tasks.results import summarise, weight_column
+from medical_tasks.scoring.averages import components
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from medical_tasks.submission_package.comparing import TOLERANCE, Difference, differences
 from medical_tasks.submission_package.limits import ReadLimits

@@ -1,0 +1,88 @@
+"""Averages of metrics, such as an overall score: which metrics they are made of, and what their sums are.
+
+An average is taken of its metrics' own totals, not of the items: one of them may be pooled. So it is a statistic of sums, and its
+interval comes from drawing items for all of them together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medical_tasks.spec import MetricSpec
+
+__all__ = ["Components", "Sums", "average_of", "components", "sums"]
+
+Sums = tuple[float, float]
+"""What an item adds to a metric: to its numerator and to its denominator; nan in both where that is not known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Components:
+    """What an average is made of.
+
+    Attributes:
+        shares: each metric's share of the average; they add up to 1, and there are none where no metric is reported.
+        missing: metrics of the average that are not reported.
+    """
+
+    shares: Mapping[str, float]
+    missing: tuple[str, ...]
+
+
+def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Components:
+    """Takes an average apart, averages in it too.
+
+    Args:
+        metric: of kind `average`, or another one, which is its own only component.
+        reported: the metrics that are reported, by name.
+
+    Returns:
+        Its components. Each metric of an average has the same share, an average in it as a whole.
+    """
+    if metric.kind != "average":
+        return Components(shares={metric.name: 1.0}, missing=())
+    parts = {name: components(reported[name], reported) for name in metric.of if name in reported}
+    missing = [name for name in metric.of if name not in reported]
+    present = [part for part in parts.values() if part.shares]
+    shares: dict[str, float] = {}
+    for part in present:
+        for name, share in part.shares.items():
+            shares[name] = shares.get(name, 0.0) + share / len(present)
+    missing += [name for part in parts.values() for name in part.missing]
+    return Components(shares=shares, missing=tuple(dict.fromkeys(missing)))
+
+
+def sums(metric: MetricSpec, value: float | None, weight: float | None) -> Sums:
+    """What an item adds to a metric's total.
+
+    Args:
+        metric: one that is no average.
+        value: its value on the item; None when it is not decided, nan where it has no denominator.
+        weight: the denominator, for a pooled metric.
+    """
+    if value is None:
+        return math.nan, math.nan
+    if math.isnan(value):
+        return 0.0, 0.0
+    of = 1.0 if metric.kind != "ratio" else float(weight or 0.0)
+    return value * of, of
+
+
+def average_of(shares: Sequence[float]) -> Callable[..., Any]:
+    """Makes the statistic of an average.
+
+    Args:
+        shares: of the metrics, in the order of their columns.
+
+    Returns:
+        A function of the metrics' sums, numerators and denominators in turns, to the average.
+    """
+
+    def statistic(*columns: Any) -> Any:
+        parts = zip(shares, columns[::2], columns[1::2], strict=True)
+        return sum(share * above / below for share, above, below in parts)
+
+    return statistic
