@@ -195,7 +195,7 @@ class _Found:
     def open(self, item: Item, limits: tuple[float, float], weight: float, estimated: Estimated | None) -> None:
         self.items += 1
         weight = weight if self.pooled else 1.0
-        if not weight:
+        if not weight and not self.metric.ends:
             return
         self.missing.append((*limits, weight))
         if estimated is None:
