@@ -250,7 +250,7 @@ def _with_figures(
 ) -> tuple[dict[str, MetricSpec], list[str]]:
     """Leaves out official metrics of which a run has no figure, and says why."""
     ended = {
-        name: one_line(str(mapping(told.get(name))["reason"]))
+        name: one_line(str(mapping(told.get(name))["reason"]), 160)
         for name, metric in reported.items()
         if metric.ends and mapping(told.get(name)).get("reason")
     }

@@ -39,10 +39,10 @@ def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: 
     value = metric.get("value")
     if metric.get("ci_low") is None or metric.get("ci_high") is None:
         note = "no interval reported" if state == "reported" else "no interval"
-        note = note if value is not None else ""
+        note = note if value is not None else str(metric.get("reason", ""))
     else:
         note = interval(metric)
-    words = [str(metric["reason"])] if metric.get("reason") else []
+    words = []
     if metric.get("n") is not None:
         words.append(f"over {metric['n']:,} items")
     if metric.get("bound_low") is not None and metric.get("bound_high") != metric["bound_low"]:
