@@ -207,6 +207,9 @@ def _compare_task(
     ):
         warnings.append(f"{unscored} items are not scored in both runs and are left out")
     reported = reported_by_both(task, entries, rows, differences)
+    for entry in entries:
+        reported, said = _with_figures(reported, mapping(entry.get("metrics")))
+        warnings += [each for each in said if each not in warnings]
     warnings += [f"{name}: {why}" for name, why in _needing(task, differences).items()]
     clusters = [row.get("cluster") for row in first] if task.cluster is not None else None
     columns: dict[str, Columns] = {}
@@ -240,6 +243,22 @@ def _compare_task(
     known = {name: [*_groups(entries[0], name), *_groups(entries[1], name)] for name in by}
     breakdown = compare_breakdowns(task, columns, first, known, names=by, compare=compare)
     return {"n_items": len(first), "warnings": warnings, "metrics": metrics, "breakdown": breakdown, "refused": []}
+
+
+def _with_figures(
+    reported: Mapping[str, MetricSpec], told: Mapping[str, Any]
+) -> tuple[dict[str, MetricSpec], list[str]]:
+    """Leaves out official metrics of which a run has no figure, and says why."""
+    ended = {
+        name: one_line(str(mapping(told.get(name))["reason"]), 160)
+        for name, metric in reported.items()
+        if metric.ends and mapping(told.get(name)).get("reason")
+    }
+    said = [
+        f"{', '.join(name for name in ended if ended[name] == why)} left out: no figure in one of the runs, {why}"
+        for why in dict.fromkeys(ended.values())
+    ]
+    return {name: metric for name, metric in reported.items() if name not in ended}, said
 
 
 def _unreported(
@@ -322,7 +341,7 @@ def _average_of_both(
     warnings: list[str],
 ) -> Mapping[str, MetricSpec] | None:
     """The metrics an average is taken of; None, and a warning, where the runs have others."""
-    from medical_tasks.metric_averages import components
+    from medical_tasks.scoring.averages import components
 
     of_both = []
     for entry, of_run in zip(entries, rows, strict=True):

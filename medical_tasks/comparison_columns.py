@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.metric_averages import Components, components, sums
 from medical_tasks.results import weight_column
+from medical_tasks.scoring.averages import Components, components, sums
 from medical_tasks.scoring.columns import Floats
 from medical_tasks.spec import MetricSpec
 

@@ -10,7 +10,7 @@ from medical_tasks.comparison import Compared
 from medical_tasks.comparison_notes import breakdown_notes, change_said, headline_notes
 from medical_tasks.comparison_pairs import Pair, letter
 from medical_tasks.comparison_wording import mapping, one_line
-from medical_tasks.report.numbers import NOT_COMPUTABLE, interval, metric_label, number
+from medical_tasks.report.numbers import NOT_COMPUTABLE, interval, metric_label, number, valued
 
 __all__ = ["Section", "run_names", "sections"]
 
@@ -82,7 +82,7 @@ def _metrics(pairs: Sequence[Pair], name: str) -> list[str]:
 
 
 def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[str, ...]:
-    sides = ("pair", "test", "first %", "second %", "difference") if several else ("test", "A %", "B %", "B - A")
+    sides = ("pair", "test", "first", "second", "difference") if several else ("test", "A", "B", "B - A")
     return (
         *first,
         *sides,
@@ -104,8 +104,8 @@ def _row(
         *first,
         *((pair.name,) if several else ()),
         "none" if few else entry["test"],
-        number(entry["value_a"], unit),
-        number(entry["value_b"], unit),
+        valued(entry, "value_a"),
+        valued(entry, "value_b"),
         _signed(entry["difference"], unit),
         f"too few: {_counted(entry)}" if few else interval(entry),
         _p_value(entry["p"]),

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from medical_tasks.comparison_columns import Columns
-from medical_tasks.metric_averages import average_of
+from medical_tasks.scoring.averages import average_of
 from medical_tasks.scoring.columns import Floats
 from medical_tasks.scoring.statistics import (
     Comparison,

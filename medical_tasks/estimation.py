@@ -1,202 +1,365 @@
-"""From scored items to a metric's number: value, interval, and what the missing items could change."""
+"""From scored items to a metric's number: value, interval, and what the missing items and verdicts could change.
+
+How a missing verdict is estimated, and why so: docs/adr/0012-missing-verdicts.md.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
-from medical_tasks.metric_averages import average_of, components, sums
+from medical_tasks.scoring.averages import average_of, components, sums
+from medical_tasks.scoring.missing_verdicts import Estimated, estimated
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
-__all__ = ["BOOTSTRAP_SEED", "Limits", "estimate"]
+__all__ = [
+    "BOOTSTRAP_SEED",
+    "NOTHING",
+    "NO_ANSWER",
+    "NO_COMPONENT",
+    "NO_VERDICT",
+    "Estimator",
+    "Limits",
+]
 
-BOOTSTRAP_SEED = 0
+BOOTSTRAP_SEED: Final = 0
+NO_VERDICT: Final = "nothing to estimate from"
+NO_ANSWER: Final = "no item was answered"
+NOTHING: Final = "nothing to count on any item"
+NO_COMPONENT: Final = "a metric it is made of has no value"
+
 Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 """What each metric could have been on an item without an answer."""
 
 
-def estimate(
-    metric: MetricSpec,
-    task: TaskSpec,
-    items: Sequence[Item],
-    scores: Mapping[str, ItemScore],
-    unanswered_limits: Limits | None,
-) -> dict[str, Any]:
-    """Computes a metric's entry of `results.json`.
+class Estimator:
+    """A task's scores, with estimates for the verdicts that are missing. Other answers' verdicts come from the whole task."""
 
-    Args:
-        metric: the metric.
-        task: its task, with the metrics that are reported.
-        items: all items asked.
-        scores: item id to its score.
-        unanswered_limits: as in `results.summarise`.
+    def __init__(
+        self,
+        task: TaskSpec,
+        scores: Mapping[str, ItemScore],
+        *,
+        items: int = 0,
+        unanswered_limits: Limits | None = None,
+    ) -> None:
+        """Estimates what is missing.
 
-    Returns:
-        `value`, `ci_low`, `ci_high` and `n`, `bound_low` and `bound_high`, and what its kind has besides. What cannot be computed
-        is None.
-    """
-    from medical_tasks.scoring.statistics import bootstrap_interval, proportion_interval
+        Args:
+            task: with the metrics that are reported.
+            scores: item id to its score.
+            items: how many were asked; for the reasons of official figures.
+            unanswered_limits: as in `results.summarise`.
+        """
+        self._task, self._scores, self._limits = task, scores, unanswered_limits
+        self._ended = {metric.name: _ended(metric, scores, items) for metric in task.metrics}
+        self._estimates = {metric.name: estimated(metric, scores) for metric in task.metrics if not metric.ends}
+        self._valued: dict[str, bool] = {}
 
-    if metric.kind == "ratio":
-        return _pooled(metric, task, items, scores)
-    if metric.kind == "average":
-        return _average(metric, task, items, scores, unanswered_limits)
-    values: list[float] = []
-    clusters: list[str] = []
-    lows: list[float] = []
-    highs: list[float] = []
-    for item in items:
-        score = scores.get(item.id)
-        if score is not None and metric.name in score.values:
+    def item_value(self, metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
+        """A metric's value on an item, estimated where need be, and its denominator (1 for a mean); nan and 0 without one."""
+        if metric.name not in self._valued:
+            every = list(self._scores.values())
+            self._valued[metric.name] = not (self._ended[metric.name] or self._undecided(metric, every))
+        if not self._valued[metric.name]:
+            return math.nan, 0.0
+        if metric.name in score.values:
             value = score.values[metric.name]
-            if not math.isnan(value):
-                values.append(value)
-                clusters.append(item.cluster)
-            continue
-        known = score.limits if score is not None else unanswered_limits(item) if unanswered_limits else {}
-        low, high = known.get(metric.name, metric.limits)
-        lows.append(low)
-        highs.append(high)
-    groups = clusters if task.cluster else None
-    if metric.kind == "proportion":
-        estimate = proportion_interval(values, clusters=groups)
-    else:
-        ends = _limits(metric, items, unanswered_limits)
-        estimate = bootstrap_interval(values, clusters=groups, seed=BOOTSTRAP_SEED, limits=ends)
-    entry: dict[str, Any] = {
-        "value": _number(estimate.value),
-        # Where there is no largest value there is a smallest all the same.
-        "ci_low": _number(max(estimate.ci_low, metric.limits[0])),
-        "ci_high": _number(estimate.ci_high),
-        "n": len(values),
-    }
-    if metric.unit:
-        entry["unit"] = metric.unit
-    if metric.kind == "proportion" and values:
-        # The papers' plus-minus: standard error of a proportion, items taken as independent.
-        entry["std"] = math.sqrt(estimate.value * (1 - estimate.value) / len(values))
-    entry["bound_low"] = _bound(values, lows)
-    entry["bound_high"] = _bound(values, highs)
-    return entry
+            return value, 0.0 if math.isnan(value) else score.weights.get(metric.name, 1.0)
+        found = self._estimates.get(metric.name, {}).get(score.id)
+        return (math.nan, 0.0) if found is None else (found.value, found.weight)
+
+    def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
+        """Computes a metric's entry of `results.json`.
+
+        Args:
+            metric: the metric.
+            items: all items asked, or those of a group.
+
+        Returns:
+            `value`, `ci_low`, `ci_high` and `n` (items that the value is over), `bound_low` and `bound_high`, and what its kind
+            has besides. Where items or verdicts are missing also `scored`, the items on which it is decided, and `estimated`,
+            those of `n` with an estimate. What cannot be computed is None, and `reason` says why.
+        """
+        entry = self._average(metric, items) if metric.kind == "average" else self._single(metric, items)
+        if metric.unit:
+            entry["unit"] = metric.unit
+        return entry
+
+    def _single(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
+        found = _Found(metric, clustered=self._task.cluster is not None)
+        for item in items:
+            score = self._scores.get(item.id)
+            if score is not None and metric.name in score.values:
+                found.decided(item, score)
+            else:
+                known = score.limits if score is not None else self._limits(item) if self._limits else {}
+                weight = math.inf if score is None else score.weights.get(metric.name, math.inf)
+                found.open(
+                    item,
+                    known.get(metric.name, metric.limits),
+                    weight,
+                    None if score is None else self._estimates.get(metric.name, {}).get(item.id),
+                )
+        ends = _range(metric, items, self._limits)
+        answered = [self._scores[item.id] for item in items if item.id in self._scores]
+        reason = self._ended[metric.name] or self._undecided(metric, answered)
+        if not reason and not (found.below or found.estimates or found.due):
+            reason = NOTHING
+            if found.missing:
+                reason = _lacking([one for one in answered if metric.name not in one.values]) or NO_ANSWER
+        entry = found.entry(ends) if not reason else found.none(reason)
+        if reason and metric.ends and not metric.judged:
+            # The answers themselves end the script: nothing is missing that could bring a figure.
+            entry |= {"bound_low": None, "bound_high": None}
+        return entry
+
+    def _undecided(self, metric: MetricSpec, scores: Sequence[ItemScore]) -> str:
+        """Why nothing stands for the missing verdicts of these items; "" where something does, or none are missing."""
+        counts = [(score, score.counts[metric.name]) for score in scores if metric.name in score.counts]
+        missing = [(score, one) for score, one in counts if metric.name not in score.values]
+        if not missing or (any(one.known for _, one in counts) and all(one.told for _, one in missing)):
+            return ""
+        return _lacking([score for score, _ in missing]) or NO_VERDICT
+
+    def _average(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
+        """The average of other metrics' totals, over the items on which all of them are decided."""
+        from medical_tasks.scoring.statistics import bootstrap_statistic
+
+        reported = {each.name: each for each in self._task.metrics}
+        parts = components(metric, reported)
+        entry: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
+        known = {item.id: self._scores[item.id] for item in items if item.id in self._scores}
+        if parts.shares:
+            columns: list[list[float]] = []
+            for name in parts.shares:
+                pairs = [
+                    sums(reported[name], score.values.get(name), score.weights.get(name)) for score in known.values()
+                ]
+                columns += [[above for above, _ in pairs], [below for _, below in pairs]]
+            clusters = [item.cluster for item in items if item.id in known] if self._task.cluster else None
+            limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
+            made = bootstrap_statistic(
+                columns, average_of(list(parts.shares.values())), clusters=clusters, seed=BOOTSTRAP_SEED, limits=limits
+            )
+            ends = (_number(made.value), _number(made.ci_low), _number(made.ci_high))
+            entry |= {**dict(zip(("value", "ci_low", "ci_high"), ends, strict=True)), "n": made.n}
+        totals = [(share, self.entry(reported[name], items)) for name, share in parts.shares.items()]
+        for name in ("bound_low", "bound_high"):
+            # Not all of them need be reached at once: no tighter than it can be.
+            told = [(share, each[name]) for share, each in totals]
+            entry[name] = (
+                None if not told or any(end is None for _, end in told) else math.fsum(s * end for s, end in told)
+            )
+        decided = min([len(known), *(each.get("scored", len(items)) for _, each in totals)])
+        if decided < len(items):
+            entry["scored"] = decided
+        if entry["value"] is None:
+            entry["reason"] = NO_COMPONENT if known else NO_ANSWER
+        entry["components"] = list(parts.shares)
+        if parts.missing:
+            entry |= {"missing_components": list(parts.missing), "comparable": False}
+        return _inside(entry, whole=decided == len(items))
 
 
-def _pooled(
-    metric: MetricSpec, task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore]
-) -> dict[str, Any]:
-    """A ratio of sums over items. What is missing is weighed by the largest denominator it can have."""
-    from medical_tasks.scoring.statistics import bootstrap_ratio
+class _Found:
+    """What is known of one metric on some items: numerators, denominators, limits, estimates."""
 
-    above: list[float] = []
-    below: list[float] = []
-    clusters: list[str] = []
-    missing: list[tuple[float, float, float]] = []
-    due: list[float] = []
-    for item in items:
-        score = scores.get(item.id)
-        if score is None:
-            missing.append((*metric.limits, math.inf))
-        elif metric.name in score.values:
-            value = score.values[metric.name]
-            weight = 0.0 if math.isnan(value) else score.weights[metric.name]
-            if weight:
-                above.append(value * weight)
-                below.append(weight)
-                clusters.append(item.cluster)
-            elif not math.isnan(value):
-                due.append(value)
+    def __init__(self, metric: MetricSpec, *, clustered: bool) -> None:
+        self.metric, self.clustered, self.pooled = metric, clustered, metric.kind == "ratio"
+        self.above: list[float] = []
+        self.below: list[float] = []
+        self.clusters: list[str] = []
+        self.due: list[float] = []
+        self.missing: list[tuple[float, float, float]] = []
+        self.left: list[tuple[float, float, float]] = []
+        self.estimates: list[Estimated] = []
+        self.estimated_clusters: list[str] = []
+        self.items = 0
+
+    def decided(self, item: Item, score: ItemScore) -> None:
+        self.items += 1
+        value = score.values[self.metric.name]
+        if math.isnan(value):
+            return
+        weight = score.weights[self.metric.name] if self.pooled else 1.0
+        if weight:
+            self.above.append(value * weight)
+            self.below.append(weight)
+            self.clusters.append(item.cluster)
         else:
-            weight = score.weights.get(metric.name, math.inf)
-            if weight:
-                missing.append((*score.limits.get(metric.name, metric.limits), weight))
-    estimate = bootstrap_ratio(
-        above, below, clusters=clusters if task.cluster else None, seed=BOOTSTRAP_SEED, limits=metric.limits
-    )
-    entry: dict[str, Any] = {
-        "value": _number(estimate.value),
-        "ci_low": _number(estimate.ci_low),
-        "ci_high": _number(estimate.ci_high),
-        "n": len(below),
-        "of": math.fsum(below),
-    }
-    if metric.unit:
-        entry["unit"] = metric.unit
-    if due and not below:
-        # Nothing to share anywhere, where there should have been something: what each item says of that.
-        value = math.fsum(due) / len(due)
-        entry |= {"value": value, "ci_low": metric.limits[0], "ci_high": metric.limits[1], "n": len(due)}
-        if not missing:
-            return {**entry, "bound_low": value, "bound_high": value}
-    entry["bound_low"] = _pooled_bound(above, below, [(low, weight) for low, _, weight in missing], min)
-    entry["bound_high"] = _pooled_bound(above, below, [(high, weight) for _, high, weight in missing], max)
+            self.due.append(value)
+
+    def open(self, item: Item, limits: tuple[float, float], weight: float, estimated: Estimated | None) -> None:
+        self.items += 1
+        weight = weight if self.pooled else 1.0
+        if not weight and not self.metric.ends:
+            return
+        self.missing.append((*limits, weight))
+        if estimated is None:
+            self.left.append((*limits, weight))
+        else:
+            self.estimates.append(estimated)
+            self.estimated_clusters.append(item.cluster)
+
+    def none(self, reason: str) -> dict[str, Any]:
+        """The entry without a value."""
+        entry: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
+        return {
+            **entry,
+            **({"of": 0.0} if self.pooled else {}),
+            **self._missing_said([]),
+            **self._bounds(),
+            "reason": reason,
+        }
+
+    def entry(self, ends: tuple[float, float] | None) -> dict[str, Any]:
+        """The entry, with estimates for what is not decided.
+
+        Args:
+            ends: between which all values lie; None where there is no such end.
+        """
+        if not self.below and not self.estimates:
+            return self._nothing_to_share()
+        complete = self._interval(self.above, self.below, self.clusters, ends)
+        entry: dict[str, Any] = {
+            "value": complete.value,
+            "ci_low": complete.ci_low,
+            "ci_high": complete.ci_high,
+            "n": len(self.below),
+        }
+        if self.pooled:
+            entry["of"] = math.fsum(self.below)
+        weights = [one.weight for one in self.estimates]
+        above = [*self.above, *(one.value * one.weight for one in self.estimates)]
+        value = complete.value
+        if self.estimates:
+            value = math.fsum(above) / math.fsum([*self.below, *weights])
+            entry["n"] += len(self.estimates)
+            if self.pooled:
+                entry["of"] = math.fsum([*self.below, *weights])
+        # What is left out stands where the others' mean is, or as near as it can be.
+        if any(not low <= value <= high for low, high, _ in self.left):
+            stand_ins = [(min(max(value, low), high), weight) for low, high, weight in self.left if weight < math.inf]
+            of = math.fsum([*self.below, *weights, *(weight for _, weight in stand_ins)])
+            value = math.fsum([*above, *(one * weight for one, weight in stand_ins)]) / of
+        if value != complete.value:
+            own = [place for place, one in enumerate(self.estimates) if one.own]
+            partly = self._interval(
+                [*self.above, *(self.estimates[place].value * weights[place] for place in own)],
+                [*self.below, *(weights[place] for place in own)],
+                [*self.clusters, *(self.estimated_clusters[place] for place in own)],
+                ends,
+                fractions=True,
+            )
+            low, high = _around(value, (complete, partly), self.metric.limits)
+            entry |= {"value": value, "ci_low": low, "ci_high": high}
+        # Where there is no largest value there is a smallest all the same.
+        entry["ci_low"] = _number(max(entry["ci_low"], self.metric.limits[0]))
+        entry["ci_high"] = _number(entry["ci_high"])
+        if self.metric.kind == "proportion" and self.below:
+            # The papers' plus-minus: standard error of a proportion, items taken as independent.
+            entry["std"] = math.sqrt(value * (1 - value) / len(self.below))
+        return _inside({**entry, **self._missing_said(self.estimates), **self._bounds()}, whole=not self.missing)
+
+    def _missing_said(self, estimates: Sequence[Estimated]) -> dict[str, int]:
+        if not self.missing:
+            return {}
+        said = {"scored": self.items - len(self.missing)}
+        return said | ({"estimated": len(estimates)} if estimates else {})
+
+    def _interval(
+        self,
+        above: Sequence[float],
+        below: Sequence[float],
+        clusters: Sequence[str],
+        ends: tuple[float, float] | None,
+        *,
+        fractions: bool = False,
+    ) -> Any:
+        from medical_tasks.scoring.statistics import bootstrap_interval, bootstrap_ratio, proportion_interval
+
+        groups = clusters if self.clustered else None
+        if self.pooled:
+            return bootstrap_ratio(above, below, clusters=groups, seed=BOOTSTRAP_SEED, limits=self.metric.limits)
+        if self.metric.kind == "proportion" and not fractions:
+            return proportion_interval(above, clusters=groups)
+        return bootstrap_interval(above, clusters=groups, seed=BOOTSTRAP_SEED, limits=ends)
+
+    def _nothing_to_share(self) -> dict[str, Any]:
+        """Nothing to share anywhere, where there should have been something: what each item says of that."""
+        value = math.fsum(self.due) / len(self.due)
+        low, high = self.metric.limits
+        entry = {"value": value, "ci_low": low, "ci_high": high, "n": len(self.due), "of": 0.0}
+        return _inside({**entry, **self._missing_said([]), **self._bounds()}, whole=not self.missing)
+
+    def _bounds(self) -> dict[str, float | None]:
+        """The value if everything missing had been worst, or best; None when there is no end to it, or nothing at all.
+
+        What is missing is weighed by the largest denominator it can have; what has no known weight may outweigh all the others.
+        """
+        made: dict[str, float | None] = {}
+        for name, end, worst in (("bound_low", 0, min), ("bound_high", 1, max)):
+            known = [(one[end] * one[2], one[2]) for one in self.missing if one[2] < math.inf]
+            bottom = math.fsum([*self.below, *(weight for _, weight in known)])
+            ends = [one[end] for one in self.missing if one[2] == math.inf]
+            if bottom:
+                ends.append(math.fsum([*self.above, *(top for top, _ in known)]) / bottom)
+            made[name] = _number(worst(ends)) if ends else None
+        return made
+
+
+def _lacking(scores: Sequence[ItemScore]) -> str:
+    """The most frequent reason for which something is not decided on these; "" where none has one."""
+    reasons = Counter(score.unscored for score in scores if score.unscored)
+    return f"{NO_VERDICT}: {max(sorted(reasons), key=reasons.__getitem__)}" if reasons else ""
+
+
+def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> str:
+    """Why an official figure has no value: how many items end the script, of the whole task; "" where it has one."""
+    if not metric.ends:
+        return ""
+    stopping = sum(metric.name not in score.values for score in scores.values())
+    if stopping:
+        return f"{metric.ends} ({stopping} of {len(scores)} answers)"
+    if metric.ends_unanswered and scores and items > len(scores):
+        return f"official script ends: no answer ({items - len(scores)} of {items} items)"
+    return ""
+
+
+def _around(value: float, found: Iterable[Any], limits: tuple[float, float]) -> tuple[float, float]:
+    """An interval around an estimate that is on no side narrower than those around what is decided."""
+    sides = [(one.value - one.ci_low, one.ci_high - one.value) for one in found]
+    sides = [side for side in sides if not math.isnan(sum(side))]
+    if not sides:
+        return math.nan, math.nan
+    low, high = value - max(down for down, _ in sides), value + max(up for _, up in sides)
+    # What does not fit inside the limits on one side is needed on the other.
+    over, under = max(0.0, high - limits[1]), max(0.0, limits[0] - low)
+    return max(limits[0], low - over), min(limits[1], high + under)
+
+
+def _inside(entry: dict[str, Any], *, whole: bool) -> dict[str, Any]:
+    """Bounds that hold the value: with nothing missing they are the value, and else rounding moves none past it."""
+    value = entry["value"]
+    if value is None:
+        return entry
+    for name, worst in (("bound_low", min), ("bound_high", max)):
+        if whole:
+            entry[name] = value
+        elif entry[name] is not None:
+            entry[name] = worst(entry[name], value)
     return entry
 
 
-def _pooled_bound(
-    above: Sequence[float], below: Sequence[float], missing: Sequence[tuple[float, float]], worst: Callable[..., float]
-) -> float | None:
-    """The ratio if everything missing had the given values; what has no known weight may outweigh all the others."""
-    known = [(value * weight, weight) for value, weight in missing if weight < math.inf]
-    bottom = math.fsum([*below, *(weight for _, weight in known)])
-    ends = [value for value, weight in missing if weight == math.inf]
-    if bottom:
-        ends.append(math.fsum([*above, *(top for top, _ in known)]) / bottom)
-    return _number(worst(ends)) if ends else None
-
-
-def _average(
-    metric: MetricSpec,
-    task: TaskSpec,
-    items: Sequence[Item],
-    scores: Mapping[str, ItemScore],
-    unanswered_limits: Limits | None,
-) -> dict[str, Any]:
-    """The average of other metrics' totals, over the items on which all of them are decided."""
-    from medical_tasks.scoring.statistics import bootstrap_statistic
-
-    reported = {each.name: each for each in task.metrics}
-    parts = components(metric, reported)
-    entry: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
-    if parts.shares:
-        columns: list[list[float]] = []
-        known = {item.id: scores[item.id] for item in items if item.id in scores}
-        for name in parts.shares:
-            pairs = [sums(reported[name], score.values.get(name), score.weights.get(name)) for score in known.values()]
-            columns += [[above for above, _ in pairs], [below for _, below in pairs]]
-        clusters = [item.cluster for item in items if item.id in known] if task.cluster else None
-        limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
-        made = bootstrap_statistic(
-            columns, average_of(list(parts.shares.values())), clusters=clusters, seed=BOOTSTRAP_SEED, limits=limits
-        )
-        ends = (_number(made.value), _number(made.ci_low), _number(made.ci_high))
-        entry |= {**dict(zip(("value", "ci_low", "ci_high"), ends, strict=True)), "n": made.n}
-    if metric.unit:
-        entry["unit"] = metric.unit
-    for name in ("bound_low", "bound_high"):
-        # Not all of them need be reached at once: no tighter than it can be.
-        each = [
-            (share, estimate(reported[part], task, items, scores, unanswered_limits)[name])
-            for part, share in parts.shares.items()
-        ]
-        entry[name] = None if not each or any(end is None for _, end in each) else math.fsum(s * end for s, end in each)
-    entry["components"] = list(parts.shares)
-    if parts.missing:
-        entry |= {"missing_components": list(parts.missing), "comparable": False}
-    return entry
-
-
-def _limits(metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits | None) -> tuple[float, float] | None:
+def _range(metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits | None) -> tuple[float, float] | None:
     """The range of a metric's values: its own, or the widest of these items'; None where there is no end."""
     low, high = metric.limits
     if math.isinf(high) and unanswered_limits is not None and items:
         high = max(unanswered_limits(item).get(metric.name, metric.limits)[1] for item in items)
     return (low, high) if -math.inf < low < high < math.inf else None
-
-
-def _bound(values: Sequence[float], missing: Sequence[float]) -> float | None:
-    """The mean if everything missing had the given values; null when there is no end to it, or nothing at all."""
-    together = [*values, *missing]
-    return _number(math.fsum(together) / len(together)) if together else None
 
 
 def _number(value: float) -> float | None:

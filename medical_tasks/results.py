@@ -4,15 +4,17 @@
 `items.parquet` has a row an item, a pooled metric's denominator beside its value; `verdicts.jsonl` a line a question to a judge.
 All are written beside their place and renamed into it, so that a file that is there is whole. DESIGN of the numbers:
 
-- a value is over the items that were scored; `coverage` says how many were asked, answered and scored, and why the others
-  were not; `bound_low` and `bound_high` say what the value could be if the missing went either way;
-- a value nobody can compute (nothing scored) is `null`, never 0;
+- a value is over the items that were answered, with an estimate for verdicts that are missing (`estimation`); `coverage` says how
+  many were asked, answered and scored, and why the others were not; `bound_low` and `bound_high` say what the value could be if the
+  missing went either way, and hold the value;
+- a value nobody can compute is `null`, never 0, and `reason` says why;
 - proportions carry Wilson intervals, or cluster-adjusted ones where items share a note, patient or answer.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +23,7 @@ from typing import Any
 
 from medical_tasks.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.estimation import Limits, estimate
+from medical_tasks.estimation import Estimator, Limits
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "VERDICTS_FILE",
     "Limits",
+    "flat",
     "item_rows",
     "read_items",
     "read_results",
@@ -42,6 +45,8 @@ RESULTS_FILE = "results.json"
 ITEMS_FILE = "items.parquet"
 VERDICTS_FILE = "verdicts.jsonl"
 SCHEMA_VERSION = 1
+_ENDS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+"""The numbers of a metric's entry that lie on its own scale."""
 _TEXT_COLUMNS = frozenset({"task", "id", "cluster", "parsed", "why", "unscored", "sources", "response_sha256"})
 
 
@@ -71,20 +76,17 @@ def summarise(
     unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
     n_scored = sum(score.unscored is None for score in scores.values())
+    estimator = Estimator(task, scores, items=len(items), unanswered_limits=unanswered_limits)
 
     def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
-        return {
-            metric.name: estimate(metric, task, some, scores, unanswered_limits)
-            for metric in task.metrics
-            if not metric.part
-        }
+        return {metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part}
 
     breakdown: dict[str, dict[str, Any]] = {}
     for metric in task.metrics:
         if metric.part:
             by, group = metric.part
             told = breakdown.setdefault(by, {}).setdefault(group, {})
-            told[metric.whole] = estimate(metric, task, items, scores, unanswered_limits)
+            told[metric.whole] = estimator.entry(metric, items)
     for by in task.groups:
         members: dict[str, list[Item]] = {}
         for item in items:
@@ -109,6 +111,24 @@ def _groups(item: Item, by: str) -> tuple[str, ...]:
     """The groups an item is in; with several it counts in each."""
     groups = item.groups[by]
     return (groups,) if isinstance(groups, str) else groups
+
+
+def flat(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Metrics' entries as `evaluate` modules return them.
+
+    Args:
+        entries: name to entry.
+
+    Returns:
+        Each value under its metric's name, the ends of its interval and its bounds under that name with `_ci_low` and the like,
+        nan where there is none; `reasons`, why a metric has no value.
+    """
+    made: dict[str, Any] = {}
+    for name, entry in entries.items():
+        for end in _ENDS:
+            made[name if end == "value" else f"{name}_{end}"] = math.nan if entry[end] is None else entry[end]
+    made["reasons"] = {name: entry["reason"] for name, entry in entries.items() if "reason" in entry}
+    return made
 
 
 def write_run(

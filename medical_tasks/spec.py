@@ -24,6 +24,7 @@ A benchmark is one folder with the same file names in each. What the runner call
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
@@ -31,6 +32,7 @@ from typing import Any, Literal, TypedDict
 __all__ = [
     "Access",
     "BenchmarkSpec",
+    "Counts",
     "DatasetSpec",
     "Example",
     "Item",
@@ -39,6 +41,7 @@ __all__ = [
     "MetricSpec",
     "PromptSet",
     "TaskSpec",
+    "Verdicts",
 ]
 
 Access = Literal["open", "credentialed"]
@@ -95,13 +98,17 @@ class MetricSpec:
         higher_is_better: direction, for leaderboards.
         description: one line, shown in cards and the manifest.
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
-        unit: `number` for a count and `cosine` for one, which tables show as they are; "" for a share or a rate, in percent.
+        unit: for a value that tables show as it is: `number` for a count, `per answer` for a count in each answer, `cosine`, or
+            `score` for a scale of its own; "" for a share, in percent.
         judged: whether it depends on a judge, in a task that has one.
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
         of: the metrics that an `average` is taken of.
         part: for a metric of one part of every item, such as a section of a note, the breakdown and the group it is told under:
             `("section", "subjective")`. There its name is `whole`.
         whole: the metric of the whole item that this is a part of; "" where `part` is empty.
+        ends: for a figure of an official script that stops where an answered item is not decided: what stops it. There is no
+            value then, and this is the reason; "" where what is missing is estimated.
+        ends_unanswered: whether an item without an answer stops that script too.
     """
 
     name: str
@@ -115,6 +122,8 @@ class MetricSpec:
     of: tuple[str, ...] = ()
     part: tuple[()] | tuple[str, str] = ()
     whole: str = ""
+    ends: str = ""
+    ends_unanswered: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,6 +274,67 @@ class PromptSet:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Verdicts:
+    """A judge's verdicts of one kind on one answer, as a metric adds them up.
+
+    Attributes:
+        kind: what is alike about them, from the general to the special (`subjective`, `subjective/entailed`). Known verdicts of
+            a kind, the special ones within it too, stand for missing ones.
+        hits: known verdicts that count.
+        known: known verdicts.
+        missing: missing ones; each may be a hit or not.
+        unasked: what is no hit without asking anybody. It counts, and stands for nothing that is missing.
+        more: for a list of things to judge that could not be made, its largest length.
+        weight: what a hit adds.
+    """
+
+    kind: str = ""
+    hits: float = 0
+    known: int = 0
+    missing: int = 0
+    unasked: int = 0
+    more: int = 0
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What a judge's verdicts make of a metric on one answer: the one place where values and limits follow from counts.
+
+    Attributes:
+        how: `share` of the hits in all there is, `count` of hits, or `any`: 1 with at least one hit.
+        verdicts: by kind.
+        told: False where the label itself leaves a verdict out (a judge that never says "contradicted"), so that known verdicts
+            say nothing about missing ones.
+    """
+
+    how: Literal["share", "count", "any"]
+    verdicts: tuple[Verdicts, ...]
+    told: bool = True
+
+    @property
+    def known(self) -> int:
+        """Known verdicts."""
+        return sum(one.known for one in self.verdicts)
+
+    @property
+    def of(self) -> float:
+        """The largest denominator of a share."""
+        return math.fsum(one.weight * (one.known + one.missing + one.unasked + one.more) for one in self.verdicts)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest value: equal where it is decided, both nan for a share of nothing."""
+        low = math.fsum(one.weight * one.hits + min(one.weight, 0.0) * one.missing for one in self.verdicts)
+        high = math.fsum(
+            one.weight * (one.hits + one.more) + max(one.weight, 0.0) * one.missing for one in self.verdicts
+        )
+        if self.how == "share":
+            return (low / self.of, high / self.of) if self.of else (math.nan, math.nan)
+        return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
+
+
+@dataclass(frozen=True, kw_only=True)
 class ItemScore:
     """What scoring made of one answered item.
 
@@ -278,6 +348,8 @@ class ItemScore:
         limits: for metrics that are absent, what is known all the same: smallest and largest value they can have.
         weights: for each `ratio` metric its denominator on this item; for an absent one the largest it can be, `inf` (or not
             there) when that is not known.
+        counts: for metrics of a judged answer, decided or not, the verdicts that they add up. What is decided without a judge
+            (an empty answer) has none.
     """
 
     id: str
@@ -287,3 +359,24 @@ class ItemScore:
     unscored: str | None = None
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+
+    @classmethod
+    def counted(cls, counts: Mapping[str, Counts], *, id: str, **named: Any) -> ItemScore:  # noqa: A002 - its name here
+        """Makes a score of what a judge's verdicts add up to.
+
+        Args:
+            counts: metric to verdicts.
+            id: the item's id.
+            named: further attributes; values and limits given there go before those that follow from `counts`.
+        """
+        values, limits = dict(named.pop("values", {})), dict(named.pop("limits", {}))
+        for name, one in counts.items():
+            if name not in values and name not in limits:
+                low, high = one.limits
+                # Without a denominator both limits are nan, which equals nothing.
+                if low == high or math.isnan(low):
+                    values[name] = low
+                else:
+                    limits[name] = (low, high)
+        return cls(id=id, values=values, limits=limits, counts=counts, **named)

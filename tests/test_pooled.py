@@ -230,3 +230,29 @@ def test_averages_of_other_components_are_not_compared(tmp_path: Path) -> None:
     found = compare_runs(*runs, {"toy": AVERAGED})["toy"]
     assert "overall" not in found["metrics"]
     assert any("other components in each run" in warning for warning in found["warnings"])
+
+
+def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> None:
+    official = replace(SHARE, name="share_official", ends="official script ends: no citations", judged=False)
+    task = replace(TASK, metrics=(SHARE, official), groups=())
+    for name, silent in (("a", False), ("b", True)):
+        scores = {
+            each: ItemScore(
+                id=each,
+                values={"share": 0.5} if silent and each == "2" else {"share": 0.5, "share_official": 1.0},
+                weights={"share": 2.0, "share_official": 2.0},
+            )
+            for each in ("1", "2")
+        }
+        entry = summarise(task, [item(each) for each in scores], scores, {}, recipe={})
+        found = entry["metrics"]["share_official"]
+        assert (found["value"], found["bound_low"], found["bound_high"]) == ((None,) * 3 if silent else (1.0,) * 3)
+        recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
+        told = {"schema_version": 1, "tasks": {"toy": {"recipe": recipe, "metrics": entry["metrics"]}}}
+        write_run(tmp_path / name, told, item_rows(task, [item(each) for each in scores], scores, {}))
+    found = compare_runs(tmp_path / "a", tmp_path / "b", {"toy": task})["toy"]
+    assert list(found["metrics"]) == ["share"]
+    said = "share_official left out: no figure in one of the runs, official script ends: no citations (1 of 2 answers)"
+    assert said in found["warnings"]
+    values = [metric_value(official, score) for score in scores.values()]
+    assert math.isnan(pooled_mean(values))  # nor in a harness

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -10,14 +9,13 @@ from typing import Any, Final
 from medical_tasks.archehr_qa.key_file import LABELS
 from medical_tasks.archehr_qa.scoring import score_items
 from medical_tasks.archehr_qa.spec import ANSWER_TASKS
-from medical_tasks.results import summarise
+from medical_tasks.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 
 __all__ = ["OFFICIAL", "score_answers"]
 
 OFFICIAL: Final = "_official"
 
-_ENDS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")
 _LISTS: Final = ("sentence_ids", "sentences", "relevance")
 
@@ -45,6 +43,7 @@ def score_answers(
 
     Returns:
         For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high`, nan where there is none;
+        `reasons`, why a metric has no value;
         `missing_components`, the metrics that the overall relevances were made without, in which case they and the overall scores
         compare with nobody's; `coverage` with `answers`, `cited` and `valid`.
 
@@ -61,11 +60,7 @@ def score_answers(
     task = _task(given, official=official)
     scores = score_items(task, items, answers, arguments=given)
     entries = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})["metrics"]
-    result: dict[str, Any] = {}
-    for name, entry in entries.items():
-        for end in _ENDS:
-            number = entry[end]
-            result[name if end == "value" else f"{name}_{end}"] = math.nan if number is None else number
+    result = flat(entries)
     left_out = [name for entry in entries.values() for name in entry.get("missing_components", ())]
     result["missing_components"] = list(dict.fromkeys(left_out))
     result["coverage"] = {

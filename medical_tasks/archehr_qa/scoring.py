@@ -2,7 +2,7 @@
 
 Factuality is pooled: on each case a share and its denominator. Where there is no denominator the value is nan and the weight 0;
 so it is on a case whose key is not released. Relevance is a mean over cases (`relevance`). `_official` figures are by the script's
-reading; an answer that cites nothing ends the script, so that they are absent there, with limits that are both 0.
+reading; an answer that cites nothing ends the script, so that they are absent there, and the task has no such figure.
 The averages (overall relevance, overall score) are made of totals, by `results`.
 
 Nothing in `parsed` and `why` quotes a text: ids of the note, counts, and classes of problems.
@@ -134,7 +134,6 @@ def _cited_answers(items: Sequence[Item], responses: Sequence[str], given: Mappi
                 parsed=_cited(answer.citations, item, f"words {answer.words}"),
                 # The answer is scored; it is the official script that has no figure for it.
                 why="; ".join((*answer.problems, *([NO_FIGURE] if ends else []))),
-                limits=dict.fromkeys(theirs, (0.0, 0.0)) if ends else {},
                 weights=weights | their_weights,
             )
         )

@@ -8,7 +8,7 @@ https://github.com/soni-sarvesh/archehr-qa.
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, Literal
 
 from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
 
@@ -58,20 +58,27 @@ _MICRO: Final = {
 def _factuality(suffix: str = "") -> tuple[MetricSpec, ...]:
     """Strict and lenient, pooled and by case; the first is the overall factuality."""
     read = "" if not suffix else ", as the official script reads and adds up"
-    made = []
+    ends = "official script ends: no citations" if suffix else ""
+    made: list[MetricSpec] = []
+
+    def add(name: str, kind: Literal["ratio", "mean"], description: str) -> None:
+        made.append(
+            MetricSpec(
+                name=f"factuality{name}{suffix}",
+                kind=kind,
+                description=f"{description}{read}.",
+                judged=False,
+                ends=ends,
+                ends_unanswered=bool(ends),
+            )
+        )
+
     for which, counted in _WHICH.items():
         for part, text in _MICRO.items():
-            description = f"{text}; {counted}{read}."
-            made.append(
-                MetricSpec(name=f"factuality{which}{part}{suffix}", kind="ratio", description=description, judged=False)
-            )
+            add(f"{which}{part}", "ratio", f"{text}; {counted}")
         for part, text in _MICRO.items():
-            description = f"{text.replace('over all cases together', 'mean over the cases')}; {counted}{read}."
-            made.append(
-                MetricSpec(
-                    name=f"factuality{which}_macro{part}{suffix}", kind="mean", description=description, judged=False
-                )
-            )
+            text = text.replace("over all cases together", "mean over the cases")
+            add(f"{which}_macro{part}", "mean", f"{text}; {counted}")
     return tuple(made)
 
 
@@ -153,7 +160,7 @@ def _answer_task(
         dataset=DATASET.name,
         split="test",
         metrics=(*_factuality(), *_relevance(""), *_relevance("_notes"), *_FORM, *_factuality("_official")),
-        version="1-A",
+        version="2-A",
         generation_size=512,
         groups=("source",),
         options={"form": "answer", "steps": name},

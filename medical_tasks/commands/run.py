@@ -353,7 +353,7 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
         if troubles:
             next_step = f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
         raise IncompleteError(
-            f"not every item is scored ({'; '.join(parts)}). The numbers above are over the scored ones, with bounds for the "
+            f"not every item is scored ({'; '.join(parts)}). Known verdicts stand for missing ones above, with bounds for the "
             f"rest. {TOO_LONG if only_too_long else next_step}"
         )
     return 0

@@ -7,7 +7,6 @@ entailment. Judges that read prompts stand behind the guard of `medical-tasks ru
 from __future__ import annotations
 
 import contextlib
-import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +25,7 @@ from medical_tasks.doclens.spec import TASKS
 from medical_tasks.judges.base import Judge, JudgeOptions, Judging
 from medical_tasks.judges.opener import open_judge
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.results import summarise
+from medical_tasks.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 from medical_tasks.store import Store
@@ -41,7 +40,6 @@ Claims = Sequence[str] | Mapping[str, Sequence[str]]
 """The claims of a text; of a note by section."""
 
 _TASKS: Final = {"text": "mimic_rrs", "note": "aci_bench", "question": "meqsum"}
-_ENDS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 
 
 def score_texts(
@@ -69,8 +67,8 @@ def score_texts(
 
     Returns:
         For each of the four metrics, of notes also by section (`claim_recall_subjective`), its pooled value, `_ci_low`, `_ci_high`
-        (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been anything), nan where there is none; `judge`;
-        `coverage` with `texts` and `missing`.
+        (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been anything), nan where there is none; `reasons` of
+        values that there are none of; `judge`; `coverage` with `texts` and `missing`.
 
     Raises:
         ValueError: Unknown form or judge, lists of different lengths, or verdicts that are not of the form.
@@ -94,14 +92,11 @@ def score_texts(
         known = [given_verdict(row, given, _sections(form)) for row, given in enumerate(verdicts)]
     scores = [item_score(item.id, found, cites=citations) for item, found in zip(items, known, strict=True)]
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
-    result: dict[str, Any] = {"judge": GIVEN if verdicts is not None else LEXICAL if judge == "lexical" else judge}
     entries = dict(summary["metrics"])
     for section, metrics in summary["breakdown"].get("section", {}).items():
         entries |= {f"{name}_{section}": entry for name, entry in metrics.items()}
-    for name, entry in entries.items():
-        for end in _ENDS:
-            number = entry[end]
-            result[name if end == "value" else f"{name}_{end}"] = math.nan if number is None else number
+    named = GIVEN if verdicts is not None else LEXICAL if judge == "lexical" else judge
+    result: dict[str, Any] = {"judge": named, **flat(entries)}
     result["coverage"] = {"texts": len(items), "missing": sum(score.unscored is not None for score in scores)}
     return result
 

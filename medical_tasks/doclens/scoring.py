@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from medical_tasks.doclens.claim_files import read_joined
 from medical_tasks.doclens.claims import FULL, Side
@@ -25,7 +26,7 @@ from medical_tasks.doclens.text_metrics import text_metrics
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
 
 __all__ = ["NOTE_WORDS", "item_score", "score_items", "scoring_identity", "text_units", "unanswered_limits"]
 
@@ -180,36 +181,36 @@ def item_score(
         official: what the authors count of each section.
         cites: whether it was to cite its source; otherwise metrics of citations have no denominator.
     """
-    tallies = {section: section_tallies(verdict.section) for section, verdict in verdicts.items()}
+    tallies = {section: section_tallies(verdict.section, section) for section, verdict in verdicts.items()}
     whole = total(tallies.values())
     named = dict(whole)
     if len(tallies) > 1:
         named |= {f"{metric}_{section}": tally for section, each in tallies.items() for metric, tally in each.items()}
     if official is not None:
-        counts = total(one.tallies for one in official)
-        named |= {f"{metric}_official": tally for metric, tally in counts.items()}
+        theirs = total(one.tallies for one in official)
+        named |= {f"{metric}_official": tally for metric, tally in theirs.items()}
     values = dict(texts or {})
-    limits: dict[str, tuple[float, float]] = {}
+    counts: dict[str, Counts] = {}
     weights: dict[str, float] = {}
     for metric, tally in named.items():
         counted = tally if cites or not metric.startswith(_CITATIONS) else Tally()
-        low, high = counted.limits
-        if low < high:
-            limits[metric] = (low, high)
+        weights[metric] = counted.counts.of
+        if weights[metric]:
+            counts[metric] = counted.counts
         else:
-            values[metric] = low
-        weights[metric] = float(counted.of + counted.more)
+            values[metric] = counted.limits[0]
     reasons = Counter(reason for verdict in verdicts.values() for reason in verdict.reasons)
     reasons.update(reason for one in official or () for reason in one.reasons)
-    return ItemScore(
+    score = ItemScore.counted(
+        counts,
         id=name,
         values=values,
         parsed=_parsed(whole, cites=cites),
         why=_why(verdicts, reasons, cites=cites),
-        unscored=min(reasons, key=lambda reason: (-reasons[reason], reason)) if limits else None,
-        limits=limits,
         weights=weights,
     )
+    reason = min(reasons, key=lambda reason: (-reasons[reason], reason)) if score.limits else None
+    return replace(score, unscored=reason)
 
 
 def _joined(settings: Settings, units: Sequence[Unit], side: Side) -> dict[str, tuple[str, ...]] | None:
@@ -226,8 +227,9 @@ def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
 
 
 def _counted(tally: Tally) -> str:
-    most, of = tally.high + tally.more, tally.of + tally.more
-    return f"{tally.low}{f' to {most}' if most > tally.low else ''}/{'up to ' if tally.more else ''}{of}"
+    hits, missing, more = (sum(getattr(one, part) for one in tally.verdicts) for part in ("hits", "missing", "more"))
+    of = f"{'up to ' if more else ''}{tally.counts.of:.0f}"
+    return f"{hits}{f' to {hits + missing + more}' if missing or more else ''}/{of}"
 
 
 def _why(verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool) -> str:

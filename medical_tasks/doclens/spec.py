@@ -44,6 +44,7 @@ _OFFICIAL: Final = tuple(
         kind="ratio",
         description=f"As {name}, by the authors' splitting, reading and adding up.",
         needs="official",
+        ends="official script ends: a judge's reply is missing",
     )
     for name in _CLAIMS
 )
@@ -119,7 +120,7 @@ _BLEURT: Final = (
         kind="mean",
         description="BLEURT of the output against the reference, by the checkpoint given; its scale has no ends.",
         limits=(-math.inf, math.inf),
-        unit="number",
+        unit="score",
         judged=False,
         needs="bleurt",
     ),
@@ -182,7 +183,6 @@ def _family(
     form: str,
     groups: tuple[str, ...] = (),
     cluster: str | None = None,
-    version: str = "1-A",
 ) -> tuple[TaskSpec, ...]:
     return tuple(
         TaskSpec(
@@ -192,7 +192,7 @@ def _family(
             dataset=dataset.name,
             split=split,
             metrics=metrics,
-            version=version,
+            version="2-A",
             generation_size=size,
             groups=groups,
             cluster=cluster,
@@ -250,7 +250,6 @@ TASKS: Final = (
         form="impression",
         groups=("modality", "anatomy"),
         cluster="patient",
-        version="2-A",  # 2: headings in any case, other readings cut off, findings under what was examined
     ),
     *_family(
         "meqsum",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 __all__ = [
-    "Example",
     "Section",
     "SentenceVerdict",
     "meqsum_section",
@@ -49,19 +48,6 @@ class Section:
     reference_claims: tuple[bool | None, ...] | None
     output_claims: tuple[bool | None, ...] | None
     sentences: tuple[SentenceVerdict, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Example:
-    """One output.
-
-    Attributes:
-        id: the item's id.
-        sections: by name, `full` where there is but one.
-    """
-
-    id: str
-    sections: Mapping[str, Section] = field(default_factory=dict)
 
 
 def unsupported(citations: int = 0) -> SentenceVerdict:

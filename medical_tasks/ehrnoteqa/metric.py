@@ -8,7 +8,6 @@ machine; they are not offered here.
 from __future__ import annotations
 
 import contextlib
-import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +22,7 @@ from medical_tasks.judges.base import Judge, JudgeOptions, Judging, Question, Un
 from medical_tasks.judges.opener import open_judge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.judges.votes import Decided, decide
-from medical_tasks.results import summarise
+from medical_tasks.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 from medical_tasks.store import Store
 
@@ -37,8 +36,6 @@ MISSING: Final = "judge: no verdict given"
 Vote = bool | int | None
 Reference = str | Mapping[str, Any]
 """The right answer's text; or `choices` (five texts) with `answer`, the letter of the right one."""
-
-_ENDS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 
 
 def score_answers(
@@ -63,7 +60,8 @@ def score_answers(
 
     Returns:
         For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been
-        anything), nan where there is none; `judge`; `coverage` with `answers` and `missing`.
+        anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with `answers` and
+        `missing`.
 
     Raises:
         ValueError: Unknown format, judge or vote, or rows that do not fit each other.
@@ -83,13 +81,8 @@ def score_answers(
     with _judging(task, verdicts, judge, len(items)) as judging:
         scores = score_items(task, items, answers, judging=judging, arguments=arguments)
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
-    result: dict[str, Any] = {
-        "judge": "none" if judging is None else LEXICAL if judging.judge.name == "lexical" else judging.judge.name
-    }
-    for name, entry in summary["metrics"].items():
-        for end in _ENDS:
-            number = entry[end]
-            result[name if end == "value" else f"{name}_{end}"] = math.nan if number is None else number
+    named = "none" if judging is None else LEXICAL if judging.judge.name == "lexical" else judging.judge.name
+    result: dict[str, Any] = {"judge": named, **flat(summary["metrics"])}
     result["coverage"] = {"answers": len(items), "missing": sum(score.unscored is not None for score in scores)}
     return result
 

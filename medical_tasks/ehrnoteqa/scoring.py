@@ -4,7 +4,8 @@ The paper's number is the judge's: the mode of its five votes on each answer, an
 answers, the text metrics the paper compares it with; for answered choices, the letter read by rules (`letters`); and in the tasks
 that ask for probabilities, what follows from them (`probability`).
 
-A verdict that is missing decides nothing: `accuracy` is absent for that item, with limits 0 and 1. Nothing in `parsed` and `why`
+A verdict that is missing decides nothing: `accuracy` is absent for that item, with limits 0 and 1, and estimated from judged
+answers (`estimation`). Nothing in `parsed` and `why`
 quotes an answer.
 """
 
@@ -16,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks.choice_scores import ChoiceScores
-from medical_tasks.ehrnoteqa.judging import AnswerVerdict, Case, gold_texts, judge_answers
+from medical_tasks.ehrnoteqa.judging import NO_GOLD, AnswerVerdict, Case, gold_texts, judge_answers
 from medical_tasks.ehrnoteqa.letters import Letter, read_letter
 from medical_tasks.ehrnoteqa.probability import NOT_TOLD, score_choices
 from medical_tasks.ehrnoteqa.questions import LETTERS
@@ -24,7 +25,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.text_overlap import exact_match, rouge, sacrebleu_sentence
-from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
 
 __all__ = ["choice_score", "open_score", "probability_score", "score_items", "scoring_identity", "text_metrics"]
 
@@ -180,7 +181,8 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
     values = {name: found.metrics[name][0] for name in names if found.metrics[name][0] == found.metrics[name][1]}
     limits = {name: found.metrics[name] for name in names if name not in values}
     untold = scores.logprobs.count(None)
-    return ItemScore(
+    return ItemScore.counted(
+        {name: _one(values.get(name)) for name in names},
         id=item.id,
         values=values,
         parsed="" if found.chosen is None else LETTERS[found.chosen],
@@ -203,14 +205,24 @@ def _scored_choices(items: Sequence[Item], answers: Sequence[str], judging: Judg
 def _judged_score(
     item: Item, verdict: AnswerVerdict, values: Mapping[str, float], *, parsed: str, rule: str = ""
 ) -> ItemScore:
-    decided = verdict.right is not None
-    return ItemScore(
+    right = None if verdict.right is None else float(verdict.right)
+    # An empty answer, and one to which there is no gold, says nothing of the verdicts that are missing.
+    asked = not verdict.how and verdict.reason != NO_GOLD
+    return ItemScore.counted(
+        {"accuracy": _one(right)} if asked else {},
         id=item.id,
-        values={"accuracy": float(verdict.right), **values} if verdict.right is not None else dict(values),
+        values=dict(values) if right is None else {"accuracy": right, **values},
+        limits={"accuracy": _OPEN} if right is None else {},
         parsed=parsed,
         why=_why(verdict) + (f"; rule: {rule}" if rule else ""),
-        unscored=None if decided else verdict.reason,
-        limits={} if decided else {"accuracy": _OPEN},
+        unscored=verdict.reason if right is None else None,
+    )
+
+
+def _one(value: float | None) -> Counts:
+    """What is decided, or not, as a whole."""
+    return Counts(
+        how="count", verdicts=(Verdicts(hits=value or 0.0, known=int(value is not None), missing=int(value is None)),)
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from medical_tasks.comparison_wording import one_line
-from medical_tasks.report.numbers import bounds, coverage, interval
+from medical_tasks.report.numbers import bounds, coverage, interval, metric_label
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["result_notes"]
@@ -32,13 +32,16 @@ def result_notes(task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "",
         One line.
     """
     recipe, metric = entry["recipe"], entry["metrics"][task.metrics[0].name]
+    name = metric_label(task.metrics[0].name, metric) + ("" if metric.get("unit") else " in %")
     parts = [
         variant,
         more,
-        f"{task.metrics[0].name} in %, 95 % CI {interval(metric)}, n {metric['n']}, scored {coverage(entry)}",
+        f"{name}, 95 % CI {interval(metric)}, n {metric['n']}, scored {coverage(entry, metric)}",
     ]
     if entry["coverage"]["scored"] < entry["coverage"]["asked"]:
-        parts.append(f"PARTIAL: items without a score are left out; with them it lies in {bounds(metric)}")
+        parts.append(
+            f"PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in {bounds(metric)}"
+        )
     parts += [f"{recipe['suite']}, task {task.name} {recipe['task_version']}", _prompts(recipe), *_settings(recipe)]
     parts += [_judge(recipe), *_cut(entry)]
     data = recipe["data"]

@@ -131,15 +131,16 @@ def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: Promp
 
 
 @metric(name="pooled")
-def _pooled(name: str) -> Metric:
-    """The sum of an entry's numerators over the sum of its denominators."""
+def _pooled(name: str, ends: bool = False) -> Metric:
+    """The sum of an entry's numerators over the sum of its denominators; nan where an item `ends` an official script."""
 
     def compute(scores: list[SampleScore]) -> float:
         values = []
         for each in scores:
             value = each.score.as_float()
             weights: Mapping[str, float] = (each.score.metadata or {}).get(_WEIGHTS, {})
-            values.append(Weighted(value, 0.0 if math.isnan(value) else weights[name]))
+            ended = ends and name not in weights
+            values.append(Weighted(value, math.inf if ended else 0.0 if math.isnan(value) else weights[name]))
         return pooled_mean(values)
 
     return compute
@@ -151,9 +152,10 @@ def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) 
     metrics = [metric for metric in task.metrics if not metric.needs and metric.kind != "average"]
     names = {metric.name: f"{metric.name}{suffix if metric.judged else ''}" for metric in metrics}
 
-    pooled = {metric.name for metric in metrics if metric.kind == "ratio"}
+    pooled = {metric.name: metric for metric in metrics if metric.kind == "ratio"}
     told: dict[str, list[Metric]] = {
-        shown: [_pooled(name)] if name in pooled else [mean(), stderr()] for name, shown in names.items()
+        shown: [_pooled(name, bool(pooled[name].ends))] if name in pooled else [mean(), stderr()]
+        for name, shown in names.items()
     }
 
     @scorer(metrics=told, name=f"medical_{task.name}")
@@ -167,7 +169,7 @@ def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) 
             # What has no verdict is nan, which inspect counts as unscored.
             value = {shown: made.values.get(name, math.nan) for name, shown in names.items()}
             why = made.why if made.unscored is None else f"{made.why}; unscored: {made.unscored}"
-            weights = {name: weight for name, weight in made.weights.items() if name in made.values}
+            weights = {name: made.weights[name] for name in pooled if name in made.values}
             return Score(value=value, answer=made.parsed, explanation=why, metadata={_WEIGHTS: weights})
 
         return score

@@ -28,11 +28,12 @@ from medical_tasks import guard
 from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.dataset_store import datasets_home, read_rows
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.estimation import Estimator
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
 from medical_tasks.harness.lighteval_choices import agreed, choices_texts
 from medical_tasks.harness.lighteval_guard import require_launcher
-from medical_tasks.harness.pooling import metric_value, pooled_mean
+from medical_tasks.harness.pooling import Weighted, is_pooled, metric_value, pooled_mean
 from medical_tasks.redaction import redact_reason
 from medical_tasks.spec import DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 from medical_tasks.task_data import benchmark_module, prompt_set
@@ -97,11 +98,15 @@ class _Judged(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no
         return f"medical_tasks:{self.task.name}:{self.task.version}:{name}"
 
     def compute(self, responses: list[Any], docs: list[Doc], **_: Any) -> list[float]:
-        """Returns the metric of each document; nan where there is no verdict, never a number that stands for a failure."""
+        """Returns the metric of each document, estimated where verdicts are missing, nan where nothing can be said."""
         scores = self.answers.scores(docs, [response.final_text[0] for response in responses])
         if self.metric is None:
             return [float(score.unscored is None) for score in scores]
-        return [metric_value(self.metric, score) for score in scores]
+        if self.metric.ends:
+            return [metric_value(self.metric, score) for score in scores]
+        estimator = Estimator(self.task, {score.id: score for score in scores})
+        values = [estimator.item_value(self.metric, score) for score in scores]
+        return [Weighted(*each) if is_pooled(self.metric) else each[0] for each in values]
 
 
 class _JudgedAnswers:
@@ -127,7 +132,7 @@ class _JudgedAnswers:
             if missing:
                 said = ", ".join(f"{count} x {reason}" for reason, count in missing.items())
                 logger.warning(
-                    "%s: %s of %s answers lack a verdict (%s); the means are over the others, and `%s` says how many. Judge "
+                    "%s: %s of %s answers lack a verdict (%s); known ones stand for them, and `%s` says how many lack none. Judge "
                     "them again with: medical-tasks score",
                     self.task.name,
                     sum(missing.values()),
@@ -157,7 +162,7 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
 
 
 def _aggregate(metric: MetricSpec) -> Callable[[list[float]], float]:
-    return pooled_mean if metric.kind == "ratio" else _mean
+    return pooled_mean if is_pooled(metric) else _mean
 
 
 def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:

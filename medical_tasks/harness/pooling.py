@@ -7,14 +7,15 @@ from collections.abc import Iterable
 
 from medical_tasks.spec import ItemScore, MetricSpec
 
-__all__ = ["Weighted", "metric_value", "pooled_mean"]
+__all__ = ["Weighted", "is_pooled", "metric_value", "pooled_mean"]
 
 
 class Weighted(float):
     """An item's share, with what it is a share of.
 
     Attributes:
-        weight: the denominator; 0 for a share of nothing, which is nan.
+        weight: the denominator; 0 for a share of nothing, which is nan; `inf` where an official script ends, and with it the
+            figure of all items.
     """
 
     weight: float
@@ -41,9 +42,16 @@ def metric_value(metric: MetricSpec, score: ItemScore) -> float:
         Its value, with its denominator where the metric is pooled; nan where there is none.
     """
     value = score.values.get(metric.name, math.nan)
-    if metric.kind != "ratio":
+    if not is_pooled(metric):
         return value
-    return Weighted(value, 0.0 if math.isnan(value) else score.weights[metric.name])
+    if metric.ends and metric.name not in score.values:
+        return Weighted(math.nan, math.inf)
+    return Weighted(value, 0.0 if math.isnan(value) else score.weights.get(metric.name, 1.0))
+
+
+def is_pooled(metric: MetricSpec) -> bool:
+    """Whether its total needs `pooled_mean`: a ratio, and what a single item can bring to an end."""
+    return metric.kind == "ratio" or bool(metric.ends)
 
 
 # lighteval takes the standard error of a mean for what has `mean` in its name, and draws in as many processes as there are
@@ -64,4 +72,6 @@ def pooled_mean(values: Iterable[float]) -> float:
         if value.weight:
             known.append(value)
     total = math.fsum(value.weight for value in known)
+    if math.isinf(total):
+        return math.nan
     return math.fsum(value * value.weight for value in known) / total if total else math.nan

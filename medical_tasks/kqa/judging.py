@@ -70,7 +70,7 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
         asked = {case.id for case in said}
         statements = [_own_verdicts(case, labels if case.id in asked else None) for case in cases]
     return [
-        _with_abstention(AnswerVerdict(statements=verdicts), case, kind, outcomes)
+        _with_abstention(AnswerVerdict(statements=verdicts, judged=case.id in asked), case, kind, outcomes)
         for verdicts, case, kind in zip(statements, cases, kinds, strict=True)
     ]
 
@@ -150,8 +150,10 @@ def _with_abstention(verdict: AnswerVerdict, case: Case, kind: Abstention, outco
     if kind == "sure":
         return replace(verdict, answered=False, how="abstained by the rule")
     outcome = outcomes.get(f"{case.id}/answered")
+    if outcome is None or (isinstance(outcome, Unscored) and outcome.reason == NO_PAIR):
+        return verdict
+    if isinstance(outcome, Unscored):
+        return replace(verdict, asked=True, answered=None, reasons=(outcome.reason,))
     if _value(outcome) is False:
-        return replace(verdict, answered=False, how="abstained by the judge")
-    if isinstance(outcome, Unscored) and outcome.reason != NO_PAIR:
-        return replace(verdict, answered=None, reasons=(outcome.reason,))
-    return verdict
+        return replace(verdict, asked=True, answered=False, how="abstained by the judge")
+    return replace(verdict, asked=True)

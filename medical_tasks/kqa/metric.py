@@ -16,8 +16,8 @@ from medical_tasks.kqa.abstention import abstention
 from medical_tasks.kqa.scoring import item_score, unanswered_limits
 from medical_tasks.kqa.spec import KQA
 from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
-from medical_tasks.kqa.weighted import Relation, statement_weights, weighted_score
-from medical_tasks.results import summarise
+from medical_tasks.kqa.weighted import Relation, statement_weights, weighted_counts
+from medical_tasks.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, MetricSpec
 
@@ -29,8 +29,6 @@ MISSING: Final = "no verdict given"
 
 Weights = Mapping[str, float] | Sequence[Sequence[float]]
 """By importance (`must_have`, `nice_to_have`), or for each answer one a statement."""
-
-_ENDS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 
 
 def score_answers(
@@ -55,7 +53,8 @@ def score_answers(
 
     Returns:
         For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been
-        anything), nan where there is none; `judge`; `coverage` with `answers`, `statements` and `missing`.
+        anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with `answers`,
+        `statements` and `missing`.
 
     Raises:
         ValueError: Rows or labels that do not fit the references, unknown labels, weights or relation.
@@ -66,7 +65,7 @@ def score_answers(
         _case(row, answer, reference) for row, (answer, reference) in enumerate(zip(answers, references, strict=True))
     ]
     labels = [_lexical(case) if verdicts is None else _given(case, verdicts[row]) for row, case in enumerate(cases)]
-    known = [_verdict(case, given) for case, given in zip(cases, labels, strict=True)]
+    known = [_verdict(case, of, given=verdicts is not None) for case, of in zip(cases, labels, strict=True)]
     most = max((sum(one.stated for one in verdict.statements) for verdict in known), default=0)
     scores = [item_score(case, verdict, most_statements=most) for case, verdict in zip(cases, known, strict=True)]
     task = replace(KQA, groups=())
@@ -93,11 +92,7 @@ def score_answers(
         recipe={},
         unanswered_limits=lambda item: unanswered_limits(KQA, item),
     )
-    result: dict[str, Any] = {"judge": LEXICAL if verdicts is None else GIVEN}
-    for name, entry in summary["metrics"].items():
-        for end in _ENDS:
-            number = entry[end]
-            result[name if end == "value" else f"{name}_{end}"] = math.nan if number is None else number
+    result: dict[str, Any] = {"judge": LEXICAL if verdicts is None else GIVEN, **flat(summary["metrics"])}
     stated = [one for verdict in known for one in verdict.statements if one.stated]
     result["coverage"] = {
         "answers": len(cases),
@@ -143,15 +138,14 @@ def _given(case: Case, labels: Sequence[Label | None]) -> list[Label | None]:
     return list(labels)
 
 
-def _verdict(case: Case, labels: Sequence[Label | None]) -> AnswerVerdict:
+def _verdict(case: Case, labels: Sequence[Label | None], *, given: bool) -> AnswerVerdict:
     statements = tuple(
         statement_verdict(name, label, reason=MISSING) if text.strip() else StatementVerdict(name=name, stated=False)
         for (name, text), label in zip(case.statements.items(), labels, strict=True)
     )
     if abstention(case.answer) == "sure":
-        return AnswerVerdict(
-            statements=statements, answered=False, how="abstained by the rule" if case.answer else "empty"
-        )
+        how = "abstained by the rule" if case.answer else "empty"
+        return AnswerVerdict(statements=statements, answered=False, how=how, judged=given)
     return AnswerVerdict(statements=statements)
 
 
@@ -172,14 +166,22 @@ def _with_weighted(
     normalised: bool,
 ) -> ItemScore:
     laid = statement_weights(len(case.must_have), len(case.nice_to_have), weights)
-    stated = [(_label(one), weight) for one, weight in zip(verdict.statements, laid, strict=True) if one.stated]
-    weighted = weighted_score(
-        [label for label, _ in stated], [weight for _, weight in stated], relation, normalised=normalised
+    stated = [(one, weight) for one, weight in zip(verdict.statements, laid, strict=True) if one.stated]
+    counts = weighted_counts(
+        [_label(one) for one, _ in stated],
+        [weight for _, weight in stated],
+        relation,
+        normalised=normalised,
+        kinds=[one.name.partition("/")[0] for one, _ in stated],
     )
-    if weighted.missing and not math.isnan(weighted.low):
-        reason = score.unscored or verdict.reason
-        return replace(score, limits={**score.limits, "weighted": (weighted.low, weighted.high)}, unscored=reason)
-    return replace(score, values={**score.values, "weighted": weighted.value})
+    made = ItemScore.counted({"weighted": counts}, id=score.id)
+    return replace(
+        score,
+        values={**score.values, **made.values},
+        limits={**score.limits, **made.limits},
+        counts={**score.counts, **made.counts} if verdict.judged else score.counts,
+        unscored=(score.unscored or verdict.reason) if made.limits else score.unscored,
+    )
 
 
 def _label(one: StatementVerdict) -> Label | None:

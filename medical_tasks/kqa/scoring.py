@@ -5,29 +5,31 @@ statements, of either importance, that it contradicts (equation 2). The `_offici
 (`official`): by its reading of the judge's texts when the judge was asked with the authors' prompts, by the same labels as the
 sane metrics when it was asked with ours.
 
-A verdict that is missing decides nothing: the metrics it could change are absent, with the limits that they can have.
+A verdict that is missing decides nothing: the metrics it could change are absent, with the limits that they can have and the counts
+that `estimation` estimates them by.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.kqa.judging import judge_answers
-from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict
+from medical_tasks.kqa.verdicts import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
 
-__all__ = ["NOT_ON_EVERY_ITEM", "item_score", "metric_limits", "score_items", "unanswered_limits"]
+__all__ = ["NOT_ON_EVERY_ITEM", "item_score", "score_items", "unanswered_limits"]
 
 Limits = tuple[float, float]
 
 NOT_ON_EVERY_ITEM = ("hallucination_rate_answered",)
 """Counts that abstentions are without; an item that is not answered may be one."""
 
-_NOT_APPLICABLE: Limits = (math.nan, math.nan)
 _OFFICIAL_COUNTS = ("hallucination_official", "hallucination_norm_official")
 
 
@@ -80,53 +82,6 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
 
 
-def metric_limits(
-    verdict: AnswerVerdict, *, words: int, most_statements: int, by_texts: bool = False
-) -> dict[str, Limits]:
-    """Computes every metric of one answer as smallest and largest value, given what is known.
-
-    Args:
-        verdict: what is known.
-        words: words of the answer.
-        most_statements: of all answers scored together; a mean over answered questions cannot be larger.
-        by_texts: whether the authors' prompts were used. They ask about blank statements too; nobody else does.
-
-    Returns:
-        Metric name to limits: equal where it is decided, both nan where it has no denominator.
-    """
-    stated = [one for one in verdict.statements if one.stated]
-    comp = _share([one.entailed for one in stated if one.must])
-    hall = _count(one.contradicted for one in stated) if stated else _NOT_APPLICABLE
-    asked = verdict.statements if by_texts else stated
-    comp_official = _share([one.entailed_official for one in asked if one.must])
-    hall_official = _count(one.contradicted_official for one in asked)
-    metrics = {
-        "comprehensiveness": comp,
-        "hallucination_rate": hall,
-        "comprehensiveness_answered": comp,
-        "hallucination_rate_answered": hall,
-        "contradicted": (min(hall[0], 1.0), min(hall[1], 1.0)) if stated else _NOT_APPLICABLE,
-        "answered": (1.0, 1.0),
-        "words": (float(words), float(words)),
-        # A question without must-have statements adds nothing to the authors' sum, and is divided by all the same.
-        "comprehensiveness_official": (0.0, 0.0) if math.isnan(comp_official[0]) else comp_official,
-        "comprehensiveness_norm_official": comp_official,
-        **dict.fromkeys(_OFFICIAL_COUNTS, hall_official),
-    }
-    if verdict.answered is False:
-        metrics["answered"] = (0.0, 0.0)
-        names = ("comprehensiveness_answered", "hallucination_rate_answered", "words")
-        metrics |= dict.fromkeys(names, _NOT_APPLICABLE)
-    elif verdict.answered is None:
-        # Whether it counts at all is open: limits wide enough for the mean of the others to stay as it is.
-        open_limits = {
-            "comprehensiveness_answered": (0.0, 1.0),
-            "hallucination_rate_answered": (0.0, float(most_statements)),
-            "words": (0.0, math.inf),
-        }
-        metrics |= {name: limits for name, limits in open_limits.items() if not math.isnan(metrics[name][0])}
-        metrics["answered"] = (0.0, 1.0)
-    return metrics
 
 
 def _case(item: Item, response: str) -> Case:
@@ -145,34 +100,81 @@ def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_t
     Args:
         case: the answer.
         verdict: what is known of it.
-        most_statements: of all answers scored together.
-        by_texts: whether the authors' prompts were used.
+        most_statements: of all answers scored together; a mean over answered questions cannot be larger.
+        by_texts: whether the authors' prompts were used. They ask about blank statements too; nobody else does.
     """
+    stated = [one for one in verdict.statements if one.stated]
+    asked = verdict.statements if by_texts else stated
+    comp = _counts("share", [one for one in stated if one.must], "entailed")
+    hall = _counts("count", stated, "contradicted")
+    comp_official = _counts("share", [one for one in asked if one.must], "entailed_official")
+    counts = {
+        "comprehensiveness": comp,
+        "hallucination_rate": hall,
+        "comprehensiveness_answered": comp,
+        "hallucination_rate_answered": hall,
+        "contradicted": replace(hall, how="any"),
+        "comprehensiveness_official": comp_official,
+        "comprehensiveness_norm_official": comp_official,
+        **dict.fromkeys(_OFFICIAL_COUNTS, _counts("count", asked, "contradicted_official")),
+    }
     # Words as the paper counts them: what stands between white space (its physicians' 88.52 an answer).
-    words = len(case.answer.split())
-    metrics = metric_limits(verdict, words=words, most_statements=most_statements, by_texts=by_texts)
-    # Without a denominator both limits are nan, which equals nothing.
-    values = {name: low for name, (low, high) in metrics.items() if low == high or math.isnan(low)}
-    limits = {name: known for name, known in metrics.items() if name not in values}
-    return ItemScore(
+    values = {"answered": float(bool(verdict.answered)), "words": float(len(case.answer.split()))}
+    limits: dict[str, Limits] = {}
+    if not stated:
+        values |= dict.fromkeys(("hallucination_rate", "hallucination_rate_answered", "contradicted"), math.nan)
+    if not any(one.must for one in asked):
+        # A question without must-have statements adds nothing to the authors' sum, and is divided by all the same.
+        values["comprehensiveness_official"] = 0.0
+    if verdict.answered is False:
+        values |= dict.fromkeys(("comprehensiveness_answered", "hallucination_rate_answered", "words"), math.nan)
+    elif verdict.answered is None:
+        # Whether it counts at all is open: limits wide enough for the mean of the others to stay as it is.
+        limits = {"answered": (0.0, 1.0), "words": (0.0, math.inf)}
+        if any(one.must for one in stated):
+            limits["comprehensiveness_answered"] = (0.0, 1.0)
+        if stated:
+            limits["hallucination_rate_answered"] = (0.0, float(most_statements))
+        values = {name: value for name, value in values.items() if name not in limits}
+    if verdict.asked:
+        known = verdict.answered is not None
+        counts["answered"] = Counts(
+            how="count",
+            verdicts=(Verdicts(hits=int(bool(verdict.answered)), known=int(known), missing=int(not known)),),
+        )
+    score = ItemScore.counted(
+        counts,
         id=case.id,
         values=values,
+        limits=limits,
         parsed=_parsed(verdict, by_texts=by_texts),
         why=_why(verdict, by_texts=by_texts),
-        unscored=verdict.reason if limits else None,
-        limits=limits,
     )
+    # Statements that nobody was asked about stand for none that is missing; nor does what may not count at all.
+    kept = {
+        name: one
+        for name, one in counts.items()
+        if name == "answered" or (verdict.judged and not (verdict.answered is None and name in limits))
+    }
+    return replace(score, counts=kept, unscored=verdict.reason if score.limits else None)
+
+
+def _counts(how: Literal["share", "count", "any"], statements: Sequence[StatementVerdict], outcome: str) -> Counts:
+    """Adds up one outcome of statements, must-have and nice-to-have ones apart."""
+    verdicts = []
+    for kind, must in (("must", True), ("nice", False)):
+        outcomes = [getattr(one, outcome) for one in statements if one.must is must]
+        missing = outcomes.count(None)
+        if outcomes:
+            verdicts.append(
+                Verdicts(kind=kind, hits=outcomes.count(True), known=len(outcomes) - missing, missing=missing)
+            )
+    told = not any(getattr(one, outcome) is None and CANNOT_TELL in one.reasons for one in statements)
+    return Counts(how=how, verdicts=tuple(verdicts), told=told)
 
 
 def _n_stated(verdict: AnswerVerdict) -> int:
     return sum(one.stated for one in verdict.statements)
-
-
-def _share(known: Sequence[bool | None]) -> Limits:
-    if not known:
-        return _NOT_APPLICABLE
-    low, high = _count(known)
-    return low / len(known), high / len(known)
 
 
 def _count(known: Iterable[bool | None]) -> Limits:

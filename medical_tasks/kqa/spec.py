@@ -41,6 +41,8 @@ DATASET = DatasetSpec(
     version="1.0.0",
 )
 
+_ENDS = "official script ends: a judge's reply is missing"
+
 METRICS = (
     MetricSpec(
         name="comprehensiveness",
@@ -53,6 +55,7 @@ METRICS = (
         description="Statements, of either importance, that the answer contradicts, per question.",
         higher_is_better=False,
         limits=(0.0, math.inf),
+        unit="per answer",
     ),
     MetricSpec(
         name="comprehensiveness_answered",
@@ -65,6 +68,7 @@ METRICS = (
         description="As hallucination_rate, over the questions that were answered.",
         higher_is_better=False,
         limits=(0.0, math.inf),
+        unit="per answer",
     ),
     MetricSpec(
         name="contradicted",
@@ -90,11 +94,13 @@ METRICS = (
         name="comprehensiveness_official",
         kind="mean",
         description="Comp as the authors' script reads the judge's replies, over all questions.",
+        ends=_ENDS,
     ),
     MetricSpec(
         name="comprehensiveness_norm_official",
         kind="mean",
         description="Comp as the authors' script, over the questions with an answer.",
+        ends=_ENDS,
     ),
     MetricSpec(
         name="hallucination_official",
@@ -102,6 +108,8 @@ METRICS = (
         description="Hall as the authors' script reads the judge's replies: statements per question, over all questions.",
         higher_is_better=False,
         limits=(0.0, math.inf),
+        unit="per answer",
+        ends=_ENDS,
     ),
     MetricSpec(
         name="hallucination_norm_official",
@@ -109,6 +117,8 @@ METRICS = (
         description="Hall as the authors' script, over the questions with an answer.",
         higher_is_better=False,
         limits=(0.0, math.inf),
+        unit="per answer",
+        ends=_ENDS,
     ),
 )
 

@@ -76,12 +76,16 @@ class AnswerVerdict:
         answered: whether it is an answer at all; None when that is not decided.
         how: how an empty answer or an abstention was found; "" for an answer.
         reasons: why `answered` is not decided.
+        judged: whether its statements were asked about; those of an empty answer are not.
+        asked: whether a judge was asked if it is an answer.
     """
 
     statements: tuple[StatementVerdict, ...]
     answered: bool | None = True
     how: str = ""
     reasons: tuple[str, ...] = ()
+    judged: bool = True
+    asked: bool = False
 
     @property
     def reason(self) -> str | None:

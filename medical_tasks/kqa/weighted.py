@@ -12,8 +12,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from medical_tasks.judges.base import LABELS, Label
+from medical_tasks.spec import Counts, Verdicts
 
-__all__ = ["MUST_HAVE", "NICE_TO_HAVE", "RELATIONS", "Relation", "WeightedScore", "statement_weights", "weighted_score"]
+__all__ = [
+    "MUST_HAVE",
+    "NICE_TO_HAVE",
+    "RELATIONS",
+    "Relation",
+    "WeightedScore",
+    "statement_weights",
+    "weighted_counts",
+    "weighted_score",
+]
 
 MUST_HAVE: Final = "must_have"
 NICE_TO_HAVE: Final = "nice_to_have"
@@ -98,6 +108,32 @@ def weighted_score(
         The score, with its limits where labels are missing.
 
     Raises:
+        ValueError: As `weighted_counts`.
+    """
+    counts = weighted_counts(labels, weights, relation, normalised=normalised)
+    low, high = counts.limits
+    missing = sum(one.missing for one in counts.verdicts if one.weight)
+    return WeightedScore(value=math.nan if missing else low, low=low, high=high, missing=missing)
+
+
+def weighted_counts(
+    labels: Sequence[Label | None],
+    weights: Sequence[float],
+    relation: str | Relation = "entails",
+    *,
+    normalised: bool = False,
+    kinds: Sequence[str] = (),
+) -> Counts:
+    """Counts one answer's labels, as `weighted_score` takes them.
+
+    Args:
+        labels: as there.
+        weights: as there.
+        relation: as there.
+        normalised: as there.
+        kinds: what is alike about each statement; of those of a kind known labels stand for missing ones.
+
+    Raises:
         ValueError: Lengths differ, an unknown relation or label, a weight that is not finite, or normalised with a negative weight.
     """
     weights = [float(weight) for weight in weights]
@@ -114,19 +150,14 @@ def weighted_score(
         if relation not in RELATIONS:
             raise ValueError(f"relation must be one of {', '.join(RELATIONS)}; got {relation!r}")
         relation = RELATIONS[relation]
-    known, open_weights = [], []
-    for label, weight in zip(labels, weights, strict=True):
-        holds = None if label is None else relation(label)
-        if holds:
-            known.append(weight)
-        elif holds is None and weight != 0:
-            open_weights.append(weight)
-    scale = math.fsum(weights) if normalised else 1.0
-    if scale == 0:
-        return WeightedScore(value=math.nan, low=math.nan, high=math.nan, missing=len(open_weights))
-    total = math.fsum(known)
-    low = math.fsum([total, *(weight for weight in open_weights if weight < 0)]) / scale
-    high = math.fsum([total, *(weight for weight in open_weights if weight > 0)]) / scale
-    return WeightedScore(
-        value=math.nan if open_weights else total / scale, low=low, high=high, missing=len(open_weights)
+    holds = [None if label is None else relation(label) for label in labels]
+    return Counts(
+        how="share" if normalised else "count",
+        verdicts=tuple(
+            Verdicts(
+                kind=kind, hits=int(bool(one)), known=int(one is not None), missing=int(one is None), weight=weight
+            )
+            for kind, one, weight in zip(kinds or [""] * len(labels), holds, weights, strict=True)
+        ),
+        told=all(label is None or one is not None for label, one in zip(labels, holds, strict=True)),
     )

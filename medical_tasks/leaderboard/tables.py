@@ -12,7 +12,7 @@ from medical_tasks.comparison_wording import one_line
 from medical_tasks.leaderboard.checking import StoreCheck
 from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
 from medical_tasks.leaderboard.records import Entry, Submission
-from medical_tasks.report.numbers import coverage, interval, metric_label, number
+from medical_tasks.report.numbers import coverage, interval, metric_label, valued
 from medical_tasks.report.table import align
 from medical_tasks.submission_package.contents import Package
 
@@ -73,10 +73,10 @@ def package_lines(submission: Submission, package: Package, *, as_json: bool) ->
     for name in package.manifest.tasks:
         entry = package.results["tasks"][name]
         for metric_name, metric in entry["metrics"].items():
-            value = number(metric["value"], metric.get("unit", ""))
+            value = valued(metric)
             cells = (name, metric_label(metric_name, metric), one_line(str(entry["recipe"]["data"]["config"])))
-            rows.append((*cells, value, interval(metric), str(metric["n"]), coverage(entry)))
-    return [*lines, *align(("task", "metric", "data", "value %", "95 % interval", "n", "scored"), rows)]
+            rows.append((*cells, value, interval(metric), str(metric["n"]), coverage(entry, metric)))
+    return [*lines, *align(("task", "metric", "data", "value", "95 % interval", "n", "scored"), rows)]
 
 
 def entry_lines(entries: Sequence[Entry], *, as_json: bool) -> list[str]:
@@ -100,12 +100,16 @@ def entry_lines(entries: Sequence[Entry], *, as_json: bool) -> list[str]:
             notes["reported: of papers, not verified, without a rank; how each differs: `differences` of --json"] = None
         if counted != headline_name:
             notes[f"{counted}: what a paper reports beside {headline_name}; the two do not count alike"] = None
-        told = ("n/a", "n/a") if metric is None else (number(metric["value"], metric.get("unit", "")), interval(metric))
-        scored = "n/a" if entry.coverage is None else coverage({"coverage": entry.coverage})
+        told = ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
+        scored = (
+            "n/a"
+            if entry.coverage is None
+            else coverage({"coverage": entry.coverage, "metrics": entry.metrics}, metric)
+        )
         place = places[id(entry)]
         names = (entry.task, one_line(entry.model, 40), entry.state)
         rows.append((*names, counted, *told, scored, str(place or "n/a"), entry.group))
-    header = ("task", "model", "state", "metric", "value %", "95 % interval", "scored", "rank", "group")
+    header = ("task", "model", "state", "metric", "value", "95 % interval", "scored", "rank", "group")
     return [*align(header, rows), *(f"note: {note}" for note in notes)] if rows else ["no entries"]
 
 

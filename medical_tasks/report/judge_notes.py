@@ -33,10 +33,15 @@ def judge_notes(entry: Mapping[str, Any]) -> list[str]:
         return []
     verdicts = judge["verdicts"]
     missing = ", ".join(f"{count} x {reason}" for reason, count in verdicts["unscored"].items())
-    parts = [
-        f"judge {judge['name']}: {verdicts['decided']:,} of {verdicts['asked']:,} verdicts"
-        + (f" (missing: {missing})" if missing else "")
-    ]
+    lacking = any(not reason.startswith("no answer: ") for reason in entry["coverage"]["unscored"])
+    if not missing or lacking:
+        said = f"{verdicts['decided']:,} of {verdicts['asked']:,} verdicts" + (
+            f" (missing: {missing})" if missing else ""
+        )
+    else:
+        # Asked again in another way, or decided by others.
+        said = f"{verdicts['decided']:,} verdicts (no score lacks one; replies that gave none: {missing})"
+    parts = [f"judge {judge['name']}: {said}"]
     if judge["from_store"]:
         parts.append(f"{judge['from_store']:,} replies from the store")
     # A judge that asks nobody says so by having no calls.

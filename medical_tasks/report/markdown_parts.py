@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medical_tasks.report.judge_notes import judge_notes, warning
-from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number
+from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number, value_notes, valued
 from medical_tasks.report.table import shortened_note
 
 __all__ = [
@@ -33,7 +33,7 @@ _INERT = (
     ("][", "]&#91;"),
 )
 """Signs that a Markdown program acts on, and how they are written so that it shows them."""
-METRIC_HEADER = ("metric", "value %", "interval", "n", "scored", "bounds")
+METRIC_HEADER = ("metric", "value", "interval", "n", "scored", "bounds")
 
 
 class Ready(str):
@@ -67,10 +67,10 @@ def metric_cells(name: str, metric: Mapping[str, Any], entry: Mapping[str, Any])
     """Writes a metric under `METRIC_HEADER`: never a number without its interval and coverage."""
     return (
         metric_label(name, metric),
-        _value(metric),
+        valued(metric),
         interval(metric),
         str(metric["n"]),
-        coverage(entry),
+        coverage(entry, metric),
         bounds(metric),
     )
 
@@ -78,7 +78,7 @@ def metric_cells(name: str, metric: Mapping[str, Any], entry: Mapping[str, Any])
 def entry_lines(entry: Mapping[str, Any]) -> list[str]:
     """Writes what stands below a task's numbers: the judge, what has no score, what was cut. Each is a paragraph."""
     parts: list[str] = []
-    for note in judge_notes(entry):
+    for note in (*judge_notes(entry), *value_notes(entry)):
         parts += ["", cell(note)]
     if entry["coverage"]["unscored"]:
         parts += ["", "Not scored, and not counted as wrong:", ""]

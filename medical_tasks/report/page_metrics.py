@@ -8,7 +8,7 @@ from typing import Any
 
 from medical_tasks.report.html_table import Cell, Column
 from medical_tasks.report.html_text import Markup
-from medical_tasks.report.numbers import bounds, interval, number
+from medical_tasks.report.numbers import bounds, coverage, interval, scored, valued
 from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.plots import axis_ticks, interval_mark
 from medical_tasks.report.plots_scale import SHARES, Scale, scale_of
@@ -59,7 +59,7 @@ def model_of(task: ReportTask) -> str:
 def metric_columns(scale: Scale | None = SHARES) -> list[Column]:
     """The columns that `metric_cells` fills; `scale` is that of the drawings, None leaves them out."""
     columns = [
-        Column(name="value", label="Value, %", kind="number", help="In percent, unless the metric names a unit.")
+        Column(name="value", label="Value", kind="number", help="In percent, or in the unit that the metric names.")
     ]
     if scale is not None:
         columns.append(Column(name="plot", label="Interval", kind="plot", axis=axis_ticks(scale)))
@@ -80,7 +80,7 @@ def metric_cells(metric: Mapping[str, Any], *, strong: bool = False, scale: Scal
     """
     known = clean(metric)
     value, unit = known["value"], known.get("unit", "")
-    cells = [Cell(number(value, unit), sort_value(value, unit), strong=strong)]
+    cells = [Cell(valued(known), sort_value(value, unit), title=str(metric.get("reason", "")), strong=strong)]
     if scale is not None:
         drawn = not unit or scale is not SHARES
         mark = interval_mark(value, known["ci_low"], known["ci_high"], scale=scale) if drawn else Markup("")
@@ -99,13 +99,13 @@ def sort_value(value: float | None, unit: str = "") -> float | None:
     return None if value is None else round(value if unit else 100 * value, 4)
 
 
-def coverage_cell(entry: Mapping[str, Any]) -> Cell:
-    """Writes how many of the items asked were scored, and why the others were not."""
+def coverage_cell(entry: Mapping[str, Any], metric: Mapping[str, Any]) -> Cell:
+    """Writes how many of the items asked were scored on a metric, and why the others were not."""
     counts = entry["coverage"]
-    asked, scored = counts["asked"], counts["scored"]
+    asked, decided = counts["asked"], scored(entry, metric)
     reasons = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
-    title = f"not scored: {reasons}" if reasons else ""
-    return Cell(f"{scored:,}/{asked:,}", scored / asked if asked else None, title=title)
+    title = f"not scored: {reasons}" if reasons and decided < asked else ""
+    return Cell(coverage(entry, metric), decided / asked if asked else None, title=title)
 
 
 def share_scale(metrics: Iterable[Mapping[str, Any]], unit: str) -> Scale:

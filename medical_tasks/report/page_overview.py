@@ -89,7 +89,7 @@ def headline_section(data: ReportData) -> Markup:
         first = headline(task)
         for name, metric in task.entry["metrics"].items():
             cells = [Cell(task.name), Cell(task.run), Cell(metric_label(name, metric), strong=name == first)]
-            cells += [*metric_cells(metric, strong=name == first), coverage_cell(task.entry)]
+            cells += [*metric_cells(metric, strong=name == first), coverage_cell(task.entry, metric)]
             cells += [bounds_cell(metric), direction_cell(task, name)]
             rows.append(Row(cells, tags=("headline",) if name == first else ()))
     table = html_table(

@@ -11,7 +11,7 @@ from medical_tasks.published.records import PublishedResult
 from medical_tasks.report.html_table import Cell, Column, html_table
 from medical_tasks.report.html_text import Markup, escaped, escaped_content, isolated, markup
 from medical_tasks.report.judge_notes import judge_notes, warning
-from medical_tasks.report.numbers import metric_label, percent
+from medical_tasks.report.numbers import metric_label, percent, value_notes
 from medical_tasks.report.page_breakdowns import breakdowns_section
 from medical_tasks.report.page_data import PagePlotPoint, ReportPlot, ReportTask
 from medical_tasks.report.page_items import browser
@@ -91,7 +91,7 @@ def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
             if metric is not None:
                 strong = name == headline(task)
                 cells = [Cell(metric_label(name, metric), strong=strong), Cell(task.run)]
-                cells += [*metric_cells(metric, strong=strong, scale=None), coverage_cell(task.entry)]
+                cells += [*metric_cells(metric, strong=strong, scale=None), coverage_cell(task.entry, metric)]
                 # What the metric is stands below the table, once.
                 rows.append([*cells, bounds_cell(metric), replace(direction_cell(task, name), title="")])
     said = "".join(
@@ -172,7 +172,7 @@ def _legend(published: bool) -> str:
 def _notes(tasks: Sequence[ReportTask]) -> Markup:
     items = []
     for task in tasks:
-        said = list(judge_notes(task.entry))
+        said = [*judge_notes(task.entry), *value_notes(task.entry)]
         missing = task.entry["coverage"]["unscored"]
         if missing:
             reasons = ", ".join(f"{count:,} x {reason}" for reason, count in missing.items())

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from medical_tasks.report.judge_notes import judge_notes, warning
-from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number
+from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, value_notes, valued
 
 __all__ = ["align", "on_terminal", "render_table", "shortened_note"]
 
-_HEADER = ("model", "task", "metric", "value %", "95 % interval", "n", "scored")
+_HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
 
 
 def render_table(*runs: Mapping[str, Any], bold: Callable[[str], str] = str) -> str:
@@ -32,13 +32,13 @@ def render_table(*runs: Mapping[str, Any], bold: Callable[[str], str] = str) -> 
     for name, entry in entries:
         model = entry["recipe"]["model"]["name"]
         for metric_name, metric in entry["metrics"].items():
-            cells = [model, name, metric_label(metric_name, metric), number(metric["value"], metric.get("unit", ""))]
-            cells += [interval(metric), str(metric["n"]), coverage(entry)]
+            cells = [model, name, metric_label(metric_name, metric), valued(metric)]
+            cells += [interval(metric), str(metric["n"]), coverage(entry, metric)]
             rows.append([*cells, bounds(metric)] if with_bounds else cells)
         said = warning(entry)
         if said is not None:
             notes.append(bold(f"{model}, {name}: {said}"))
-        notes += [f"{model}, {name}: {note}" for note in judge_notes(entry)]
+        notes += [f"{model}, {name}: {note}" for note in (*judge_notes(entry), *value_notes(entry))]
         if entry["coverage"]["unscored"]:
             notes.append(f"{model}, {name}: {_unscored(entry)}")
         if entry.get("cut_at_length"):

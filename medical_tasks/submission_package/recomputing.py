@@ -1,7 +1,7 @@
 """The results computed again from the items of a package: what catches every edited number with no data at hand.
 
-What items do not tell is left to `verifying`, which scores the answers again: the bounds where a metric is not decided on some
-item, and intervals of metrics without a largest value.
+What items do not tell is left to `verifying`, which scores the answers again: the estimate where a metric is not decided on some
+answer, which here has to lie where every such answer may have any value; and intervals of metrics without a largest value.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
-from medical_tasks.metric_averages import components
+from medical_tasks.estimation import NO_VERDICT
 from medical_tasks.results import summarise, weight_column
+from medical_tasks.scoring.averages import components
 from medical_tasks.spec import Item, ItemScore, TaskSpec
-from medical_tasks.submission_package.comparing import Difference, differences
+from medical_tasks.submission_package.comparing import TOLERANCE, Difference, differences
 from medical_tasks.submission_package.limits import ReadLimits
 from medical_tasks.submission_package.problems import PackageError
 
@@ -22,6 +23,7 @@ __all__ = ["mark_incomparable", "recompute", "result_differences"]
 _UNANSWERED: Final = "no answer: "
 _BOUNDS: Final = frozenset({"bound_low", "bound_high"})
 _INTERVAL: Final = frozenset({"ci_low", "ci_high"})
+_ESTIMATE: Final = _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
 _COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 
@@ -88,20 +90,33 @@ def result_differences(
         Each difference, but for what the items do not tell.
     """
     unknown = _unknown(task, rows)
+    reasons = {NO_VERDICT, *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"])}
     for name in _COMPARED:
         for found in differences(entry[name], made[name], (name,)):
             place, said, _ = found
-            if unknown(place) and (said is None or _is_number(said)):
+            if unknown(place) and (
+                said in reasons if isinstance(said, str) else not isinstance(said, bool | Mapping | list)
+            ):
                 continue
             yield found
+    outer = dict(_metrics(made))
     for place, metric in _metrics(entry):
-        ends = [metric.get(name) for name in ("ci_low", "value", "ci_high")]
-        known = [end for end in ends if _is_number(end)]
-        if known != sorted(known):
-            yield (*place, "ci_low"), ends[0], ends[1]
-        low, high = metric.get("bound_low"), metric.get("bound_high")
-        if _is_number(low) and _is_number(high) and low > high:
-            yield (*place, "bound_low"), low, high
+        for names in (
+            ("ci_low", "value", "ci_high"),
+            ("bound_low", "value", "bound_high"),
+            ("bound_low", "bound_high"),
+        ):
+            known = [end for end in map(metric.get, names) if _is_number(end)]
+            if known != sorted(known):
+                yield (*place, names[0]), metric.get(names[0]), metric.get(names[1])
+        limits, value = outer.get(place, {}), metric.get("value")
+        low, high = limits.get("bound_low"), limits.get("bound_high")
+        if not _is_number(value) or not unknown((*place, "value")):
+            continue
+        if metric.get("n") != limits.get("n", 0) + metric.get("estimated", 0):
+            yield (*place, "n"), metric.get("n"), limits.get("n")
+        if (_is_number(low) and value < low - TOLERANCE) or (_is_number(high) and value > high + TOLERANCE):
+            yield (*place, "value"), value, low
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
@@ -121,24 +136,31 @@ def _unknown(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> Callable[[tup
     """Says of a place in an entry whether the items do not decide what stands there."""
     own = {metric.name: metric for metric in task.metrics}
     endless = {name for name, metric in own.items() if not all(map(math.isfinite, metric.limits))}
-    open_bounds = {
-        name
+    lacking = {
+        name: {bool(row["answer_sha256"]) for row in rows if row[name] is None}
         for name, metric in own.items()
         if metric.kind != "average"
-        and any(row[name] is None and (bool(endless) or bool(row["answer_sha256"])) for row in rows)
     }
+    # What an unanswered item can be at most, only the benchmark knows.
+    estimated = {
+        name for name, found in lacking.items() if (True in found or (found and name in endless)) and not own[name].ends
+    }
+    open_bounds = estimated | {name for name, found in lacking.items() if True in found or (found and endless)}
     for name, metric in own.items():
-        if metric.kind == "average" and open_bounds.intersection(components(metric, own).shares):
-            open_bounds.add(name)
+        if metric.kind == "average":
+            parts = components(metric, own).shares
+            open_bounds |= {name} if open_bounds.intersection(parts) else set()
+            estimated |= {name} if estimated.intersection(parts) else set()
     open_intervals = {name for name in endless if own[name].kind == "mean"}
-    for names in (open_bounds, open_intervals):
+    for names in (open_bounds, open_intervals, estimated):
         names |= {own[name].whole for name in tuple(names) if own[name].whole}
 
     def unknown(place: tuple[str, ...]) -> bool:
         if len(place) < 3:
             return False
         leaf, name = place[-1], place[-2]
-        return (leaf in _BOUNDS and name in open_bounds) or (leaf in _INTERVAL and name in open_intervals)
+        known = (leaf in _BOUNDS and name in open_bounds) or (leaf in _INTERVAL and name in open_intervals)
+        return known or (leaf in _ESTIMATE and name in estimated)
 
     return unknown
 

@@ -38,6 +38,7 @@ Returns:
     claim_recall, claim_precision, citation_recall, citation_precision: float, pooled over all texts, nan where nothing counts; of
         notes also by section (claim_recall_subjective). For each of them _ci_low and _ci_high (95 %, bootstrap), _bound_low and
         _bound_high (what missing verdicts could make of it).
+    reasons: dict of metric to why it is nan.
     judge: who decided.
     coverage: dict of texts and missing.
 """

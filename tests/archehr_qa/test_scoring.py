@@ -95,17 +95,28 @@ def test_an_answer_that_cites_nothing() -> None:
         assert (score.values["factuality"], score.weights["factuality"]) == (0.0, 2)
         assert math.isnan(score.values["factuality_precision"])
         assert score.weights["factuality_precision"] == 0
-        # The script has no figure for it: absent, and what it would be were it not for the error is known.
+        # The script ends here: absent, and no figure of the task.
         assert score.unscored is None
         assert NO_FIGURE in score.why
         official = [metric.name for metric in TASK["together"].metrics if metric.name.endswith("_official")]
         assert len(official) == 12
         assert not set(official) & set(score.values)
-        assert {score.limits[name] for name in official} == {(0.0, 0.0)}
+        assert score.limits == {}
         assert score.weights["factuality_official"] == 2
+    items = [replace(small_item(), id=name) for name in ("1", "2")]
+    for silent, cited, said in (
+        (items[:1], items[1:], "no citations (1 of 2 answers)"),
+        ([], items[1:], "no answer (1 of 2 items)"),
+    ):
+        made = [replace(_one("together", ""), id=item.id) for item in silent]
+        made += [replace(_one("together", "A stone blocked it. |2|"), id=item.id) for item in cited]
+        found = _summary(TASK["together"], items, made)
+        for name in official:
+            entry = found[name]
+            assert (entry["value"], entry["ci_low"], entry["ci_high"]) == (None, None, None)
+            assert entry["reason"] == f"official script ends: {said}"
+        assert found["factuality"]["value"] is not None
     found = _summary(TASK["together"], [small_item()], [_one("together", "")])
-    entry = found["factuality_official"]
-    assert (entry["value"], entry["bound_low"], entry["bound_high"]) == (None, 0.0, 0.0)
     assert found["factuality"]["value"] == 0.0
     assert found["words"]["value"] == found["bleu"]["value"] == 0.0
     bracketed = _one("together", "A stone blocked it [2,4].")  # which the script does not read
@@ -140,7 +151,8 @@ def test_every_metric_of_a_task_has_a_value(tmp_path: Path) -> None:
         names = {one.name for one in task.metrics if one.kind != "average" and (not one.needs or one.needs in own)}
         ratios = {one.name for one in task.metrics if one.kind == "ratio"}
         for score in score_items(task, items, ["", "A. |2|", "1: 2"], arguments=own):
-            assert set(score.values) | set(score.limits) == names, task.name
+            ended = {one.name for one in task.metrics if one.ends and NO_FIGURE in score.why}
+            assert set(score.values) | ended == names, task.name
             assert set(score.weights) == ratios
             for metric in task.metrics:
                 value = score.values.get(metric.name, math.nan)

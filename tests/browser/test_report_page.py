@@ -57,7 +57,7 @@ def test_the_table_sorts_by_mouse_and_by_keyboard_and_says_so(open_page: Callabl
     assert head.get_attribute("aria-sort") == "ascending"
     assert values()[-1] == "n/a"
     assert page.locator("[aria-sort]").count() == 1
-    assert page.locator("#all-metrics-status").inner_text() == "Showing 12 rows, by Value, %, ascending."
+    assert page.locator("#all-metrics-status").inner_text() == "Showing 12 rows, by Value, ascending."
 
 
 def test_the_table_filters_by_words_lists_and_the_box(open_page: Callable[..., Any], report: str) -> None:

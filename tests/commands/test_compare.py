@@ -61,8 +61,8 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "A: a (baseline/a)\nB: b (baseline/b)" in out
     # 8 items are right in B only: p = 2 / 2^8.
     (line,) = [line for line in out.splitlines() if line.startswith("medcalc  accuracy ")]
-    assert line.split()[:6] == ["medcalc", "accuracy", "McNemar", "27.3", "63.6", "+36.4"]
-    assert line.split()[9] == "0.00781"
+    assert line.split()[:8] == ["medcalc", "accuracy", "McNemar", "27.3", "%", "63.6", "%", "+36.4"]
+    assert line.split()[11] == "0.00781"
     assert line.split()[-3:] == ["8", "0", "14"]
     assert "medcalc by category" in out
     assert "medcalc, accuracy: wrong -> right (improved), 2 of 8 items" in out

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.doclens.judging import Unit, judge_units
-from medical_tasks.doclens.measures import METRICS, example_limits
+from medical_tasks.doclens.measures import METRICS, section_tallies
 from medical_tasks.doclens.nli_plan import call_bounds
 from medical_tasks.doclens.sections import EMPTY, SECTIONS
-from medical_tasks.doclens.verdicts import Example, Section, SentenceVerdict, unsupported
+from medical_tasks.doclens.verdicts import Section, SentenceVerdict, unsupported
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Call, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE
@@ -28,7 +28,7 @@ ONE = unit(output=OUTPUT, reference=REFERENCE, sources=SOURCES)
 
 
 def _limits(section: Section) -> dict[str, tuple[float, float]]:
-    return example_limits(Example(id="e", sections={"full": section}))
+    return {name: tally.limits for name, tally in section_tallies(section).items()}
 
 
 def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:

@@ -10,16 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.doclens.measures import (
-    METRICS,
-    Limits,
-    decided,
-    example_limits,
-    pooled_limits,
-    section_limits,
-)
+from medical_tasks.doclens.measures import METRICS, Limits, section_tallies, total
 from medical_tasks.doclens.verdicts import (
-    Example,
     Section,
     SentenceVerdict,
     meqsum_section,
@@ -44,10 +36,9 @@ def _section(reference: str | None, output: str | None, *sentences: str) -> Sect
 
 
 def _limits(*sections: Section) -> list[Limits]:
-    example = Example(id="x", sections={str(place): section for place, section in enumerate(sections)})
-    limits = example_limits(example)
-    assert tuple(limits) == METRICS
-    return list(limits.values())
+    tallies = total(section_tallies(section, str(place)) for place, section in enumerate(sections))
+    assert tuple(tallies) == METRICS
+    return [tally.limits for tally in tallies.values()]
 
 
 def _same(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -91,15 +82,6 @@ def test_no_citation_supports_an_unsupported_sentence() -> None:
 def test_missing_verdicts_are_limits() -> None:
     section = _section("t?f?", "??", "t:t?", "?:?f")
     assert _limits(section) == [(0.25, 0.75), (0.0, 1.0), (0.5, 1.0), (0.25, 0.75)]
-    values, limits = decided(example_limits(Example(id="x", sections={"full": section})))
-    assert values == {}
-    assert tuple(limits) == METRICS
-
-
-def test_what_is_known_is_a_value_all_the_same() -> None:
-    values, limits = decided(example_limits(Example(id="x", sections={"full": _section("tf", "t?", "t:t")})))
-    assert values == {"claim_recall": 0.5, "citation_recall": 1.0, "citation_precision": 1.0}
-    assert limits == {"claim_precision": (0.5, 1.0)}
 
 
 def test_claims_that_could_not_be_made_may_be_up_to_thirty() -> None:
@@ -129,31 +111,18 @@ def test_an_output_where_nothing_was_to_be_said() -> None:
 
 
 def test_no_examples() -> None:
-    assert all(_same(limits, NAN) for limits in pooled_limits([]).values())
-    assert section_limits([]) == {}
+    assert all(_same(limits, NAN) for limits in _limits())
 
 
 def test_sections_and_the_pool_count_claims_not_examples() -> None:
     # The checked case "gpt_two_sections": pooled in a section, and over all; but an uncited sentence is nan, not 0, of nothing.
-    examples = [
-        Example(
-            id="1",
-            sections={
-                "subjective": _section("tft", "tttf", "t:tft", "f:f"),
-                "assessment_and_plan": _section("t", "", "t:tt"),
-            },
-        ),
-        Example(
-            id="2",
-            sections={"subjective": _section("ff", "t", "f:"), "assessment_and_plan": _section("", "")},
-        ),
-    ]
-    sections = section_limits(examples)
-    assert [limits[0] for limits in sections["subjective"].values()] == [0.4, 0.8, 1 / 3, 0.5]
-    assert [sections["assessment_and_plan"][name][0] for name in METRICS[2:]] == [1.0, 1.0]
-    assert sections["assessment_and_plan"]["claim_recall"] == (1.0, 1.0)
-    assert math.isnan(sections["assessment_and_plan"]["claim_precision"][0])  # 0 in the authors' script
-    assert [limits[0] for limits in pooled_limits(examples).values()] == [0.5, 0.8, 0.5, 2 / 3]
+    subjective = _section("tft", "tttf", "t:tft", "f:f"), _section("ff", "t", "f:")
+    plan = _section("t", "", "t:tt"), _section("", "")
+    assert [limits[0] for limits in _limits(*subjective)] == [0.4, 0.8, 1 / 3, 0.5]
+    recall, precision, *cited = _limits(*plan)
+    assert (recall, cited) == ((1.0, 1.0), [(1.0, 1.0)] * 2)
+    assert math.isnan(precision[0])  # 0 in the authors' script
+    assert [limits[0] for limits in _limits(*subjective, *plan)] == [0.5, 0.8, 0.5, 2 / 3]
 
 
 @pytest.mark.parametrize(
@@ -208,25 +177,18 @@ def test_limits_lie_in_order_between_0_and_1(sections: list[Section]) -> None:
 @given(st.lists(SECTIONS, max_size=3))
 @settings(deadline=None, max_examples=100)
 def test_order_changes_nothing(sections: list[Section]) -> None:
-    examples = [Example(id=str(place), sections={"full": one}) for place, one in enumerate(sections)]
     turned = [
-        Example(
-            id=one.id,
-            sections={
-                "full": Section(
-                    reference_claims=_turned(section.reference_claims),
-                    output_claims=_turned(section.output_claims),
-                    sentences=tuple(
-                        SentenceVerdict(entailed=each.entailed, supports=each.supports[::-1])
-                        for each in section.sentences[::-1]
-                    ),
-                )
-            },
+        Section(
+            reference_claims=_turned(section.reference_claims),
+            output_claims=_turned(section.output_claims),
+            sentences=tuple(
+                SentenceVerdict(entailed=each.entailed, supports=each.supports[::-1])
+                for each in section.sentences[::-1]
+            ),
         )
-        for one, section in zip(examples[::-1], sections[::-1], strict=True)
+        for section in sections[::-1]
     ]
-    for one, other in zip(pooled_limits(examples).values(), pooled_limits(turned).values(), strict=True):
-        assert _same(one, other)
+    assert all(_same(one, other) for one, other in zip(_limits(*sections), _limits(*turned), strict=True))
 
 
 def _turned(claims: tuple[bool | None, ...] | None) -> tuple[bool | None, ...] | None:

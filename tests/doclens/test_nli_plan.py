@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.doclens.citations import read_sentences
-from medical_tasks.doclens.measures import METRICS, example_limits
+from medical_tasks.doclens.measures import METRICS, section_tallies
 from medical_tasks.doclens.nli_plan import CitationQuestion, call_bounds, judge_sentences, premise, replay
-from medical_tasks.doclens.verdicts import Example, Section, SentenceVerdict, unsupported
+from medical_tasks.doclens.verdicts import Section, SentenceVerdict, unsupported
 from medical_tasks.errors import UsageError
 
 Decide = Callable[[tuple[int, ...]], bool | None]
@@ -211,4 +211,5 @@ def test_gold_with_a_perfect_judge_is_1_in_all_four() -> None:
         output_claims=(True,) * 3,
         sentences=tuple(judge_sentences(sentences, known=sources, answer=perfect)),
     )
-    assert example_limits(Example(id="gold", sections={"full": section})) == dict.fromkeys(METRICS, (1.0, 1.0))
+    tallies = section_tallies(section)
+    assert {name: tallies[name].limits for name in METRICS} == dict.fromkeys(METRICS, (1.0, 1.0))

@@ -232,7 +232,7 @@ def test_claims_as_their_files_have_them() -> None:
     known = _known(Section(reference_claims=(True, None), output_claims=None))
     for mode, of in (("batched", 1), ("single", 2)):
         (found,) = judge_official([_unit("1", "", ())], [known], _judging(PerfectJudge(), mode))
-        assert found.tallies["claim_recall"].of == of
+        assert found.tallies["claim_recall"].counts.of == of
         assert found.tallies["claim_precision"].limits == (0.0, 0.0)
 
 

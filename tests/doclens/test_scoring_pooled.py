@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from medical_tasks.doclens.claims import FULL
 from medical_tasks.doclens.judging import UnitVerdict
-from medical_tasks.doclens.measures import METRICS, Limits, pooled_limits, section_limits
+from medical_tasks.doclens.measures import METRICS, Limits, section_tallies, total
 from medical_tasks.doclens.scoring import item_score
 from medical_tasks.doclens.sections import SECTIONS
 from medical_tasks.doclens.spec import TASKS
-from medical_tasks.doclens.verdicts import Example, Section, SentenceVerdict
-from medical_tasks.results import item_rows, summarise
+from medical_tasks.doclens.verdicts import Section, SentenceVerdict
+from medical_tasks.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 TASK = {task.name: task for task in TASKS}
@@ -66,6 +66,10 @@ def _pooled_task(name: str) -> TaskSpec:
     return replace(TASK[name], metrics=metrics, groups=(), cluster=None)
 
 
+def _pooled(sections: Iterable[Section]) -> dict[str, Limits]:
+    return {name: tally.limits for name, tally in total(map(section_tallies, sections)).items()}
+
+
 def _agree(entry: Mapping[str, float | None], limits: Limits) -> None:
     low, high = limits
     if math.isnan(low):
@@ -82,11 +86,10 @@ def test_notes(notes: list[dict[str, Section]]) -> None:
     task = _pooled_task("aci_bench")
     assert len(task.metrics) == 20
     summary = summarise(task, _items(scores), {score.id: score for score in scores}, {}, recipe={})
-    examples = [Example(id=str(place), sections=note) for place, note in enumerate(notes)]
-    for name, limits in pooled_limits(examples).items():
+    for name, limits in _pooled(one for note in notes for one in note.values()).items():
         _agree(summary["metrics"][name], limits)
-    for section, each in section_limits(examples).items():
-        for name, limits in each.items():
+    for section in SECTIONS:
+        for name, limits in _pooled(note[section] for note in notes).items():
             _agree(summary["breakdown"]["section"][section][name], limits)
 
 
@@ -97,32 +100,9 @@ def test_texts(notes: list[dict[str, Section]]) -> None:
     task = _pooled_task("mimic_rrs")
     assert len(task.metrics) == 4
     summary = summarise(task, _items(scores), {score.id: score for score in scores}, {}, recipe={})
-    for name, limits in pooled_limits([Example(id="", sections=note) for note in notes]).items():
+    for name, limits in _pooled(one for note in notes for one in note.values()).items():
         _agree(summary["metrics"][name], limits)
     assert not any(name not in METRICS for score in scores for name in (*score.values, *score.limits))
-
-
-@given(NOTES)
-@settings(deadline=None, max_examples=25)
-def test_what_is_decided_is_pooled_over_what_was_scored(notes: list[dict[str, Section]]) -> None:
-    scores = _scores(notes)
-    task = _pooled_task("aci_bench")
-    summary = summarise(task, _items(scores), {score.id: score for score in scores}, {}, recipe={})
-    for name in METRICS:
-        decided = [score for score in scores if name in score.values and score.weights[name]]
-        if not decided:  # where nothing was said anywhere, those that should have said something count
-            decided = [score for score in scores if not math.isnan(score.values.get(name, math.nan))]
-        entry = summary["metrics"][name]
-        of = sum(score.weights[name] for score in decided)
-        assert (entry["n"], entry["of"]) == (len(decided), of)
-        if of:
-            hits = sum(round(score.values[name] * score.weights[name]) for score in decided)
-            assert entry["value"] == pytest.approx(hits / of, abs=1e-12)
-    rows = item_rows(task, _items(scores), {score.id: score for score in scores}, {})
-    for row, score in zip(rows, scores, strict=True):
-        for name in METRICS:
-            assert (row[name] is None) is (name in score.limits)
-        assert (row["unscored"] is None) is (not score.limits)
 
 
 def test_by_hand() -> None:

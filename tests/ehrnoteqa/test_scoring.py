@@ -198,7 +198,7 @@ def test_the_letter_stands_also_where_the_judge_says_nothing() -> None:
     assert [score.values["letter_accuracy"] for score in scores] == [1.0, 1.0, 0.0]
     assert [score.unscored for score in scores] == [None, "judge: http 500", "judge: http 500"]
     accuracy = _summary(task, items, scores)["metrics"]["accuracy"]
-    assert (accuracy["value"], accuracy["n"]) == (1.0, 1)
+    assert (accuracy["value"], accuracy["n"], accuracy["scored"], accuracy["estimated"]) == (1.0, 3, 1, 2)
     assert (accuracy["bound_low"], accuracy["bound_high"]) == (pytest.approx(1 / 3), 1.0)
 
 

@@ -228,7 +228,10 @@ def test_a_part_can_be_published_as_a_part(scored: dict[str, Any]) -> None:
     assert submit("--tasks=medcalc", MEDCALC, "--allow-partial") == 0
     notes = read("medcalc.yaml").notes
     assert notes is not None
-    assert "scored 30/31; PARTIAL: items without a score are left out; with them it lies in 16.0 to 19.0; " in notes
+    assert (
+        "scored 30/31; PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in 16.0 to 19.0; "
+        in notes
+    )
 
 
 def test_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) -> None:

@@ -20,9 +20,9 @@ from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.kqa.demo import demo_rows
 from medical_tasks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.kqa.scoring import metric_limits, score_items, unanswered_limits
+from medical_tasks.kqa.scoring import item_score, score_items, unanswered_limits
 from medical_tasks.kqa.spec import KQA, METRICS
-from medical_tasks.kqa.verdicts import AnswerVerdict, StatementVerdict
+from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict
 from medical_tasks.results import summarise
 from medical_tasks.spec import Item, ItemScore
 from medical_tasks.store import Store
@@ -145,7 +145,8 @@ def test_an_answer_that_may_be_none_moves_the_means_within_its_limits() -> None:
         statements=tuple(StatementVerdict(name=f"must/{n}", contradicted=True) for n in range(2)), answered=None
     )
     for others in itertools.product([0.0, 1.0, 5.0], repeat=2):
-        limits = metric_limits(verdict, words=7, most_statements=5)
+        case = Case(id="i", question="", answer="word " * 7, must_have=("a", "b"), nice_to_have=())
+        limits = item_score(case, verdict, most_statements=5).limits
         for name in ("comprehensiveness_answered", "hallucination_rate_answered"):
             low, high = limits[name]
             rest = [min(value, 1.0) if name.startswith("comp") else value for value in others]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.judges.base import LABELS, Label
-from medical_tasks.kqa.scoring import metric_limits
-from medical_tasks.kqa.verdicts import AnswerVerdict, statement_verdict
+from medical_tasks.kqa.scoring import item_score
+from medical_tasks.kqa.verdicts import AnswerVerdict, Case, statement_verdict
 from medical_tasks.kqa.weighted import RELATIONS, statement_weights, weighted_score
 
 THREE_WAY: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
@@ -57,7 +57,8 @@ def test_both_metrics_are_cases_of_it(must: Sequence[Label], nice: Sequence[Labe
     statements = [statement_verdict(f"must/{i}", label) for i, label in enumerate(must)]
     statements += [statement_verdict(f"nice/{i}", label) for i, label in enumerate(nice)]
     verdict = AnswerVerdict(statements=tuple(statements), answered=answered)
-    metrics = metric_limits(verdict, words=1, most_statements=len(statements))
+    case = Case(id="i", question="", answer="Rest.", must_have=("a",) * len(must), nice_to_have=("b",) * len(nice))
+    metrics = item_score(case, verdict, most_statements=len(statements)).values
     labels = [*must, *nice]
     comp = weighted_score(
         labels,
@@ -65,12 +66,12 @@ def test_both_metrics_are_cases_of_it(must: Sequence[Label], nice: Sequence[Labe
         "entails",
         normalised=True,
     )
-    assert comp.value == pytest.approx(metrics["comprehensiveness"][0], nan_ok=True)
+    assert comp.value == pytest.approx(metrics["comprehensiveness"], nan_ok=True)
     hall = weighted_score(labels, [1] * len(labels), "contradicts")
     if labels:
-        assert (hall.value, hall.high) == metrics["hallucination_rate"]
+        assert hall.value == metrics["hallucination_rate"]
     else:
-        assert math.isnan(metrics["hallucination_rate"][0])
+        assert math.isnan(metrics["hallucination_rate"])
 
 
 @given(

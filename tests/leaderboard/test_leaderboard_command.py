@@ -48,6 +48,7 @@ def test_from_handing_in_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         "accepted",
         "accuracy",
         "80.0",
+        "%",
         "37.6",
         "to",
         "96.4",

@@ -278,7 +278,7 @@ def test_no_file_no_folder_and_no_such_set(tree: Path, tmp_path: Path) -> None:
     for task in ASKED:
         with pytest.raises(MissingError, match="--prompts official needs --upstream DIR"):
             load_prompts(task, "official")
-        with pytest.raises(MissingError, match=r"no \w+\.py there nor in its evaluation/ folder"):
+        with pytest.raises(MissingError, match=r"the authors. evaluation/\w+\.py is not there"):
             load_prompts(task, "official", tmp_path)
         assert load_prompts(task, "official", tree / "evaluation").sha256 == load_prompts(task, "official", tree).sha256
     with pytest.raises(UsageError, match="medcalc_open_book has no official prompts: the authors do not ask with"):

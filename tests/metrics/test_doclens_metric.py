@@ -50,7 +50,7 @@ def test_the_example_of_the_card(metric: Any) -> None:
     told = ast.literal_eval(shown.removeprefix("python\n"))
     assert set(told) == {"judge", *METRICS, "claim_recall_bound_low", "claim_recall_bound_high", "coverage"}
     assert told == {name: result[name] for name in told}
-    assert set(result) == {"judge", "coverage"} | {f"{name}{end}" for name in METRICS for end in ENDS}
+    assert set(result) == {"judge", "coverage", "reasons"} | {f"{name}{end}" for name in METRICS for end in ENDS}
     holed = copy.deepcopy(GIVEN)
     holed["verdicts"][1]["reference_claims"][1] = None
     again = metric.compute(**holed)

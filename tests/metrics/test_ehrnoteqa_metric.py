@@ -80,7 +80,7 @@ def test_every_metric_of_the_format_is_there_with_its_ends(metric: Any, form: st
     for name in METRICS[form]:
         ends = [result[f"{name}{end}"] for end in ("_bound_low", "", "_bound_high")]
         assert ends == sorted(ends)
-    assert len(result) == len(METRICS[form]) * 5 + 2
+    assert len(result) == len(METRICS[form]) * 5 + 3
 
 
 def test_a_right_answer_may_be_text_or_letter(metric: Any) -> None:
@@ -106,7 +106,8 @@ def test_votes() -> None:
 def test_what_is_not_told_leaves_bounds() -> None:
     result = score_answers([UNTOLD, PROBABILITIES], [_lettered("A"), _lettered("B")], format="prob_index")
     assert (result["accuracy"], result["coverage"]) == (1.0, {"answers": 2, "missing": 1})
-    known = result["gold_probability"]
+    known = score_answers([PROBABILITIES], [_lettered("B")], format="prob_index")["gold_probability"]
+    assert result["gold_probability"] == result["gold_probability_bound_low"]  # as near to the other's as it can be
     assert result["gold_probability_bound_low"] == pytest.approx((known + 1 / (1 + 4 * math.exp(-8.5))) / 2)
     assert result["gold_probability_bound_high"] == (known + 1.0) / 2
 
@@ -115,6 +116,7 @@ def test_without_rows_there_is_no_number() -> None:
     result = score_answers([], [])
     assert result.pop("coverage") == {"answers": 0, "missing": 0}
     assert result.pop("judge")
+    assert set(result.pop("reasons").values()) == {"nothing to count on any item"}
     assert all(math.isnan(value) for value in result.values())
 
 

@@ -57,7 +57,7 @@ def test_the_example_of_the_card(metric: Any) -> None:
     for end in ("low", "high"):
         assert f"'contradicted_ci_{end}': {math.floor(result[f'contradicted_ci_{end}'] * 100) / 100:.2f}..." in shown
     holed = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=HOLED)
-    assert holed["comprehensiveness"] == 0.0
+    assert holed["comprehensiveness"] == 0.5  # its known statement stands for the missing one
     assert (holed["comprehensiveness_bound_low"], holed["comprehensiveness_bound_high"]) == (0.25, 0.5)
     assert holed["hallucination_rate_bound_high"] == 1.0
     assert holed["contradicted"] == 0.5
@@ -71,7 +71,7 @@ def test_every_metric_of_the_task_is_there_with_its_ends(metric: Any) -> None:
     for one in METRICS:
         ends = [result[f"{one.name}{end}"] for end in ("_bound_low", "", "_bound_high")]
         assert ends == sorted(ends)
-    assert len(result) == 11 * 5 + 2
+    assert len(result) == 11 * 5 + 3
 
 
 def test_by_default_words_are_counted_and_the_result_says_so(metric: Any) -> None:
@@ -95,7 +95,7 @@ def test_the_general_score(metric: Any) -> None:
         normalised=True,
     )
     # The first answer has 3 of 5, or 4 of 5 with the missing one; the second none.
-    assert listed["weighted"] == 0.0
+    assert listed["weighted"] == pytest.approx(0.4)
     assert (listed["weighted_bound_low"], listed["weighted_bound_high"]) == pytest.approx((0.3, 0.4))
     as_comp = metric.compute(
         predictions=ANSWERS,
@@ -117,12 +117,14 @@ def test_a_two_way_judge(metric: Any) -> None:
     assert math.isnan(result["hallucination_rate"])
     assert (result["hallucination_rate_bound_low"], result["hallucination_rate_bound_high"]) == (0.0, 2.0)
     assert result["coverage"]["missing"] == 2
+    assert result["reasons"]["hallucination_rate"] == "nothing to estimate from: judge: cannot tell contradiction"
 
 
 def test_without_rows_there_is_no_number(metric: Any) -> None:
     result = metric.compute(predictions=[], references=[])
     assert result.pop("coverage") == {"answers": 0, "statements": 0, "missing": 0}
     assert result.pop("judge")
+    assert set(result.pop("reasons").values()) == {"nothing to count on any item"}
     assert all(math.isnan(value) for value in result.values())
 
 

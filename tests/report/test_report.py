@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import pytest
 
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.report.numbers import interval, percent
@@ -37,7 +40,21 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
     text = render_table(results({"no answer: timeout": 2}))
     header, rule, row, note = text.split("\n")
     assert len(rule) == len(row) >= len(header)
-    assert row.split() == ["hf/toy", "toy", "right", "20.0", "10.0", "to", "30.0", "10", "10/12", "15.0", "to", "40.0"]
+    assert row.split() == [
+        "hf/toy",
+        "toy",
+        "right",
+        "20.0",
+        "%",
+        "10.0",
+        "to",
+        "30.0",
+        "10",
+        "10/12",
+        "15.0",
+        "to",
+        "40.0",
+    ]
     assert note == "hf/toy, toy: not scored: 2 x no answer: timeout. With them right is 15.0 to 40.0."
 
 
@@ -62,7 +79,7 @@ def test_columns_are_as_wide_as_their_widest_cell() -> None:
 
 def test_markdown_has_headline_breakdown_and_recipe() -> None:
     text = render_markdown(results({"no answer: timeout": 2}))
-    assert "| right | 20.0 | 10.0 to 30.0 | 10 | 10/12 |" in text
+    assert "| right | 20.0 % | 10.0 to 30.0 | 10 | 10/12 |" in text
     assert "- 2 x no answer: timeout" in text
     assert r"| a\|b | 10 | 20.0 (10.0 to 30.0) |" in text
     assert '"task_version": "1-A"' in text
@@ -97,7 +114,7 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
     text = render_table(judged(comparable=True))
     assert "bounds" in text.split("\n")[0]
     assert "15.0 to 40.0" in text
-    assert "words (number)     63.1   60.0 to 70.0" in text  # a count is no percentage
+    assert re.search(r"words \(number\) +63\.1 +60\.0 to 70\.0", text)  # a count is no percentage
     assert (
         "judge openai-api/x/y: 1,588 of 1,589 verdicts (missing: 1 x judge: http 500); 1,000 replies from the store; "
         "600 calls made; 1,200 votes saved of 5 each; 10,000 tokens (partly estimated)." in text
@@ -115,3 +132,44 @@ def test_a_judge_that_compares_words_is_named_beside_every_number() -> None:
     report = render_markdown(judged(comparable=False))
     assert "**Not comparable: the judge lexical" in report
     assert report.count("[not comparable]") == 2
+
+
+def estimated_and_ended() -> dict[str, Any]:
+    made = results({"judge: http 500": 2})
+    entry = made["tasks"]["toy"]
+    entry["breakdown"] = {}
+    ended = "official script ends: no citations (1 of 12 answers)"
+    entry["metrics"] = {
+        "right": {**metric(0.2), "n": 12, "scored": 10, "estimated": 2},
+        "rate": {**metric(0.2), "unit": "per answer", "n": 12, "scored": 10, "estimated": 2},
+        "rouge": {**metric(0.2), "n": 12},
+        "cited_official": {**metric(None, None, None), "n": 0, "bound_low": None, "bound_high": None, "reason": ended},
+        "blank": {**metric(None, None, None), "n": 0, "reason": "nothing to count on any item"},
+    }
+    return made
+
+
+@pytest.mark.parametrize("render", [render_table, render_markdown])
+def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
+    text = render(estimated_and_ended())
+    lines = {line.replace("|", " ").split()[0 if render is render_markdown else 2]: line for line in text.split("\n")
+             if len(line.replace("|", " ").split()) > 5 and "/12" in line}  # fmt: skip
+    assert [name for name in ("right", "rate", "rouge") if "10/12" in lines[name]] == ["right", "rate"]
+    assert "12/12" in lines["rouge"]
+    assert "20.0 %" in lines["right"]
+    assert " 0.20 " in lines["rate"]
+    assert "%" not in lines["rate"]
+    assert "rate (per answer)" in lines["rate"]
+    assert "cited_official: n/a, official script ends: no citations (1 of 12 answers)." in text
+    assert "right, rate: 2 of 12 items lack verdicts; known ones stand for them." in text
+    assert "blank: n/a" not in text  # it says so itself
+
+
+def test_replies_that_gave_no_verdict_are_not_missing_where_no_score_lacks_one() -> None:
+    made = judged(comparable=True)
+    entry = made["tasks"]["toy"]
+    assert "1,588 of 1,589 verdicts (missing: 1 x judge: http 500)" in render_table(made)
+    entry["coverage"] = {"asked": 12, "answered": 12, "scored": 12, "unscored": {}}
+    said = render_table(made)
+    assert "1,588 verdicts (no score lacks one; replies that gave none: 1 x judge: http 500)" in said
+    assert "of 1,589" not in said

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from medical_tasks.catalog import task_spec
 from medical_tasks.medcalc_bench.spec import MEDCALC
+from medical_tasks.results import item_rows, summarise
+from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
+from medical_tasks.submission_package.limits import DEFAULT_LIMITS
 from medical_tasks.submission_package.reading import read_package
+from medical_tasks.submission_package.recomputing import recompute, result_differences
 from medical_tasks.submission_package.verification import Verification
 from medical_tasks.submission_package.verifying import VerifyOptions, verify_package
 from tests.submission_package.conftest import CREDENTIALED, Runs
@@ -321,3 +327,39 @@ def test_without_the_data_nothing_is_called_a_match(medcalc: bytes, tmp_path: Pa
     assert outcomes(found)["answers"] == "match"  # with the package's own hashes, which proves nothing
     assert not found.matches
     assert found.unproven == ("medcalc",)
+
+
+def _with_a_missing_verdict() -> tuple[TaskSpec, dict[str, Any], list[dict[str, Any]]]:
+    """Forty judged answers of which four lack their verdict."""
+    task = replace(task_spec("ehrnoteqa_open_level1"), groups=(), cluster=None)
+    task = replace(task, metrics=task.metrics[:1])
+    items = [Item(id=f"{place:02}", fields={}, groups={}, cluster=str(place)) for place in range(40)]
+    known = [Counts(how="count", verdicts=(Verdicts(hits=place % 2, known=1),)) for place in range(36)]
+    lost = [Counts(how="count", verdicts=(Verdicts(missing=1),)) for _ in range(4)]
+    scores = [
+        ItemScore.counted({"accuracy": counts}, id=item.id, unscored=None if counts.known else "judge: http 500")
+        for item, counts in zip(items, [*known, *lost], strict=True)
+    ]
+    named = {score.id: score for score in scores}
+    entry = summarise(task, items, named, {}, recipe={"judge": None})
+    return task, entry, [{**row, "answer_sha256": "ab" * 32} for row in item_rows(task, items, named, {})]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, 0),
+        ({"value": 0.54, "ci_high": 0.7}, 0),  # 18 right and 4 that may be: items tell no more
+        ({"value": 0.56, "ci_high": 0.7}, 2),  # more than if all four were right, and than its own bound
+        ({"value": 0.44}, 2),
+        ({"n": 41, "scored": 37}, 2),
+        ({"reason": "<b>buy</b>"}, 1),
+        ({"bound_high": 0.4}, 2),
+    ],
+)
+def test_an_estimate_lies_where_the_undecided_items_can_bring_it(change: dict[str, Any], found: int) -> None:
+    task, entry, rows = _with_a_missing_verdict()
+    assert (entry["metrics"]["accuracy"]["value"], entry["metrics"]["accuracy"]["estimated"]) == (0.5, 4)
+    made = recompute(task, entry, rows, DEFAULT_LIMITS)
+    entry["metrics"]["accuracy"] |= change
+    assert len(list(result_differences(task, entry, made, rows))) == found

@@ -8,7 +8,7 @@ from typing import Any, Final
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.html_table import Cell
 from medical_tasks.report.html_text import Markup, escaped, markup
-from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number
+from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, valued
 from medical_tasks.spec import MetricSpec
 
 __all__ = ["STATE_WORDS", "badge", "coverage_cell", "day", "metric_cell", "metric_heading", "state_cell", "yes_no"]
@@ -36,10 +36,10 @@ def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: 
     """
     if metric is None:
         return Cell("n/a", title="not reported")
-    value, unit = metric.get("value"), str(metric.get("unit", ""))
+    value = metric.get("value")
     if metric.get("ci_low") is None or metric.get("ci_high") is None:
         note = "no interval reported" if state == "reported" else "no interval"
-        note = note if value is not None else ""
+        note = note if value is not None else str(metric.get("reason", ""))
     else:
         note = interval(metric)
     words = []
@@ -47,7 +47,7 @@ def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: 
         words.append(f"over {metric['n']:,} items")
     if metric.get("bound_low") is not None and metric.get("bound_high") != metric["bound_low"]:
         words.append(f"bounds, whatever is missing: {bounds({'bound_high': None, **metric})}")
-    return Cell(number(value, unit), sort=value, note=note, title="; ".join(words), strong=strong)
+    return Cell(valued(metric), sort=value, note=note, title="; ".join(words), strong=strong)
 
 
 def metric_heading(metric: MetricSpec, *, comparable: bool = True) -> Markup:
@@ -58,8 +58,7 @@ def metric_heading(metric: MetricSpec, *, comparable: bool = True) -> Markup:
         comparable: whether its numbers can be set beside others'.
     """
     label = metric_label(metric.name, {"unit": metric.unit, "comparable": comparable})
-    unit = "" if metric.unit else "\N{NO-BREAK SPACE}%"
-    return markup(escaped(f"{label}{unit}").replace("_", "_<wbr>"))
+    return markup(escaped(label).replace("_", "_<wbr>"))
 
 
 def coverage_cell(entry: Entry) -> Cell:

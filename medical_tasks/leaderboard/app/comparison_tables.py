@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from medical_tasks.report.html_table import Cell, Column, Row, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
-from medical_tasks.report.numbers import metric_label, number
+from medical_tasks.report.numbers import metric_label, number, valued
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = ["comparison_tables"]
@@ -70,8 +70,8 @@ def _row(metric: MetricSpec, told: Mapping[str, Any]) -> Row:
     return Row(
         [
             Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
-            Cell(number(told.get("value_a"), unit)),
-            Cell(number(told.get("value_b"), unit)),
+            Cell(valued(told, "value_a")),
+            Cell(valued(told, "value_b")),
             Cell(_signed(told.get("difference"), unit), note=note, strong=True),
             Cell(_verdict(metric, low, high)),
             Cell(_p(told.get("p")), title=str(told.get("test", ""))),

@@ -112,7 +112,6 @@ def _result(entry: Entry, *, differ: bool) -> Row:
     headline = metrics[0] if metrics else None
     told = entry.metrics[headline.name] if headline else None
     label = metric_label(headline.name, told) if headline and told else "n/a"
-    unit = "" if headline is None or headline.unit else " %"
     shown = "" if entry.state == "reported" else entry.group
     cells = [
         Cell(
@@ -120,7 +119,7 @@ def _result(entry: Entry, *, differ: bool) -> Row:
             sort=entry.task,
             note=task_title(entry.task),
         ),
-        Cell(f"{label}{unit}"),
+        Cell(label),
         metric_cell(told, state=entry.state, strong=True),
         coverage_cell(entry),
         state_cell(entry.state),

@@ -94,7 +94,7 @@ def _metrics_table(entry: Entry, metrics: Sequence[MetricSpec], number: int) -> 
                     Cell(metric_label(metric.name, told), note="" if metric.higher_is_better else "lower is better"),
                     metric_cell(told, state=entry.state),
                     Cell("not reported" if told.get("n") is None else f"{told['n']:,}", sort=told.get("n")),
-                    Cell(coverage({"coverage": entry.coverage}) if entry.coverage else "not reported"),
+                    Cell(_scored(entry, told)),
                     Cell(bounds(told) if has_bounds else "n/a"),
                     Cell(metric.description),
                 ]
@@ -108,6 +108,12 @@ def _metrics_table(entry: Entry, metrics: Sequence[MetricSpec], number: int) -> 
         sortable=False,
         show_caption=False,
     )
+
+
+def _scored(entry: Entry, told: Mapping[str, Any]) -> str:
+    if not entry.coverage:
+        return "not reported"
+    return coverage({"coverage": entry.coverage, "metrics": entry.metrics}, told)
 
 
 def _breakdown_table(

@@ -106,7 +106,7 @@ def _numbers(package: Package) -> Markup:
                         Cell(task, title=task_title(task)),
                         Cell(metric_label(name, metric)),
                         metric_cell(metric, state="accepted"),
-                        Cell(coverage(told)),
+                        Cell(coverage(told, metric)),
                     ]
                 )
             )

@@ -50,7 +50,7 @@
         element("td", { kind: "mt-number", text: store.value(item, place) })));
     });
     const head = element("thead", {}, element("tr", {}, element("th", { scope: "col", text: "Metric" }),
-      element("th", { kind: "mt-number", scope: "col", text: "Value, %" })));
+      element("th", { kind: "mt-number", scope: "col", text: "Value" })));
     const caption = element("caption", {}, element("span", { kind: "mt-hidden-text", text: "Values of this item" }));
     return element("table", { kind: "mt-table mt-item-values" }, caption, head, body);
   }

@@ -96,8 +96,8 @@
       const value = item.v[place];
       if (value === null || value === undefined) return "n/a";
       const { unit } = this.metrics[place];
-      if (unit) return value.toFixed(unit === "cosine" ? 3 : 1);
-      return `${(100 * value).toFixed(1)}`;
+      if (unit) return value.toFixed({ cosine: 3, score: 3, "per answer": 2 }[unit] ?? 1);
+      return `${(100 * value).toFixed(1)} %`;
     }
   }
 

@@ -52,7 +52,11 @@ def test_ranks_are_ranges_where_intervals_overlap() -> None:
     # Intervals: 0.85-0.95, 0.80-0.90 and 0.35-0.45: the first two overlap, the third lies below both.
     html = task_page(board(entry("B", 0.85), entry("A", 0.9), entry("C", 0.4)), "medcalc")
     assert [row[:2] for row in rows(html, "board-0")] == [["1-2", "A"], ["1-2", "B"], ["3", "C"]]
-    assert [row[2] for row in rows(html, "board-0")] == ["90.085.0 to 95.0", "85.080.0 to 90.0", "40.035.0 to 45.0"]
+    assert [row[2] for row in rows(html, "board-0")] == [
+        "90.0 %85.0 to 95.0",
+        "85.0 %80.0 to 90.0",
+        "40.0 %35.0 to 45.0",
+    ]
     assert {row[4] for row in rows(html, "board-0")} == {"98/100"}
 
 
@@ -85,7 +89,7 @@ def test_what_papers_report_has_no_rank_and_says_how_it_differs() -> None:
     html = task_page(board(entry("A", 0.5), reported("GPT-4", 0.379)), "medcalc")
     assert [row[1] for row in rows(html, "board-0")] == ["A"]
     (row,) = rows(html, "board-reported")
-    assert row[:2] == ["GPT-4", "37.9no interval reported"]
+    assert row[:2] == ["GPT-4", "37.9 %no interval reported"]
     assert "reported" in row
     assert row[-1] == "2 differencesThe authors' script decided.Other prompts."
     assert 'href="https://example.org/paper"' in html

@@ -49,7 +49,7 @@ def test_two_of_a_group_are_compared_item_by_item(content: Content) -> None:
     html = compared(content, "Weak", "Strong").html
     accuracy = rows(html, "comparison")[0]
     # 10 and 35 of the same 40 are right, the first 10 in both: 25 better, none worse.
-    assert accuracy[:3] == ["accuracy", "25.0", "87.5"]
+    assert accuracy[:3] == ["accuracy", "25.0 %", "87.5 %"]
     assert accuracy[3].startswith("+62.5")
     assert accuracy[4] == "B is better"
     assert accuracy[6] == "25 / 0 / 15"

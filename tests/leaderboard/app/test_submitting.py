@@ -40,7 +40,7 @@ def test_a_sound_package_is_shown_and_waits(tmp_path: Path) -> None:
     assert step.waits
     assert path.is_file()
     assert "The package is sound" in step.html
-    assert rows(step.html, "submit-numbers")[0] == ["medcalc", "accuracy", "50.035.2 to 64.8", "40/40"]
+    assert rows(step.html, "submit-numbers")[0] == ["medcalc", "accuracy", "50.0 %35.2 to 64.8", "40/40"]
 
 
 def test_handing_in_gives_a_place_in_the_queue_and_keeps_no_upload(tmp_path: Path, content: Content) -> None:
