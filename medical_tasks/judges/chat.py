@@ -173,6 +173,7 @@ def _reply(call: Call, completion: Completion, number: int) -> Reply:
     return Reply(
         key=call.key,
         text=completion.choices[number].text,
+        finish=completion.choices[number].finish,
         prompt_tokens=0 if number and prompt is not None else prompt,
         output_tokens=0 if number and output is not None else output,
         attempts=0 if number else completion.attempts,

@@ -240,6 +240,7 @@ def _outcome(call: Call, output: ModelOutput) -> Reply | NoReply:
     return Reply(
         key=call.key,
         text=output.completion,
+        finish=output.stop_reason,
         prompt_tokens=None if usage is None else usage.input_tokens,
         output_tokens=None if usage is None else usage.output_tokens,
     )

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.judges.base import Question, Unscored, Verdict
 from medical_tasks.judges.case import asked_sha256
-from medical_tasks.judges.session_stats import SessionStats
+from medical_tasks.judges.session import SessionStats
 
 __all__ = ["RecordedJudge"]
 

@@ -149,7 +149,7 @@ def _verdict(case: Case, labels: Sequence[Label | None]) -> AnswerVerdict:
     )
     if abstention(case.answer) == "sure":
         return AnswerVerdict(
-            statements=statements, answered=False, how="abstained by the rule" if case.answer else "empty"
+            statements=statements, answered=False, how="abstained by the rule" if case.answer.strip() else "empty"
         )
     return AnswerVerdict(statements=statements)
 

@@ -80,10 +80,11 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
 
 
 def spoken(response: str) -> str:
-    """The answer as a patient would read it: without reasoning between <think> tags, and nothing where that never ends."""
+    """The answer as a patient would read it: without reasoning between <think> tags, nothing where that never ends, else as it is."""
     if response.lstrip().startswith("<think>"):
         return response.partition("</think>")[2].strip()
-    return response.rpartition("</think>")[2].strip()
+    _, mark, answer = response.rpartition("</think>")
+    return answer.strip() if mark else answer
 
 
 def metric_limits(

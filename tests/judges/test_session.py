@@ -420,7 +420,7 @@ def test_the_store_holds_no_prompt(store: Store) -> None:
     for kind, key, payload in records:
         assert kind == "verdict"
         assert len(key) == 64
-        assert set(json.loads(payload)) == {"text", "label", "prompt_tokens", "output_tokens"}
+        assert set(json.loads(payload)) == {"text", "label", "finish", "prompt_tokens", "output_tokens"}
     for path in store.path.parent.iterdir():
         assert b"zebra" not in path.read_bytes()
 
