@@ -1,6 +1,6 @@
 """How replies to the authors' prompts are read: by the forms that these ask for, and without the guesses of their scripts.
 
-| reply | read | theirs besides (`official_replies`, `official_claims`) |
+| reply | read | theirs besides (`official_replies`) |
 |---|---|---|
 | claims | behind `Claim 1: ` and so on, each on a line; 1 to 30 | marks within a line too; any number |
 | verdicts of GPT on claims | a list of objects, each with its claim as it was given | counted as they come |

@@ -19,7 +19,14 @@ from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 
-__all__ = ["ScoreFile", "official_citation_scores", "official_claim_scores", "official_scores"]
+__all__ = [
+    "ScoreFile",
+    "counted_citation",
+    "counted_claims",
+    "official_citation_scores",
+    "official_claim_scores",
+    "official_scores",
+]
 
 ScoreFile = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 """Section to example to records."""
@@ -77,14 +84,13 @@ def official_claim_scores(scores: ScoreFile, *, same: ScoreFile | None = None) -
         hits = claims = 0
         for example, given in examples.items():
             where = f"{section}, {example}"
-            records = _records(given, where)
             true = (
-                [_counts(record, where) for record in records]
+                counted_claims(given, where)
                 if same is None
-                else _either(records, section, example, same=same)
+                else _either(_records(given, where), section, example, same=same)
             )
             hits += sum(true)
-            claims += len(records)
+            claims += len(true)
         counts[section] = hits, claims
     return _shares(counts)
 
@@ -108,16 +114,36 @@ def official_citation_scores(scores: ScoreFile) -> tuple[dict[str, float], dict[
         for example, given in examples.items():
             where = f"{section}, {example}"
             for record in _records(given, where):
-                citations = _list(record, "citations", where)
+                entailed, supported = counted_citation(record, where)
                 sentences += 1
-                cited += len(citations)
-                if _counts(record, where):
-                    hits += 1
-                    provenance = _provenance(record, where) if citations else ()
-                    right += sum(number in provenance for number in citations)
+                cited += len(supported)
+                hits += entailed
+                right += sum(supported)
         recall[section] = hits, sentences
         precision[section] = right, cited
     return _shares(recall), _shares(precision)
+
+
+def counted_claims(given: Any, where: str) -> list[bool]:
+    """Says of each record of a text's claims whether it counts.
+
+    Args:
+        given: what the score file has of the text.
+        where: its name, for messages.
+
+    Raises:
+        UsageError: Their script fails on it.
+    """
+    return [_counts(record, where) for record in _records(given, where)]
+
+
+def counted_citation(record: Mapping[str, Any], where: str) -> tuple[bool, list[bool]]:
+    """Says whether a sentence counts, and which of the citations it lists; arguments and errors as of `counted_claims`."""
+    citations = _list(record, "citations", where)
+    if not _counts(record, where):
+        return False, [False] * len(citations)
+    provenance = _provenance(record, where) if citations else ()
+    return True, [number in provenance for number in citations]
 
 
 def _shares(counts: Mapping[str, tuple[int, int]]) -> dict[str, float]:
@@ -141,8 +167,8 @@ def _either(records: Sequence[Mapping[str, Any]], section: str, example: str, *,
 
 
 def _records(given: Any, where: str) -> Sequence[Mapping[str, Any]]:
-    # A judge's reply that was an object is stored as it came; an empty one is no claims to them.
-    if isinstance(given, Mapping) and not given:
+    # A judge's reply that was no list is stored as it came; an empty object or text is no claims to them.
+    if isinstance(given, Mapping | str) and not given:
         return []
     if not isinstance(given, list | tuple) or not all(isinstance(one, Mapping) for one in given):
         raise UsageError(f"{where}: a list of records is needed; the judge's reply was something else. {_NEXT}")

@@ -1,5 +1,8 @@
 """The authors' reading of their judges' replies, bug for bug; what is None here stays without a prediction in their score files.
 
+- claims that GPT made (`claim_evaluation/generate_subclaims.py`): line feeds are deleted, with nothing in their place, then the
+  text is cut at `Claim 1: `, `Claim 2: ` and so on. What stands before the first is dropped; small letters, a missing space or a
+  claim that speaks of `Claim 2: ` are not seen or cut; nothing keeps the number of claims to 30
 - GPT: the whole reply is JSON, a code fence is not; a list of claims is stored as it came, however many they are; a reply about
   citations needs its three keys, one about MeQSum's questions the key `prediction`
 - Mistral: the first line with `prediction: 1` or `prediction: 0` decides, whatever stands behind the digit; it is asked up to 15
@@ -22,28 +25,35 @@ __all__ = [
     "gpt_question_reply",
     "mistral_citation_reply",
     "mistral_claim_reply",
+    "official_claims",
 ]
 
 MISTRAL_TRIES: Final = 15
 
 _CITATION_KEYS = ("entailment_prediction", "explanation", "provenance")
 _NUMBER = re.compile(r"\d+")
+_MARK = re.compile("Claim [0-9]+: ")
 _MAX_DIGITS = 640  # the fewest digits Python can be set to refuse
 
 
-def gpt_claims_reply(reply: str) -> Any | None:
+def official_claims(reply: str) -> list[str]:
+    """Reads claims that GPT made; white space at their ends included, maybe none, maybe blank ones."""
+    return _MARK.split(reply.replace("\n", ""))[1:]
+
+
+def gpt_claims_reply(reply: str) -> Any:
     """Reads GPT's judgement on all claims of a text.
 
     Args:
         reply: its raw text.
 
     Returns:
-        What the JSON holds, mostly a list of records; None when it is no JSON.
+        What their score file has: whatever the JSON holds, mostly a list of records; an empty list when it is no JSON.
     """
     try:
         return json.loads(reply)
     except (ValueError, RecursionError):
-        return None
+        return []
 
 
 def gpt_question_reply(reply: str) -> dict[str, Any] | None:
@@ -97,7 +107,7 @@ def mistral_citation_reply(replies: Iterable[str], *, citations: Sequence[int]) 
 def _said(reply: str) -> tuple[str, int | None]:
     """Explanation and prediction; of the first the text behind the last `explanation: ` of its line."""
     explanation, prediction = "", None
-    for line in reply.split("\n"):
+    for line in _generated(reply):
         if prediction is None and "prediction: 1" in line:
             prediction = 1
         elif prediction is None and "prediction: 0" in line:
@@ -107,8 +117,13 @@ def _said(reply: str) -> tuple[str, int | None]:
     return explanation, prediction
 
 
+def _generated(reply: str) -> list[str]:
+    """The lines of what a model generated; their prompts end with this mark."""
+    return reply.rpartition("[/INST] ")[2].split("\n")
+
+
 def _provenance(reply: str, citations: Sequence[int]) -> list[int]:
-    for line in reply.split("\n"):
+    for line in _generated(reply):
         if "provenance: " in line:
             places = [int(digits[:_MAX_DIGITS]) for digits in _NUMBER.findall(line.rpartition("explanation: ")[2])]
             if found := [citations[place] for place in places if place < len(citations)]:

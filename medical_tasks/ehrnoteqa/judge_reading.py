@@ -53,7 +53,8 @@ _LEFT_OPEN: Final = re.compile(
     re.I,
 )
 _DENIED: Final = re.compile(
-    r"n['’]t\b|\b(?:not|cannot|never|neither|nor|none|incorrect\w*|wrong\w*|mismatch\w*|differ\w*|fails?|contradict\w*)\b", re.I
+    r"n['’]t\b|\b(?:not|cannot|never|neither|nor|none|incorrect\w*|wrong\w*|mismatch\w*|differ\w*|fails?|contradict\w*)\b",
+    re.I,
 )
 _OPENERS: Final = ' \t\r\n*_`"“('
 

@@ -59,9 +59,13 @@ _VERDICT = (
 )
 _SAID = r"answer|verdict|label|conclusion|judge?ment|decision|classification|result|evaluation|assessment"
 _ASKED = r"hypothesis|statement|claim|entailment|(?P<bare>it|this)"
-_OF_WHAT = r"(?: (?:here|(?:to|for|in) (?:the|this|that) (?:question|triplet|pair|task|case|hypothesis|statement|example)))?"
+_OF_WHAT = (
+    r"(?: (?:here|(?:to|for|in) (?:the|this|that) (?:question|triplet|pair|task|case|hypothesis|statement|example)))?"
+)
 _NOUN = r"(?:(?:the|my|our|this) )?(?:(?:final|correct|right|overall|resulting|best|appropriate|proper) )*(?:{nouns})"
-_SURELY = r"(?:(?:therefore|thus|hence|so|clearly|indeed|definitely|certainly|obviously|simply|consequently|also|again),? )*"
+_SURELY = (
+    r"(?:(?:therefore|thus|hence|so|clearly|indeed|definitely|certainly|obviously|simply|consequently|also|again),? )*"
+)
 _HEAD = (
     rf"(?:(?:{{said}}|{{asked}}){_OF_WHAT}(?: is(?: (?:a )?(?:clear|definite|resounding))?| ?'s|(?P<isnt> isn't| isnt))[:,]? {_SURELY}"
     rf"|{{said}}{_OF_WHAT} ?(?:[:=]|[-–—=]+>|→|[-–—]) ?(?:is )?"

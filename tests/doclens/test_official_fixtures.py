@@ -18,7 +18,7 @@ from medical_tasks.doclens.official_citations import (
     official_sources,
     remove_citations_official,
 )
-from medical_tasks.doclens.official_claims import official_claims
+from medical_tasks.doclens.official_replies import official_claims
 from medical_tasks.doclens.official_measures import official_scores
 from medical_tasks.doclens.official_replies import (
     gpt_citation_reply,

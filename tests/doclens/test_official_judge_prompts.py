@@ -13,7 +13,7 @@ from medical_tasks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.doclens.judge_questions import QuestionMaker
 from medical_tasks.doclens.judging import judge_units
 from medical_tasks.doclens.official_citations import official_sources
-from medical_tasks.doclens.official_claims import official_claims
+from medical_tasks.doclens.official_replies import official_claims
 from medical_tasks.doclens.official_judge_reading import (
     read_official_batch,
     read_official_cited,

@@ -310,7 +310,13 @@ def test_a_true_statement_is_no_contradiction() -> None:
     assert read_closing_claim("So the answer is True.", of_statement=False) is True
 
 
-REASONS = ["", "The premise names the drug. ", "Both texts say it!\n\n", "1. It is said.\n2. Nothing denies it.\n", "Step one: read. "]
+REASONS = [
+    "",
+    "The premise names the drug. ",
+    "Both texts say it!\n\n",
+    "1. It is said.\n2. Nothing denies it.\n",
+    "Step one: read. ",
+]
 LEADS = [
     "", "Therefore, ", "Thus, ", "So ", "Hence, ", "In conclusion, ", "Overall, ", "As a result, ", "For this reason, ",
     "I conclude that ", "Therefore, I conclude that ", "This means that ", "It follows that ", "Based on this analysis, ",
@@ -318,9 +324,27 @@ LEADS = [
     "The premise does not say so, so ", "The premise entails the hypothesis, therefore ", "Both agree, and ",
     "The premise denies it, which means ", "There is no contradiction; thus, ", "It is mentioned, and therefore ",
 ]  # fmt: skip
-SUBJECTS = ["the answer", "the final answer", "the correct answer", "my answer", "the verdict", "the label", "the hypothesis"]
+SUBJECTS = [
+    "the answer",
+    "the final answer",
+    "the correct answer",
+    "my answer",
+    "the verdict",
+    "the label",
+    "the hypothesis",
+]
 LINKS = [" is ", " is: ", " is clearly ", " is therefore ", " is definitely "]
-LABELS = ["", "Answer: ", "Final answer: ", "**Answer:** ", "Verdict: ", "Label = ", "The answer: ", "### Answer\n", "Conclusion:\n"]
+LABELS = [
+    "",
+    "Answer: ",
+    "Final answer: ",
+    "**Answer:** ",
+    "Verdict: ",
+    "Label = ",
+    "The answer: ",
+    "### Answer\n",
+    "Conclusion:\n",
+]
 MARKED = ["{}", "**{}**", '"{}"', "'{}'", "“{}”", "`{}`", "({})", "\\boxed{{{}}}"]
 ENDS = ["", ".", "!", ".\n", " .", ".  \n\n"]
 WORDS = [("True", True), ("true", True), ("TRUE", True), ("False", False), ("false", False), ("FALSE", False)]
@@ -333,15 +357,17 @@ def _sentence(text: str) -> str:
 
 def plain_verdicts() -> Iterator[tuple[str, bool]]:
     chance = random.Random(1)
-    for number in range(4_000):
+    for turn in range(4_000):
         word, value = chance.choice(WORDS)
         said, end = chance.choice(MARKED).format(word), chance.choice(ENDS)
-        if number % 4:
+        if turn % 4:
             claim = chance.choice(LEADS) + chance.choice(SUBJECTS) + chance.choice(LINKS) + said + chance.choice(WHYS)
             yield chance.choice(REASONS) + _sentence(claim) + end, value
         else:
             label = chance.choice(LABELS)
-            said = said if label or not said[0] in "\"'“" else word  # a bare word in quotation marks may be somebody else's
+            said = (
+                said if label or not said[0] in "\"'“" else word
+            )  # a bare word in quotation marks may be somebody else's
             yield chance.choice(REASONS) + label + said + end, value
 
 
@@ -370,20 +396,28 @@ NO_CLAIM = ["{w} or not {w}", "{w} or {v}", "{w}/{v}", "{w} and {v}", "half {w}"
 
 def tempting_non_verdicts() -> Iterator[str]:
     chance = random.Random(2)
-    for number in range(4_500):
-        word = chance.choice(["True", "true", "TRUE"] + ["False", "false"])
+    for turn in range(4_500):
+        word = chance.choice(["True", "true", "TRUE", "False", "false"])
         other = "False" if word.casefold() == "true" else "True"
         subject = chance.choice(SUBJECTS)
         reason = chance.choice(REASONS)
-        if number % 3 == 0:
+        if turn % 3 == 0:
             claim = f"{subject} is {chance.choice(['', 'clearly ', 'therefore '])}{word}"
-            spoilt = chance.choice(SPOILT).format(c=claim, C=_sentence(claim), o=f"it is {other}", O=f"The answer is {other}")
+            spoilt = chance.choice(SPOILT).format(
+                c=claim, C=_sentence(claim), o=f"it is {other}", O=f"The answer is {other}"
+            )
             yield reason + spoilt
-        elif number % 3 == 1:
+        elif turn % 3 == 1:
             link = chance.choice(SPOILT_LINKS)
-            yield reason + _sentence(f"{chance.choice(LEADS)}{subject} {link}{'' if link.endswith('un') else ' '}{word}.")
+            yield reason + _sentence(
+                f"{chance.choice(LEADS)}{subject} {link}{'' if link.endswith('un') else ' '}{word}."
+            )
         else:
-            yield reason + _sentence(chance.choice(NO_CLAIM).format(w=word.lower(), v=other.lower())) + chance.choice(["", "."])
+            yield (
+                reason
+                + _sentence(chance.choice(NO_CLAIM).format(w=word.lower(), v=other.lower()))
+                + chance.choice(["", "."])
+            )
 
 
 def test_plain_verdicts_in_many_wordings_are_read() -> None:
