@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import io
 import json
 import math
@@ -48,18 +49,68 @@ from medical_tasks.store import Store
 from tests.judges.scripted import ScriptedBackend
 
 TEXTS = [
-    "The answer is True.", "The answer is False.", "true", "TRUE", "İ", "ß", "ﬁ", "untrue", " ", "\n", "\t", "True\n\n", "not ", "xxxxx",
-    "false", "🙂", "“True”", "T", "rue", "The answer is neither true", "if ", "?", "cannot be true.", "ΑΣ", "\u0130" * 5,
+    "The answer is True.", "The answer is False.", "true", "TRUE", "İ", "ß", "ﬁ", "untrue", " ", "\n", "\t", "True\n\n",
+    "not ", "xxxxx", "false", "🙂", "“True”", "T", "rue", "The answer is neither true", "if ", "?",
+    "cannot be true.", "ΑΣ", "\u0130" * 5,
 ]  # fmt: skip
 VALUES = [1, 0, 1.0, 0.0, True, False, "1", "0", None, -1, 2, [], [1], {}, "true", 1e400, 10**30]
-PROVENANCE = [[], [0], [2], [0, 2], [9999], ["0"], [0.0, 2.0], [True], "0", "", None, 0, {}, {"0": 1}, [[0]], [None], [0, 9999]]
-BROKEN = ["", "null", "[]", "{}", '""', '"x"', "0", "NaN", "[1]", '[""]', "[[]]", "[null]", "```json\n[]\n```", "{", "[" * 3000, "\ud800"]
+PROVENANCE = [
+    [],
+    [0],
+    [2],
+    [0, 2],
+    [9999],
+    ["0"],
+    [0.0, 2.0],
+    [True],
+    "0",
+    "",
+    None,
+    0,
+    {},
+    {"0": 1},
+    [[0]],
+    [None],
+    [0, 9999],
+]
+BROKEN = [
+    "",
+    "null",
+    "[]",
+    "{}",
+    '""',
+    '"x"',
+    "0",
+    "NaN",
+    "[1]",
+    '[""]',
+    "[[]]",
+    "[null]",
+    "```json\n[]\n```",
+    "{",
+    "[" * 3000,
+    "\ud800",
+]
 LINES = [
-    "explanation: it is", "entailment_prediction: 1", "entailment_prediction: 0", "prediction: 10", "prediction: 1 or 0", "provenance: 0",
-    "provenance: [0][1]", "provenance: 9999", "provenance: none", "provenance: explanation: 1", "1 provenance: ", "[/INST] prediction: 1",
+    "explanation: it is", "entailment_prediction: 1", "entailment_prediction: 0", "prediction: 10", "prediction: 1 or 0",
+    "provenance: 0", "provenance: [0][1]", "provenance: 9999", "provenance: none", "provenance: explanation: 1",
+    "1 provenance: ", "[/INST] prediction: 1",
     "prediction:1", "Prediction: 1", "prediction: 0 [/INST] x", "provenance: 1, 0", "",
 ]  # fmt: skip
-MADE = ["Claim 1: ", "Claim 2: ", "claim 3: ", "Claim 4:", "Claim x: ", "Claim 10: ", "a rash", "\n", " ", "Claim ", "1: ", "No fever."]
+MADE = [
+    "Claim 1: ",
+    "Claim 2: ",
+    "claim 3: ",
+    "Claim 4:",
+    "Claim x: ",
+    "Claim 10: ",
+    "a rash",
+    "\n",
+    " ",
+    "Claim ",
+    "1: ",
+    "No fever.",
+]
 
 
 def text_reply(chance: random.Random) -> str:
@@ -84,7 +135,9 @@ def record(chance: random.Random, keys: Sequence[str]) -> dict[str, Any]:
 def claims_reply(chance: random.Random) -> str:
     if chance.random() < 0.3:
         return chance.choice(BROKEN)
-    entries: list[Any] = [record(chance, ("claim", "explanation", "entailment_prediction")) for _ in range(chance.randint(0, 4))]
+    entries: list[Any] = [
+        record(chance, ("claim", "explanation", "entailment_prediction")) for _ in range(chance.randint(0, 4))
+    ]
     if chance.random() < 0.2:
         entries.append(chance.choice(VALUES))
     return json.dumps(entries)
@@ -161,10 +214,16 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
             3 * number : 3 * number + 3
         ]
     chance = random.Random("answers")
-    answers = {question: chance.choice(["", " ", "\n\n", "a "]) + f"answer {question}" + chance.choice(["", " \n"]) for question in statements}
+    answers = {
+        question: chance.choice(["", " ", "\n\n", "a "]) + f"answer {question}" + chance.choice(["", " \n"])
+        for question in statements
+    }
     (folder / "dataset").mkdir()
     (folder / "evaluation").symlink_to(tree / "evaluation")
-    rows = [{"Question": question, "Must_have": [must], "Nice_to_have": [nice]} for question, (must, nice) in statements.items()]
+    rows = [
+        {"Question": question, "Must_have": [must], "Nice_to_have": [nice]}
+        for question, (must, nice) in statements.items()
+    ]
     (folder / "dataset" / "questions_w_answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     results = [{"Question": question, "result": answer} for question, answer in answers.items()]
     (folder / "results.json").write_text(json.dumps(results))
@@ -201,7 +260,7 @@ def check_kqa(tree: Path, folder: Path, count: int) -> int:
         script = tree / "run_eval.py"
         # What they print at the end is what they save, but for the rows, which are taken before they become CSV.
         sys.path.insert(0, str(tree))
-        metrics = __import__("evaluation.metrics", fromlist=["compute_macro_scores"])
+        metrics: Any = importlib.import_module("evaluation.metrics")
         macro = metrics.compute_macro_scores
         metrics.compute_macro_scores = lambda df: saved.update(rows=df) or macro(df)
         try:
@@ -318,7 +377,9 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     # In letters, since every digit ends a sentence of theirs.
     names = ["item-" + str(number).translate(str.maketrans("0123456789", "abcdefghij")) for number in range(count)]
 
-    def score_file(items: Sequence[Mapping[str, Any]], ending: str, script: str, *arguments: str, world: Mapping[str, ModuleType]) -> Any:
+    def score_file(
+        items: Sequence[Mapping[str, Any]], ending: str, script: str, *arguments: str, world: Mapping[str, ModuleType]
+    ) -> Any:
         for old in folder.iterdir():
             old.unlink()
         (folder / "r.json").write_text(json.dumps(items))
@@ -333,8 +394,8 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
 
         return outcome(count_them)
 
-    def our_count(read: Callable[[], Any]) -> Any:
-        value = outcome(lambda: counted_claims(read(), "x"))
+    def our_count(stored: Any) -> Any:
+        value = outcome(lambda: counted_claims(stored, "x"))
         return value if value == "fails" else (sum(value), len(value))
 
     items = [{"example_id": name, "output": f"text {name}", "subclaims_reference": [name, "b"]} for name in names]
@@ -346,7 +407,7 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     common = ("--dataset_name", "general", "--prompt_file", str(prompts / "general_claim_entail.json"))
     saved = score_file(items, "claim_scores", "claim_evaluation/run_entailment.py", *common, world=world)["full"]
     theirs = [counted(saved[name]) for name in names]
-    differ += compare("claims, GPT", replies, theirs, [our_count(lambda r=r: gpt_claims_reply(r)) for r in replies])
+    differ += compare("claims, GPT", replies, theirs, [our_count(gpt_claims_reply(reply)) for reply in replies])
 
     replies = distinct(count, question_reply)
     by_name = dict(zip(names, replies, strict=True))
@@ -360,7 +421,7 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         return [] if said is None else [said]
 
     theirs = [counted(saved[name]) for name in names]
-    differ += compare("questions, GPT", replies, theirs, [our_count(lambda r=r: our_question(r)) for r in replies])
+    differ += compare("questions, GPT", replies, theirs, [our_count(our_question(reply)) for reply in replies])
 
     replies = distinct(count, lines_reply)
     by_name = dict(zip(names, replies, strict=True))
@@ -369,7 +430,7 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     script = "claim_evaluation/run_entailment_model.py"
     saved = score_file(single, "claim_scores.Mistral", script, *common, world=vllm_like(by_name))["full"]
     theirs = [counted(saved[name]) for name in names]
-    ours = [our_count(lambda r=r: [mistral_claim_reply([r]) or {}]) for r in replies]
+    ours = [our_count([mistral_claim_reply([reply]) or {}]) for reply in replies]
     differ += compare("claims, Mistral", replies, theirs, ours)
 
     def their_sentence(records: Sequence[Any]) -> Any:
@@ -386,7 +447,13 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     cited = [{"example_id": name, "input": SOURCE, "output": f"{name} it [0][2]. end [1]."} for name in names]
     for who, make, ending, script, file in (
         ("GPT", citation_reply, "citations.score", "eval_citation.py", "general_citation_entail.json"),
-        ("Mistral", lines_reply, "citations.score.Mistral", "eval_citation_model.py", "general_citation_entail_Mistral.json"),
+        (
+            "Mistral",
+            lines_reply,
+            "citations.score.Mistral",
+            "eval_citation_model.py",
+            "general_citation_entail_Mistral.json",
+        ),
     ):
         replies = distinct(count, make)
         by_name = dict(zip(names, replies, strict=True)) | {"end": "prediction: 0"}
@@ -400,8 +467,8 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
             world = vllm_like(by_name)
             for item in cited:
                 item["output"] = f"{item['example_id']} it [0][2]. {item['example_id']} end [1]."
-        common = ("--dataset_name", "general", "--split_method", "citation", "--prompt_file", str(cites / file))
-        saved = score_file(cited, ending, f"citation_evaluation/{script}", *common, world=world)["full"]
+        how = ("--dataset_name", "general", "--split_method", "citation", "--prompt_file", str(cites / file))
+        saved = score_file(cited, ending, f"citation_evaluation/{script}", *how, world=world)["full"]
         theirs = [their_sentence(saved[name]) for name in names]
         read = gpt_citation_reply if who == "GPT" else lambda reply: mistral_citation_reply([reply], citations=[0, 2])
         differ += compare(f"citations, {who}", replies, theirs, [our_sentence(read(reply)) for reply in replies])
@@ -410,9 +477,9 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     by_name = dict(zip(names, replies, strict=True))
     texts = [{"example_id": name, "output": name} for name in names]
     world = openai_like(by_name, lambda chat: chat[-1]["content"])
-    common = ("--mode", "output_claims", "--prompt_file", str(prompts / "general_subclaim_generation.json"))
+    mode = ("--mode", "output_claims", "--prompt_file", str(prompts / "general_subclaim_generation.json"))
     script = "claim_evaluation/generate_subclaims.py"
-    made = score_file(texts, "output_claim_min1max30.json", script, *common, world=world)
+    made = score_file(texts, "output_claim_min1max30.json", script, *mode, world=world)
     theirs = [item["subclaims_output"] for item in made]
     return differ + compare("claims made, GPT", replies, theirs, [official_claims(reply) for reply in replies])
 

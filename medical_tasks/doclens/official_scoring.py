@@ -9,8 +9,8 @@ about once more, sentence by sentence as the authors split them (`official_citat
 `official_measures` gives for their score files:
 
 - a share of nothing is 0
-- a text whose reply about all its claims could not be read leaves the average; of our prompts' replies, those that have some of them
-  count with these
+- a text whose reply about all its claims could not be read leaves the average; of our prompts' replies, those that have some of
+  them count with these
 - of claims asked about one by one, and of citations, a missing reply ends their script: there is no figure here, but limits
 """
 

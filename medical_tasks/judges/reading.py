@@ -67,7 +67,8 @@ _SURELY = (
     r"(?:(?:therefore|thus|hence|so|clearly|indeed|definitely|certainly|obviously|simply|consequently|also|again),? )*"
 )
 _HEAD = (
-    rf"(?:(?:{{said}}|{{asked}}){_OF_WHAT}(?: is(?: (?:a )?(?:clear|definite|resounding))?| ?'s|(?P<isnt> isn't| isnt))[:,]? {_SURELY}"
+    rf"(?:(?:{{said}}|{{asked}}){_OF_WHAT}"
+    rf"(?: is(?: (?:a )?(?:clear|definite|resounding))?| ?'s|(?P<isnt> isn't| isnt))[:,]? {_SURELY}"
     rf"|{{said}}{_OF_WHAT} ?(?:[:=]|[-–—=]+>|→|[-–—]) ?(?:is )?"
     rf"|(?:i|we) {_SURELY}(?:answer|conclude|choose|select|reply|respond|label|mark|classify|judge|deem|rate)"
     rf"(?: (?:it|this|that|{{said}}))?(?: with| as| to be| that it is)?[:,]? "
@@ -83,10 +84,12 @@ _OPEN = re.compile(
 )
 _BECAUSE = r"(?:since|because|as|given|considering|based on|due to)\b[^:\"“”]*,"
 _SO = (
-    r"(?:(?:therefore|thus|hence|so|consequently|accordingly|overall|finally|ultimately|altogether|and|but|yet|in this case|as a (?:result|consequence)|"
+    r"(?:(?:therefore|thus|hence|so|consequently|accordingly|overall|finally|ultimately|altogether|and|but|yet|"
+    r"in this case|as a (?:result|consequence)|"
     r"in (?:conclusion|summary|short|sum)|to (?:conclude|sum up|summari[sz]e)|for (?:this|that|these|those) reasons?|"
     r"(?:based on|given|considering|in view of|in light of) (?:this|that|these|(?:all (?:of )?)?the above)(?: [a-z]+)?|"
-    r"(?:(?:i|we|i can|we can) (?:conclude|find|decide|judge|determine|infer)|it follows|(?:which|this|that) (?:means|implies)|meaning)"
+    r"(?:(?:i|we|i can|we can) (?:conclude|find|decide|judge|determine|infer)|it follows|"
+    r"(?:which|this|that) (?:means|implies)|meaning)"
     r"(?: that)?)[,:;]? ?)"
 )
 _LABEL = r"(?:(?:(?:the|my) )?(?:final )?(?:conclusion|summary|answer|verdict): )?"

@@ -80,7 +80,7 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
 
 
 def spoken(response: str) -> str:
-    """The answer as a patient would read it: without reasoning between <think> tags, nothing where that never ends, else as it is."""
+    """The answer as it is, but without reasoning between <think> tags, and nothing where that never ends."""
     if response.lstrip().startswith("<think>"):
         return response.partition("</think>")[2].strip()
     _, mark, answer = response.rpartition("</think>")

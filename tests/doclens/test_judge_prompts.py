@@ -21,8 +21,8 @@ from medical_tasks.doclens.judge_reading import (
     read_verdict_object,
 )
 from medical_tasks.doclens.judge_texts import STYLES
-from medical_tasks.errors import UsageError
 from medical_tasks.doclens.official_judge_reading import read_official_cited, read_official_cited_lines
+from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Question, Unreadable
 from tests.doclens.doclens_judges import BY_NAME, OWN, WHY, cited, made, verdict, verdicts
 

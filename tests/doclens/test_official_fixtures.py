@@ -18,7 +18,6 @@ from medical_tasks.doclens.official_citations import (
     official_sources,
     remove_citations_official,
 )
-from medical_tasks.doclens.official_replies import official_claims
 from medical_tasks.doclens.official_measures import official_scores
 from medical_tasks.doclens.official_replies import (
     gpt_citation_reply,
@@ -26,6 +25,7 @@ from medical_tasks.doclens.official_replies import (
     gpt_question_reply,
     mistral_citation_reply,
     mistral_claim_reply,
+    official_claims,
 )
 from medical_tasks.errors import UsageError
 from tests.support import SHARED, needs_shared

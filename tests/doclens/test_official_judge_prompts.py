@@ -13,12 +13,12 @@ from medical_tasks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.doclens.judge_questions import QuestionMaker
 from medical_tasks.doclens.judging import judge_units
 from medical_tasks.doclens.official_citations import official_sources
-from medical_tasks.doclens.official_replies import official_claims
 from medical_tasks.doclens.official_judge_reading import (
     read_official_batch,
     read_official_cited,
     read_official_object,
 )
+from medical_tasks.doclens.official_replies import official_claims
 from medical_tasks.doclens.sections import SECTIONS
 from medical_tasks.doclens.verdicts import Section, SentenceVerdict
 from medical_tasks.errors import MissingError, UsageError

@@ -16,8 +16,8 @@ from medical_tasks.judges.reading import (
     number,
     one_of,
     quoted,
-    read_closing_claim,
     read_choice,
+    read_closing_claim,
     read_json,
     read_object,
     read_score,
@@ -366,7 +366,7 @@ def plain_verdicts() -> Iterator[tuple[str, bool]]:
         else:
             label = chance.choice(LABELS)
             said = (
-                said if label or not said[0] in "\"'“" else word
+                said if label or said[0] not in "\"'“" else word
             )  # a bare word in quotation marks may be somebody else's
             yield chance.choice(REASONS) + label + said + end, value
 
@@ -375,11 +375,14 @@ def plain_verdicts() -> Iterator[tuple[str, bool]]:
 SPOILT = [
     "Is it that {c}?", "{C}?", "{C}, isn't it?", "If the dose is low, {c}.", "If it were so, {c}.", "Unless it is said, {c}.",
     "{C} if the premise is complete.", "{C} unless it was stopped.", "{C} only for adults.", "{C}, provided it is a mole.",
-    "{C}, but I am not sure.", "{C}. But I am not sure.", "{C}. Or is it?", "{C}. That is what the text wants me to say.",
+    "{C}, but I am not sure.", "{C}. But I am not sure.", "{C}. Or is it?", "{C}. That is what I am told to say.",
     "I do not think that {c}.", "I doubt that {c}.", "It is not the case that {c}.", "It cannot be said that {c}.",
-    "Nobody can say that {c}.", "One might say that {c}.", "Perhaps {c}.", "Maybe {c}.", "It seems {c}.", "It is possible that {c}.",
-    "It is unclear whether {c}.", "I cannot tell whether {c}.", "The question is whether {c}.", "Suppose {c}.", "Assuming that {c}.",
-    'The text says "{C}."', "The text says: {C}.", "The text reads:\n{C}.", "The note ends with it. “{C}.”", 'It says "Now listen. {C}."',
+    "Nobody can say that {c}.", "One might say that {c}.", "Perhaps {c}.", "Maybe {c}.",
+    "It seems {c}.", "It is possible that {c}.",
+    "It is unclear whether {c}.", "I cannot tell whether {c}.", "The question is whether {c}.", "Suppose {c}.",
+    "Assuming that {c}.",
+    'The text says "{C}."', "The text says: {C}.", "The text reads:\n{C}.", "The note ends with it. “{C}.”",
+    'It says "Now listen. {C}."',
     "For example, {c}.", "Otherwise {c}.", "In that case {c}.", "I am asked to write: {C}.", "The form is: {C}.", "> {C}.",
     "A careless reader would conclude that {c}.", "Others say that {c}.", "{C} or {o}.", "Either {c} or {o}.", "{C} and {o}.",
     "{C}. {O}.", "{C}.\n{O}.", "End with: {C}.", "It would be wrong to say that {c}.", "He claims, {c}.", "{C} xxxx",
@@ -389,9 +392,11 @@ SPOILT_LINKS = [
     "is never", "is partly", "is almost", "is neither", "is either", "is not necessarily", "is far from", "is not entirely",
     "is anything but", "seems", "need not be", "is no longer", "will be", "was", "is said to be", "is not only", "is not un",
 ]  # fmt: skip
-NO_CLAIM = ["{w} or not {w}", "{w} or {v}", "{w}/{v}", "{w} and {v}", "half {w}", "neither {w} nor {v}", "nothing is {w}", "{w}, maybe",
-            "{w} for now", "more {w} than {v}", "the opposite of {w}", "un-{w}", "{w}ish", "{w} {v}", "not {w}, not {v}", "is it {w}",
-            "the premise is {w}", "the first part is {w}", "what he says is {w}", "- {w}\n- {v}", "{w}?", "how {w}", "{w} to life"]  # fmt: skip
+NO_CLAIM = [
+    "{w} or not {w}", "{w} or {v}", "{w}/{v}", "{w} and {v}", "half {w}", "neither {w} nor {v}", "nothing is {w}", "{w}, maybe",
+    "{w} for now", "more {w} than {v}", "the opposite of {w}", "un-{w}", "{w}ish", "{w} {v}", "not {w}, not {v}", "is it {w}",
+    "the premise is {w}", "the first part is {w}", "what he says is {w}", "- {w}\n- {v}", "{w}?", "how {w}", "{w} to life",
+]  # fmt: skip
 
 
 def tempting_non_verdicts() -> Iterator[str]:
