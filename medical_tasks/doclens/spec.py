@@ -191,7 +191,7 @@ def _family(
             dataset=dataset.name,
             split=split,
             metrics=metrics,
-            version="1-A",
+            version="2-A",
             generation_size=size,
             groups=groups,
             cluster=cluster,

@@ -174,7 +174,7 @@ def _task(form: Format, level: int) -> TaskSpec:
         dataset=DATASET.name,
         split="test",
         metrics=_METRICS[form],
-        version="1-A",
+        version="2-A",
         generation_size=_TOKENS if written else 1,
         groups=("num_notes", "category"),
         cluster="patient",

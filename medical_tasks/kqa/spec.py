@@ -131,7 +131,7 @@ def _task(name: str, title: str, *, examples: int, retrieval: bool) -> TaskSpec:
         dataset=DATASET.name,
         split="test",
         metrics=METRICS,
-        version="1-A",
+        version="2-A",
         generation_size=_TOKENS,
         groups=("must_haves", "question_form"),
         judge=True,

@@ -17,7 +17,7 @@ def test_the_benchmark_is_in_the_catalog() -> None:
 def test_tasks() -> None:
     assert BENCHMARK.tasks == (KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG)
     for task in BENCHMARK.tasks:
-        assert (task.version, task.judge, task.cluster, task.dataset) == ("1-A", True, None, "kqa")
+        assert (task.version, task.judge, task.cluster, task.dataset) == ("2-A", True, None, "kqa")
         assert task.metrics == METRICS
     assert KQA.arguments == KQA_ICL.arguments == {}
     assert list(KQA_RAG.arguments) == list(KQA_ICL_RAG.arguments) == ["documents", "top_k", "chunk_words"]
