@@ -28,8 +28,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medical_tasks.doclens.official_measures import counted_citation, counted_claims
 from medical_tasks.doclens.official_replies import (
+    counted_citation,
+    counted_claims,
     gpt_citation_reply,
     gpt_claims_reply,
     gpt_question_reply,

@@ -9,17 +9,26 @@
   times. The first line with `provenance: ` that names a sentence shown gives the provenance: all numbers of the line, those before
   `provenance: ` too, are places in the list shown. A sentence with one citation has that one, whatever is said
 - TRUE: entailed if the text it makes is exactly `1`
+
+And what their aggregation (`aggregate_scores.py`) makes of their score files' records: a claim or sentence counts when its
+prediction equals 1 (1.0 and true do, "1" does not); each record counts in the denominator, also those a judge returned too many; of
+a sentence that counts, the listed citations that are in the provenance are right, repeats as often as they are listed. Where their
+script ends with an error there is no number to reproduce, and a `UsageError` names what was wrong.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
+
+from medical_tasks.errors import UsageError
 
 __all__ = [
     "MISTRAL_TRIES",
+    "counted_citation",
+    "counted_claims",
     "gpt_citation_reply",
     "gpt_claims_reply",
     "gpt_question_reply",
@@ -29,6 +38,9 @@ __all__ = [
 ]
 
 MISTRAL_TRIES: Final = 15
+
+_PREDICTION: Final = "entailment_prediction"
+_NEXT: Final = "Their script fails here too; judge it again."
 
 _CITATION_KEYS = ("entailment_prediction", "explanation", "provenance")
 _NUMBER = re.compile(r"\d+")
@@ -104,6 +116,28 @@ def mistral_citation_reply(replies: Iterable[str], *, citations: Sequence[int]) 
     return None
 
 
+def counted_claims(given: Any, where: str) -> list[bool]:
+    """Says of each record of a text's claims whether it counts.
+
+    Args:
+        given: what the score file has of the text.
+        where: its name, for messages.
+
+    Raises:
+        UsageError: Their script fails on it.
+    """
+    return [_counts(record, where) for record in _records(given, where)]
+
+
+def counted_citation(record: Mapping[str, Any], where: str) -> tuple[bool, list[bool]]:
+    """Says whether a sentence counts, and which of the citations it lists; arguments and errors as of `counted_claims`."""
+    citations = _list(record, "citations", where)
+    if not _counts(record, where):
+        return False, [False] * len(citations)
+    provenance = _stored_provenance(record, where) if citations else ()
+    return True, [number in provenance for number in citations]
+
+
 def _said(reply: str) -> tuple[str, int | None]:
     """Explanation and prediction; of the first the text behind the last `explanation: ` of its line."""
     explanation, prediction = "", None
@@ -129,3 +163,31 @@ def _provenance(reply: str, citations: Sequence[int]) -> list[int]:
             if found := [citations[place] for place in places if place < len(citations)]:
                 return found
     return []
+
+
+def _records(given: Any, where: str) -> Sequence[Mapping[str, Any]]:
+    # A judge's reply that was no list is stored as it came; an empty object or text is no claims to them.
+    if isinstance(given, Mapping | str) and not given:
+        return []
+    if not isinstance(given, list | tuple) or not all(isinstance(one, Mapping) for one in given):
+        raise UsageError(f"{where}: a list of records is needed; the judge's reply was something else. {_NEXT}")
+    return given
+
+
+def _counts(record: Mapping[str, Any], where: str) -> bool:
+    if _PREDICTION not in record:
+        raise UsageError(f"{where}: a record without {_PREDICTION}, because a reply could not be read. {_NEXT}")
+    return bool(record[_PREDICTION] == 1)
+
+
+def _list(record: Mapping[str, Any], name: str, where: str) -> Sequence[Any]:
+    value = record.get(name)
+    if not isinstance(value, list | tuple):
+        raise UsageError(f"{where}: a record without a list of {name}. {_NEXT}")
+    return value
+
+
+def _stored_provenance(record: Mapping[str, Any], where: str) -> Collection[Any]:
+    # An object there is looked through by its keys, which are texts, so that nothing is in it.
+    value = record.get("provenance")
+    return value if isinstance(value, Mapping) else _list(record, "provenance", where)

@@ -6,7 +6,7 @@ same. What their script fails on, a call that failed and a reply that was cut ha
 
 With our prompts, and of judges of entailment, the claims are those of the sane metrics, with the same verdicts; citations are asked
 about once more, sentence by sentence as the authors split them (`official_citations`). Summed over items, the counts give what
-`official_measures` gives for their score files:
+their `aggregate_scores.py` gives for their score files:
 
 - a share of nothing is 0
 - a text whose reply about all its claims could not be read leaves the average; of our prompts' replies, those that have some of
@@ -30,8 +30,9 @@ from medical_tasks.doclens.official_citations import (
     SplitMethod,
     official_sentences,
 )
-from medical_tasks.doclens.official_measures import counted_citation, counted_claims
 from medical_tasks.doclens.official_replies import (
+    counted_citation,
+    counted_claims,
     gpt_citation_reply,
     gpt_claims_reply,
     gpt_question_reply,

@@ -18,7 +18,6 @@ from medical_tasks.doclens.official_citations import (
     official_sources,
     remove_citations_official,
 )
-from medical_tasks.doclens.official_measures import official_scores
 from medical_tasks.doclens.official_replies import (
     gpt_citation_reply,
     gpt_claims_reply,
@@ -28,6 +27,7 @@ from medical_tasks.doclens.official_replies import (
     official_claims,
 )
 from medical_tasks.errors import UsageError
+from tests.doclens.their_scores import official_scores
 from tests.support import SHARED, needs_shared
 
 pytestmark = [pytest.mark.upstream, needs_shared]
