@@ -41,6 +41,7 @@ _Value = TypeVar("_Value")
 _NO_ANSWER = Unreadable("there is reasoning and no answer after it")
 _MARKS = " \t\r*_`#"
 _BRACKETS = "\"'()[]“”‘’"
+_INTRODUCES = re.compile(r"(?<!provenance)(?<!explanation)(?<!reasoning)(?<!reason):[\s*_`\"“]*$", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _TAG = re.compile(r"\[(?=/?[A-Za-z_]+\])")
 
@@ -343,6 +344,8 @@ def _read_line(text: str, label: str, read: Callable[[str], _Value | Unreadable]
         if len(lines) > 1:
             return Unreadable(f'the last line is not "{label}: ..." alone')
         written = _bare(lines[-1])
+    elif len(lines) > 1 and _INTRODUCES.search(lines[-2]):
+        return Unreadable(f"what the line before {label} introduces may be a quotation")
     if len(written) > MAX_CHOICE:
         return Unreadable(f"{label} is too long")
     value = read(written)
