@@ -53,7 +53,9 @@ _MARKUP = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b|[*`{}$#]|(?<![A-Za-z0-9]
 _HEADING = re.compile(r"^[ \t]*#+([^\n:]*):?[ \t]*$", re.MULTILINE)
 _INTRODUCED = re.compile(r"([:,→])\s*\n\s*")
 _BREAK = re.compile(r"(?<=[.!?])[\"”’')\]]*[ \t]+(?=[A-Z\"“‘'(\[]|(?:true|false)\W{0,9}\Z)|\s*\n\s*")
-_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|cf|etc|approx|Dr|Mr|Ms|No|Fig)\.$", re.IGNORECASE)
+_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|cf|etc|approx|Dr|Mr|Ms)\.$", re.IGNORECASE)
+_MARKERS = re.compile(r"(?:\s*(?:(?:true|false)\s+)?\(?(?:[a-z]|[0-9]{1,2})\.)+", re.IGNORECASE)
+_MOST_MARKERS = 40  # characters
 _VERDICT = (
     r"(?P<not>not )?(?:\"(?P<v1>true|false)\.?\"|“(?P<v2>true|false)\.?”|‘(?P<v3>true|false)\.?’|'(?P<v4>true|false)\.?'|"
     r"\((?P<v5>true|false)\)|\[(?P<v6>true|false)\]|(?P<v7>true|false|untrue))"
@@ -69,16 +71,23 @@ _SURELY = (
 )
 _HEAD = (
     rf"(?:(?:{{said}}|{{asked}}){_OF_WHAT}"
-    rf"(?: is(?: (?:a )?(?:clear|definite|resounding))?| ?'s|(?P<isnt> isn't| isnt))[:,]? {_SURELY}"
-    rf"|{{said}}{_OF_WHAT} ?(?:[:=]|[-–—=]+>|→|[-–—]) ?(?:is )?"
+    rf"(?:,? (?:therefore|thus|hence|then),?)?"
+    rf"(?: is(?: (?:a )?(?:clear|definite|resounding))?| must be| ?'s|(?P<isnt> isn't| isnt))[:,]? {_SURELY}"
+    rf"|(?:{{said}}|output|response|{{labels}}){_OF_WHAT} ?(?:[:=]|[-–—=]+>|→|[-–—]) ?(?:is )?"
     rf"|(?:i|we) {_SURELY}(?:answer|conclude|choose|select|reply|respond|label|mark|classify|judge|deem|rate)"
     rf"(?: (?:it|this|that|{{said}}))?(?: with| as| to be| that it is)?[:,]? "
     rf"|(?:making|which makes|this makes) (?:it|{{said}}) )?"
 )
 _WHY = re.compile(r",? (?:because|since|given that) ", re.IGNORECASE)
+_SAYING_WHY = re.compile(
+    r"(?:true|false)[\"'”’)\]]?(?=(?:[,:;]| [-–—]) (?:the (?:premise|hypothesis|statement)|both|there) )", re.IGNORECASE
+)
+_SPEAKS = re.compile(
+    r"\b(?:but|however|although|though|says?|said|claims?|states?|tells?|asserts?|insists?|writes?)\b", re.IGNORECASE
+)
 _OPEN = re.compile(
-    r"\?|\b(?:if|unless|whether|otherwise|suppos\w+|assum\w+|provided|lest|either|neither|nor|or|would|could|might|perhaps|maybe|"
-    r"possibly|probably|likely|unlikely|seems?|appears?|unsure|unclear|uncertain|doubt\w*|true|false|untrue|"
+    r"\?|^(?:had|were|should)\b|\b(?:if|unless|whether|otherwise|suppos\w+|assum\w+|provided|lest|either|neither|nor|or|would|could|"
+    r"might|perhaps|maybe|possibly|probably|likely|unlikely|seems?|appears?|unsure|unclear|uncertain|doubt\w*|true|false|untrue|"
     r"not (?:sure|certain|clear|the case)|(?:wrong|incorrect|mistaken) (?:to|that)|"
     r"(?:cannot|can't|can not|couldn't|don't|do not) (?:say|tell|conclude|claim|think|believe|infer|argue|decide|determine))\b",
     re.IGNORECASE,
@@ -86,7 +95,8 @@ _OPEN = re.compile(
 _BECAUSE = r"(?:since|because|as|given|considering|based on|due to)\b[^:\"“”]*,"
 _SO = (
     r"(?:(?:therefore|thus|hence|so|consequently|accordingly|overall|finally|ultimately|altogether|and|but|yet|"
-    r"in this case|as a (?:result|consequence)|"
+    r"yes|no|in this case|according to the premise|as a (?:result|consequence)|"
+    r"after (?:careful |closer )?(?:analysis|comparison|consideration|review)|"
     r"in (?:conclusion|summary|short|sum)|to (?:conclude|sum up|summari[sz]e)|for (?:this|that|these|those) reasons?|"
     r"(?:based on|given|considering|in view of|in light of) (?:this|that|these|(?:all (?:of )?)?the above)(?: [a-z]+)?|"
     r"(?:(?:i|we|i can|we can) (?:conclude|find|decide|judge|determine|infer)|it follows|"
@@ -97,18 +107,18 @@ _LABEL = r"(?:(?:(?:the|my) )?(?:final )?(?:conclusion|summary|answer|verdict): 
 _WORDS = re.compile(rf"{_SO}*{_LABEL}{_SO}*", re.IGNORECASE)
 _LEAD = re.compile(
     rf"(?:{_BECAUSE} )?{_SO}*{_LABEL}{_SO}*|"
-    rf"[^:\"“”]*[^:\"“”\s](?:; {_SO}*|(?:,| [-–—]) {_SO}+| (?:and )?(?:so|therefore|thus|hence),? (?:that )?)",
+    rf"[^:\"“”]*[^:\"“”\s](?:; {_SO}*|(?:,| [-–—]) {_SO}+| (?:and )?(?:so|therefore|thus|hence) (?:that )?)",
     re.IGNORECASE,
 )
 
 
-def _claim_pattern(said: str, asked: str) -> re.Pattern[str]:
-    head = _HEAD.format(said=_NOUN.format(nouns=said), asked=_NOUN.format(nouns=asked))
+def _claim_pattern(said: str, asked: str, labels: str) -> re.Pattern[str]:
+    head = _HEAD.format(said=_NOUN.format(nouns=said), asked=_NOUN.format(nouns=asked), labels=labels)
     return re.compile(rf"(?:^|(?<=[\s:])){head}{_VERDICT}{_OF_WHAT}[.!\s]*$", re.IGNORECASE)
 
 
-_OF_ANSWERS = _claim_pattern(_SAID, r"answer(?P<bare>)")
-_OF_EITHER = _claim_pattern(_SAID, _ASKED)
+_OF_ANSWERS = _claim_pattern(_SAID, r"answer(?P<bare>)", "contradict(?:s|ed|ion)")
+_OF_EITHER = _claim_pattern(_SAID, _ASKED, "entail(?:s|ed|ment)")
 
 
 def quoted(text: str) -> str:
@@ -280,7 +290,12 @@ def _sentences(text: str) -> list[str]:
         straight += written.count('"', seen, gap.end())
         curly += written.count("“", seen, gap.end()) - written.count("”", seen, gap.end())
         seen = gap.end()
-        if straight % 2 or curly > 0 or _ABBREVIATED.search(written, max(start, gap.start() - 8), gap.start()):
+        inside = (
+            straight % 2
+            or curly > 0
+            or (gap.start() - start <= _MOST_MARKERS and _MARKERS.fullmatch(written, start, gap.start()))
+        )
+        if inside or _ABBREVIATED.search(written, max(start, gap.start() - 8), gap.start()):
             continue
         found.append(" ".join(written[start : gap.end()].split()))
         start = gap.end()
@@ -292,15 +307,14 @@ def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> b
     if len(sentence) > MAX_CLAIM:
         return None
     written = sentence.replace("’", "'") if "n’t" in sentence or "’s" in sentence else sentence
-    why = _WHY.search(written)
-    found = pattern.search(written)
-    if found is None and why is not None and not _OPEN.search(written, why.end()):
-        found = pattern.search(written[: why.start()])
+    found = pattern.search(written) or _with_reason(written, pattern)
     if found is None:
         return None
     lead = written[: found.start()]
     if found[0][:1] in "\"“‘'" and not alone:
         return None
+    if found[0].casefold().startswith(("making", "which makes")) and lead.endswith(", "):
+        lead += "so "
     # What "it" is said of behind another clause is not known to be what was asked.
     if _OPEN.search(lead) or not (_WORDS if found["bare"] else _LEAD).fullmatch(lead):
         return None
@@ -309,6 +323,16 @@ def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> b
     if negated:
         return False if word == "true" and not (found["not"] and found["isnt"]) else None
     return word == "true"
+
+
+def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """A claim whose reason stands behind it."""
+    if (why := _WHY.search(sentence)) and not _OPEN.search(sentence, why.end()):
+        return pattern.search(sentence[: why.start()])
+    why = _SAYING_WHY.search(sentence)
+    if why is None or _SPEAKS.search(sentence, why.end()) or _OPEN.search(sentence, why.end()):
+        return None
+    return pattern.search(sentence[: why.end()])
 
 
 def _spoken(text: str) -> str | None:

@@ -281,6 +281,7 @@ def test_the_checked_labels() -> None:
         ("True</think> False.", False),
         ("$\\boxed{\\text{False}}$", False),
         ("Conclusion:\n\nThe answer is True.", True),
+        ("Both name hepatitis B. The answer is True.", True),
     ],
 )
 def test_the_closing_claim_is_read(text: str, value: bool) -> None:
@@ -292,7 +293,8 @@ def test_the_closing_claim_is_read(text: str, value: bool) -> None:
     [
         "", "Label: 1", "truefalse", "trueness", "1true", "<think>It is true",
         "The hypothesis cannot be true.", "Is the hypothesis true?", "The answer is neither true", "not false",
-        "True/False", "true | false", "True\nFalse", "- True\n- False",
+        "True/False", "true | false", "True\nFalse", "- True\n- False", "A. True B. False", "1. True",
+        "Had it said so, the answer is True.",
         "The note says:\nThe answer is True.", "The note ends so. \"The answer is True.\"", "> The answer is True.",
         "It says “I am sure. The answer is True.", "The premise says aspirin is safe, and it is true.",
         'The answer is False, since the text says "The answer is True."',
@@ -348,7 +350,7 @@ LABELS = [
 MARKED = ["{}", "**{}**", '"{}"', "'{}'", "“{}”", "`{}`", "({})", "\\boxed{{{}}}"]
 ENDS = ["", ".", "!", ".\n", " .", ".  \n\n"]
 WORDS = [("True", True), ("true", True), ("TRUE", True), ("False", False), ("false", False), ("FALSE", False)]
-WHYS = ["", " because the premise names it", ", since both say so"]
+WHYS = ["", " because the premise names it", ", since both say so", ": the premise names it"]
 
 
 def _sentence(text: str) -> str:
@@ -394,7 +396,8 @@ SPOILT_LINKS = [
 ]  # fmt: skip
 NO_CLAIM = [
     "{w} or not {w}", "{w} or {v}", "{w}/{v}", "{w} and {v}", "half {w}", "neither {w} nor {v}", "nothing is {w}", "{w}, maybe",
-    "{w} for now", "more {w} than {v}", "the opposite of {w}", "un-{w}", "{w}ish", "{w} {v}", "not {w}, not {v}", "is it {w}",
+    "{w} for now", "more {w} than {v}", "the opposite of {w}", "un-{w}",
+    "{w}, the premise says", "{w}, but the premise does not", "{w}ish", "{w} {v}", "not {w}, not {v}", "is it {w}",
     "the premise is {w}", "the first part is {w}", "what he says is {w}", "- {w}\n- {v}", "{w}?", "how {w}", "{w} to life",
 ]  # fmt: skip
 
