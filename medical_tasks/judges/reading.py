@@ -19,7 +19,6 @@ __all__ = [
     "Checker",
     "boolean",
     "free_text",
-    "number",
     "one_of",
     "quoted",
     "read_choice",
@@ -55,7 +54,6 @@ _INTRODUCED = re.compile(r"([:,→])\s*\n\s*")
 _BREAK = re.compile(r"(?<=[.!?])[\"”’')\]]*[ \t]+(?=[A-Z\"“‘'(\[]|(?:true|false)\W{0,9}\Z)|\s*\n\s*")
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|cf|etc|approx|Dr|Mr|Ms)\.$", re.IGNORECASE)
 _MARKERS = re.compile(r"(?:\s*(?:(?:true|false)\s+)?\(?(?:[a-z]|[0-9]{1,2})\.)+", re.IGNORECASE)
-_MOST_MARKERS = 40  # characters
 _VERDICT = (
     r"(?P<not>not )?(?:\"(?P<v1>true|false)\.?\"|“(?P<v2>true|false)\.?”|‘(?P<v3>true|false)\.?’|'(?P<v4>true|false)\.?'|"
     r"\((?P<v5>true|false)\)|\[(?P<v6>true|false)\]|(?P<v7>true|false|untrue))"
@@ -152,12 +150,6 @@ def whole_number(low: int, high: int) -> Checker:
     return lambda value: None if type(value) is int and low <= value <= high else rule
 
 
-def number(low: float, high: float) -> Checker:
-    """Makes a check for a number of a range, both ends included."""
-    rule = f"must be a number from {low:g} to {high:g}"
-    return lambda value: None if type(value) in (int, float) and low <= value <= high else rule
-
-
 def read_json(text: str) -> Any | Unreadable:
     """Reads a reply that is one JSON object or array and nothing else, bare or in one fenced block.
 
@@ -226,29 +218,26 @@ def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> 
     return _read_line(text, label, read)
 
 
-def read_score(
-    text: str, low: float, high: float, *, whole: bool = True, label: str = "Score"
-) -> int | float | Unreadable:
-    """Reads a number: alone, or as `Score: 4` on the last line and nowhere else with another number.
+def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int | Unreadable:
+    """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number.
 
     Args:
         text: the judge's raw text.
         low: smallest score.
         high: largest score.
-        whole: whether only whole numbers are scores; then `4.0` is none.
         label: what stands before the colon.
 
     Returns:
-        An int when `whole`, else a float. `5/5`, `4 of 5` and what is out of range are unreadable.
+        The score. `4.0`, `5/5`, `4 of 5` and what is out of range are unreadable.
     """
 
-    def read(written: str) -> int | float | Unreadable:
+    def read(written: str) -> int | Unreadable:
         if not _NUMBER.fullmatch(written):
             return Unreadable(f"{label} is not a number alone")
-        if whole and "." in written:
+        if "." in written:
             return Unreadable(f"{label} is not a whole number")
-        value = int(written) if whole else float(written)
-        return value if low <= value <= high else Unreadable(f"{label} is not from {low:g} to {high:g}")
+        value = int(written)
+        return value if low <= value <= high else Unreadable(f"{label} is not from {low} to {high}")
 
     return _read_line(text, label, read)
 
@@ -266,8 +255,7 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
         of_statement: whether what was asked about may be called true in place of the answer ("the hypothesis is true"). No where
             the question is one of contradiction, which a true statement denies.
     """
-    spoken = _spoken(text)
-    if spoken is None:
+    if (spoken := _spoken(text)) is None:
         return _NO_ANSWER
     sentences = _sentences(_MARKUP.sub("", _HEADING.sub(r"\1:", spoken)))
     if not sentences:
@@ -291,9 +279,7 @@ def _sentences(text: str) -> list[str]:
         curly += written.count("“", seen, gap.end()) - written.count("”", seen, gap.end())
         seen = gap.end()
         inside = (
-            straight % 2
-            or curly > 0
-            or (gap.start() - start <= _MOST_MARKERS and _MARKERS.fullmatch(written, start, gap.start()))
+            straight % 2 or curly > 0 or (gap.start() - start < 40 and _MARKERS.fullmatch(written, start, gap.start()))
         )
         if inside or _ABBREVIATED.search(written, max(start, gap.start() - 8), gap.start()):
             continue
@@ -307,20 +293,17 @@ def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> b
     if len(sentence) > MAX_CLAIM:
         return None
     written = sentence.replace("’", "'") if "n’t" in sentence or "’s" in sentence else sentence
-    found = pattern.search(written) or _with_reason(written, pattern)
-    if found is None:
+    if (found := pattern.search(written) or _with_reason(written, pattern)) is None:
         return None
     lead = written[: found.start()]
-    if found[0][:1] in "\"“‘'" and not alone:
-        return None
     if found[0].casefold().startswith(("making", "which makes")) and lead.endswith(", "):
         lead += "so "
-    # What "it" is said of behind another clause is not known to be what was asked.
-    if _OPEN.search(lead) or not (_WORDS if found["bare"] else _LEAD).fullmatch(lead):
+    # A quotation may be anybody's; what "it" is said of behind another clause is not known to be what was asked.
+    quotes = found[0][:1] in "\"“‘'" and not alone
+    if quotes or _OPEN.search(lead) or not (_WORDS if found["bare"] else _LEAD).fullmatch(lead):
         return None
     word = next(found[f"v{number}"] for number in range(1, 8) if found[f"v{number}"]).casefold()
-    negated = bool(found["not"]) or bool(found["isnt"])
-    if negated:
+    if found["not"] or found["isnt"]:
         return False if word == "true" and not (found["not"] and found["isnt"]) else None
     return word == "true"
 
