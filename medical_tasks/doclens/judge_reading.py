@@ -164,18 +164,20 @@ def cited_value(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cite
         numbers: of what was shown.
 
     Returns:
-        The value. One citation that entails its sentence is what it is by definition, whatever is said of provenance.
+        The value. A number that was not shown makes the reply unreadable, however many were shown and whatever is decided: the
+        judge did not read what it was asked. The only citation of an entailed sentence need not be named.
     """
+    numbered = isinstance(provenance, list) and all(type(number) is int for number in provenance)
+    if numbered and not set(provenance) <= set(numbers):
+        return Unreadable("provenance has a number that is not cited")
     if not entailed:
         return False, ()
+    if not numbered:
+        return Unreadable("provenance must be a list of numbers")
     if len(set(numbers)) == 1:
         return True, (numbers[0],)
-    if not isinstance(provenance, list) or not all(type(number) is int for number in provenance):
-        return Unreadable("provenance must be a list of numbers")
     if not provenance:
         return Unreadable("entailed and no provenance contradict each other")
-    if not set(provenance) <= set(numbers):
-        return Unreadable("provenance has a number that is not cited")
     return True, tuple(sorted(set(provenance)))
 
 

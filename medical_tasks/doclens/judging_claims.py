@@ -23,7 +23,7 @@ from medical_tasks.doclens.markers import remove_citations
 from medical_tasks.doclens.sections import EMPTY
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
-from medical_tasks.judges.case import NO_PAIR, UNREADABLE
+from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 
 __all__ = [
     "ClaimRequest",
@@ -36,7 +36,7 @@ __all__ = [
     "verdict_bool",
 ]
 
-_FORM_REASONS: Final = (UNREADABLE, NO_PAIR, "judge: prompt too long")
+_FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
 """Reasons that a smaller question may cure."""
 
 

@@ -1,6 +1,6 @@
 """How replies to the authors' prompts are read: by the forms that these ask for, and without the guesses of their scripts.
 
-| reply | read | theirs besides (`official_replies`, `official_claims`) |
+| reply | read | theirs besides (`official_replies`) |
 |---|---|---|
 | claims | behind `Claim 1: ` and so on, each on a line; 1 to 30 | marks within a line too; any number |
 | verdicts of GPT on claims | a list of objects, each with its claim as it was given | counted as they come |
@@ -148,11 +148,12 @@ def read_official_cited_lines(numbers: Sequence[int]) -> Callable[[str], Cited |
 
     def read(text: str) -> Cited | Unreadable:
         entailed = read_official_lines(text)
-        if isinstance(entailed, Unreadable) or not entailed or len(set(numbers)) == 1:
-            return entailed if isinstance(entailed, Unreadable) else cited_value(entailed, [], numbers)
+        if isinstance(entailed, Unreadable):
+            return entailed
         places = provenance_line(text)
         if isinstance(places, Unreadable):
-            return places
+            # Only several citations of an entailed sentence have to be told apart.
+            return places if entailed and len(set(numbers)) > 1 else cited_value(entailed, [], numbers)
         if not all(place < len(numbers) for place in places):
             return Unreadable("provenance has an idx that was not shown")
         return cited_value(entailed, [numbers[place] for place in places], numbers)

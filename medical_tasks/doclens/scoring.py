@@ -83,7 +83,9 @@ def score_items(
         citations=settings.citations,
     )
     official = (
-        judge_official(units, verdicts, judging, style=settings.style, citations=settings.citations)
+        judge_official(
+            units, verdicts, judging, style=settings.style, citations=settings.citations, given=_given(settings, units)
+        )
         if settings.official
         else None
     )
@@ -217,6 +219,10 @@ def _joined(settings: Settings, units: Sequence[Unit], side: Side) -> dict[str, 
     path = settings.claims if side == "reference" else settings.output_claims
     # Before anything is answered there is nothing to join.
     return None if path is None or not units else read_joined(path, units, side=side)
+
+
+def _given(settings: Settings, units: Sequence[Unit]) -> dict[str, dict[str, tuple[str, ...]]]:
+    return {side: _joined(settings, units, side) or {} for side in ("reference", "output")}
 
 
 def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:

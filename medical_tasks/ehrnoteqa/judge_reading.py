@@ -46,6 +46,16 @@ _SCORE_LINE: Final = re.compile(
 _STANDS_ALONE: Final = re.compile(
     r"(?:^|[.,;:!?\n\"“(])[ *_`]{0,4}(yes|no)[*_`]{0,4}(?=$| [-–—] |[.,;:!?\n\"”)])", re.I
 )
+# Behind yes or no: what leaves it open, and what denies a yes.
+_LEFT_OPEN: Final = re.compile(
+    r"\?|\b(?:if|unless|whether|otherwise|or|maybe|perhaps|probably|possibly|might|could|would|should|but|however|although|though|"
+    r"unsure|unclear|not (?:sure|certain|clear)|assuming|provided|depend\w*|partly|partially|except|seems?)\b",
+    re.I,
+)
+_DENIED: Final = re.compile(
+    r"n['’]t\b|\b(?:not|cannot|never|neither|nor|none|incorrect\w*|wrong\w*|mismatch\w*|differ\w*|fails?|contradict\w*)\b",
+    re.I,
+)
 _OPENERS: Final = ' \t\r\n*_`"“('
 
 
@@ -85,7 +95,8 @@ def read_official_score(text: str) -> bool | Unreadable:
 def read_official_choice(text: str) -> bool | Unreadable:
     """Reads the authors' form of yes or no: the word alone, or first and a mark behind it.
 
-    Where yes and no both stand by themselves, in quotation marks too, there is no verdict.
+    Where yes and no both stand by themselves, in quotation marks too, there is no verdict; nor where a question, a condition,
+    an alternative or a doubt stands behind the word, or behind yes a denial.
 
     Args:
         text: the judge's raw text.
@@ -97,8 +108,11 @@ def read_official_choice(text: str) -> bool | Unreadable:
     alone = read_choice(text, ("yes", "no"))
     if not isinstance(alone, Unreadable):
         return alone == "yes"
-    begins = bool(words) and spoken.lower().startswith(tuple(words))
-    return "yes" in words if begins else Unreadable("it does not begin with yes or no")
+    if not words or not spoken.lower().startswith(tuple(words)):
+        return Unreadable("it does not begin with yes or no")
+    if _LEFT_OPEN.search(spoken) or ("yes" in words and _DENIED.search(spoken)):
+        return Unreadable("what stands behind yes or no does not go with it")
+    return "yes" in words
 
 
 def _spoken_lines(text: str) -> list[str]:

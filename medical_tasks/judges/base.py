@@ -77,6 +77,7 @@ class Question:
         again: what is said when a reply cannot be read, with `{problem}` in it.
         max_tokens: longest reply, in tokens.
         pair: the question for judges of entailment; None when it cannot be put so.
+        once: only the first reply counts, as where authors' scripts are followed: one vote, and nothing is asked again.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Question:
     again: str
     max_tokens: int = 512
     pair: Pair | None = None
+    once: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +197,7 @@ class Reply:
         key: the call's.
         text: the reply; "" when `label` is given.
         label: of an entailment model.
+        finish: why it ended, in the server's words; "" when it does not say. `case.was_cut` decides by it.
         prompt_tokens: tokens read, None when unknown.
         output_tokens: tokens written, None when unknown.
         attempts: requests sent for it; 0 when nothing was sent anywhere.
@@ -203,6 +206,7 @@ class Reply:
     key: str
     text: str = ""
     label: Label | None = None
+    finish: str = ""
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     attempts: int = 1

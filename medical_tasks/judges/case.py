@@ -4,17 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from medical_tasks.judges.base import Pair, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.votes import Decided, decide
 from medical_tasks.spec import Message
 from medical_tasks.store import content_key
 
-__all__ = ["Case", "Rules", "Thread", "asked_sha256"]
+__all__ = ["CUT", "NO_PAIR", "UNREADABLE", "Case", "Rules", "Thread", "asked_sha256", "was_cut"]
 
-UNREADABLE = "judge: unreadable reply"
-NO_PAIR = "judge: no question of entailment"
+UNREADABLE: Final = "judge: unreadable reply"
+CUT: Final = "judge: cut reply"
+NO_PAIR: Final = "judge: no question of entailment"
+
+READING: Final = 2
+"""Version of how replies are kept and read; part of every prompt's key. From 2 on a record says why its reply ended."""
+
+_ENDS: Final = frozenset({"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", "completed", "finished"})
+"""How servers say that a model ended its reply itself: OpenAI, vLLM, TGI, Together, Anthropic, Cohere. All else is a cut."""
+
+
+def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
+    """Says whether a reply ended before the model ended it: at its length, by a filter, by an error.
+
+    Args:
+        finish: why it ended, in the server's words; "" (for inspect `unknown`) when it does not say. Then the tokens tell.
+        tokens: that it has, None when unknown.
+        longest: that it may have.
+    """
+    said = finish.strip().casefold()
+    if said in ("", "unknown"):
+        return tokens is not None and tokens >= longest
+    return said not in _ENDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +46,7 @@ class Rules:
         identity: the judge's.
         reads: whether it reads prompts or pairs.
         votes: votes a question.
-        reasks: most re-asks of an unreadable reply, a vote.
+        reasks: most re-asks of a reply that is cut or unreadable, a vote.
     """
 
     identity: Mapping[str, str]
@@ -73,6 +94,7 @@ class Case:
     def __init__(self, question: Question, rules: Rules) -> None:
         self.question = question
         self.rules = rules
+        self.votes = 1 if question.once else rules.votes
         self.threads: list[Thread] = []
         self.outcome: Verdict | Unscored | None = None
         self.reasked = 0
@@ -95,30 +117,32 @@ class Case:
         """The votes for which a reply is wanted."""
         return [] if self.outcome is not None else [thread for thread in self.threads if thread.waits]
 
-    def hear(self, thread: Thread, *, text: str, label: str | None) -> None:
+    def hear(self, thread: Thread, reply: Mapping[str, Any]) -> None:
         """Takes a reply.
 
         Args:
             thread: the vote it belongs to.
-            text: the reply of a judge that reads prompts.
-            label: the reply of a judge of entailment, else None.
+            reply: as the store has it: `text` and `finish` of a judge that reads prompts, `label` of one of entailment.
         """
-        thread.text = text
+        question, label = self.question, reply["label"]
+        thread.text = reply["text"]
         if label is not None:
-            values: Mapping[Any, Any] = self.question.pair.values if self.question.pair else {}
+            values: Mapping[Any, Any] = question.pair.values if question.pair else {}
             if label in values:
                 thread.value = (values[label],)
             else:
                 thread.problem = f"judge: cannot tell {label}"
         else:
-            read = self.question.read(text)
+            # Here alone, before any reader sees it: what a cut reply seems to say is not what the judge was about to say.
+            cut = was_cut(reply.get("finish", ""), tokens=reply.get("output_tokens"), longest=question.max_tokens)
+            read = Unreadable("it was cut off before its end") if cut else question.read(thread.text)
             if not isinstance(read, Unreadable):
                 thread.value = (read,)
-            elif thread.reasks < self.rules.reasks:
+            elif thread.reasks < self.rules.reasks and not question.once:
                 self._ask_again(thread, read.problem)
                 return
             else:
-                thread.problem = UNREADABLE
+                thread.problem = CUT if cut else UNREADABLE
         self._proceed()
 
     def fail(self, thread: Thread, reason: str) -> None:
@@ -141,7 +165,7 @@ class Case:
         """Decides, or opens the votes that are needed next, once all that were asked for have ended."""
         if any(thread.waits for thread in self.threads):
             return
-        decision = decide([thread.value for thread in self.threads], self.rules.votes)
+        decision = decide([thread.value for thread in self.threads], self.votes)
         if isinstance(decision, Decided):
             self.outcome = Verdict(
                 id=self.question.id,
@@ -161,15 +185,14 @@ class Case:
     def _key(self, asked: str, vote: int) -> str:
         # The wording of prompts and the length of replies are nothing to a judge that reads pairs.
         prompted = self.rules.reads == "prompt"
-        return content_key(
-            {
-                "judge": dict(self.rules.identity),
-                "template": self.question.template if prompted else "",
-                "asked": asked,
-                "vote": vote,
-                "max_tokens": self.question.max_tokens if prompted else 0,
-            }
-        )
+        parts = {
+            "judge": dict(self.rules.identity),
+            "template": self.question.template if prompted else "",
+            "asked": asked,
+            "vote": vote,
+            "max_tokens": self.question.max_tokens if prompted else 0,
+        }
+        return content_key(parts | {"reading": READING} if prompted else parts)
 
 
 def asked_sha256(asked: tuple[Message, ...] | Pair) -> str:

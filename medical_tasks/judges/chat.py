@@ -7,22 +7,45 @@ question's to say. Every request, retries included, asks the budget before it is
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
+from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Budget, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import estimate_chat
-from medical_tasks.judges.chat_options import read_chat_options
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
 from medical_tasks.models.chat_settings import ChatSettings
 from medical_tasks.models.endpoint import PREFIX, open_endpoint
-from medical_tasks.models.server import open_served
+from medical_tasks.models.local_options import FLAG
+from medical_tasks.models.model_options import CHAT_OPTIONS, Reader, read_options
+from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, open_served
 
-__all__ = ["ChatJudge", "ChatPlace", "open_chat"]
+__all__ = ["CHAT_JUDGE_OPTIONS", "CONCURRENCY", "ChatJudge", "ChatPlace", "open_chat", "read_chat_options"]
+
+CONCURRENCY: Final = 32
+"""Requests in flight when none are named: judged statements are short."""
+
+
+def _price(text: str) -> float:
+    value = float(text)
+    if not (value >= 0 and math.isfinite(value)):
+        raise ValueError(text)
+    return value
+
+
+_PRICE: Reader = (_price, "USD for a million tokens, from 0")
+CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {
+    "n_choices": FLAG,
+    "price_in": _PRICE,
+    "price_out": _PRICE,
+    "varies": FLAG,
+}
+"""What only judges take; none of it changes a verdict's key."""
 
 _Group = tuple[Call, ...]
 """Calls that share one request: the same chat, one vote each."""
@@ -173,6 +196,7 @@ def _reply(call: Call, completion: Completion, number: int) -> Reply:
     return Reply(
         key=call.key,
         text=completion.choices[number].text,
+        finish=completion.choices[number].finish,
         prompt_tokens=0 if number and prompt is not None else prompt,
         output_tokens=0 if number and output is not None else output,
         attempts=0 if number else completion.attempts,
@@ -239,3 +263,33 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
     else:
         place = open_served(name, options=model_options, log_dir=log_dir)
     return ChatJudge(place, n_choices=values["n_choices"], varies=values["varies"], prices=values.get("prices"))
+
+
+def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Takes a chat judge's arguments apart.
+
+    Args:
+        name: the judge's name, kind included.
+        options: as given.
+
+    Returns:
+        Arguments for opening its model, as text; and the judge's own: `n_choices`, `varies` (the server's replies differ also
+        at temperature 0, so that votes mean something), and `prices` (USD for a million tokens
+        read and written) when both are given.
+
+    Raises:
+        UsageError: A name is unknown, a text does not follow its rule, or one price is given without the other.
+    """
+    kind = name.partition("/")[0]
+    readers = {**SERVED_OPTIONS.get(kind, CHAT_OPTIONS), **CHAT_JUDGE_OPTIONS}
+    values = read_options(options, readers, model=name, what="judge")
+    prices = [values[side] for side in ("price_in", "price_out") if side in values]
+    if len(prices) == 1:
+        raise UsageError(f"{name}: a forecast needs both price_in and price_out (USD for a million tokens), got one.")
+    own: dict[str, Any] = {name: values.get(name, False) for name in ("n_choices", "varies")}
+    if prices:
+        own["prices"] = tuple(prices)
+    rest = {option: text for option, text in options.items() if option not in CHAT_JUDGE_OPTIONS}
+    if kind != TRANSFORMERS:  # which answers one by one, and has its own default
+        rest.setdefault("concurrency", str(CONCURRENCY))
+    return rest, own

@@ -85,8 +85,8 @@ def make_forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tupl
         if not waiting:
             continue  # decided, or the same as a question before it
         rules = case.rules
-        unopened = rules.votes - len(case.threads)
-        again = rules.reasks if rules.reads == "prompt" else 0
+        unopened = case.votes - len(case.threads)
+        again = rules.reasks if rules.reads == "prompt" and not case.question.once else 0
         calls[0] += len(waiting)
         calls[1] += sum(1 + again - thread.reasks for thread in waiting) + unopened * (1 + again)
         now = sum(estimate_chat(thread.messages) for thread in waiting) if rules.reads == "prompt" else 0

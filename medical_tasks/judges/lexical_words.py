@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
-from medical_tasks.judges.sentences import sentence_spans
+from medical_tasks.judges.windows import sentence_spans
 
 __all__ = ["Sentence", "split_sentences"]
 

@@ -68,7 +68,7 @@ class LocalJudge:
             # The model counts what it writes, not what it reads: the prompt stays an estimate.
             used = None if result.output_tokens is None else prompt + result.output_tokens
             budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
-            on_reply(Reply(key=result.key, text=result.text, output_tokens=result.output_tokens))
+            on_reply(Reply(key=result.key, text=result.text, finish=result.finish, output_tokens=result.output_tokens))
 
         self._model.generate(
             [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgeOptions
-from medical_tasks.judges.case import NO_PAIR, UNREADABLE
+from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 from medical_tasks.judges.opener import open_judge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.store import Store
@@ -19,6 +19,7 @@ _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
 # What the same judge with the same settings does the same way again; an unreadable reply is kept, and not asked for anew.
 _LASTING = (
     UNREADABLE,
+    CUT,
     NO_PAIR,
     "judge: prompt too long",
     "judge: cannot tell",
@@ -74,6 +75,8 @@ def next_step(reasons: Collection[str]) -> str:
     """
     again = "Give the same command again to ask for the missing ones."
     lasting = "What cannot be read, or is too long, stays so with this judge; another one, or other --judge-args, may do better."
+    if CUT in reasons:
+        lasting += " Replies that were cut have room with a larger --judge-reply-tokens."
     if reasons and all(reason.startswith(_RECORDED) for reason in reasons):
         return (
             "The file of verdicts does not hold the missing ones: add them to it, or choose a judge that can be asked."

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -20,11 +19,10 @@ __all__ = [
     "Checker",
     "boolean",
     "free_text",
-    "number",
     "one_of",
     "quoted",
-    "read_boolean_tail",
     "read_choice",
+    "read_closing_claim",
     "read_json",
     "read_object",
     "read_score",
@@ -42,18 +40,83 @@ _Value = TypeVar("_Value")
 _NO_ANSWER = Unreadable("there is reasoning and no answer after it")
 _MARKS = " \t\r*_`#"
 _BRACKETS = "\"'()[]“”‘’"
+_INTRODUCES = re.compile(r"(?<!provenance)(?<!explanation)(?<!reasoning)(?<!reason):[\s*_`\"“]*$", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _TAG = re.compile(r"\[(?=/?[A-Za-z_]+\])")
 
-_TOKEN = re.compile(r"(?<![A-Za-z0-9])(un)?(true|false)(?![A-Za-z0-9])", re.IGNORECASE)
-_NEGATED = re.compile(
-    r"(?:\b(?:not|never|hardly)|n['’]t)(?:\s+(?:[a-z]+ly|at\s+all|be|quite|always|so|the|a)){0,3}[\s*_`\"'“‘-]*$|non-$",
+MAX_CLAIM = 2_000
+"""Longest sentence that is looked at for a closing claim, in characters."""
+
+# The grammar of a closing claim; `read_closing_claim` says it in words.
+_MARKUP = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b|[*`{}$#]|(?<![A-Za-z0-9])_+|_+(?![A-Za-z0-9])")
+_HEADING = re.compile(r"^[ \t]*#+([^\n:]*):?[ \t]*$", re.MULTILINE)
+_INTRODUCED = re.compile(r"([:,→])\s*\n\s*")
+_BREAK = re.compile(r"(?<=[.!?])[\"”’')\]]*[ \t]+(?=[A-Z\"“‘'(\[]|(?:true|false)\W{0,9}\Z)|\s*\n\s*")
+_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|cf|etc|approx|Dr|Mr|Ms)\.$", re.IGNORECASE)
+_MARKERS = re.compile(r"(?:\s*(?:(?:true|false)\s+)?\(?(?:[a-z]|[0-9]{1,2})\.)+", re.IGNORECASE)
+_VERDICT = (
+    r"(?P<not>not )?(?:\"(?P<v1>true|false)\.?\"|“(?P<v2>true|false)\.?”|‘(?P<v3>true|false)\.?’|'(?P<v4>true|false)\.?'|"
+    r"\((?P<v5>true|false)\)|\[(?P<v6>true|false)\]|(?P<v7>true|false|untrue))"
+)
+_SAID = r"answer|verdict|label|conclusion|judge?ment|decision|classification|result|evaluation|assessment"
+_ASKED = r"hypothesis|statement|claim|entailment|(?P<bare>it|this)"
+_OF_WHAT = (
+    r"(?: (?:here|(?:to|for|in) (?:the|this|that) (?:question|triplet|pair|task|case|hypothesis|statement|example)))?"
+)
+_NOUN = r"(?:(?:the|my|our|this) )?(?:(?:final|correct|right|overall|resulting|best|appropriate|proper) )*(?:{nouns})"
+_SURELY = (
+    r"(?:(?:therefore|thus|hence|so|clearly|indeed|definitely|certainly|obviously|simply|consequently|also|again),? )*"
+)
+_HEAD = (
+    rf"(?:(?:{{said}}|{{asked}}){_OF_WHAT}"
+    rf"(?:,? (?:therefore|thus|hence|then),?)?"
+    rf"(?: is(?: (?:a )?(?:clear|definite|resounding))?| must be| ?'s|(?P<isnt> isn't| isnt))[:,]? {_SURELY}"
+    rf"|(?:{{said}}|output|response|{{labels}}){_OF_WHAT} ?(?:[:=]|[-–—=]+>|→|[-–—]) ?(?:is )?"
+    rf"|(?:i|we) {_SURELY}(?:answer|conclude|choose|select|reply|respond|label|mark|classify|judge|deem|rate)"
+    rf"(?: (?:it|this|that|{{said}}))?(?: with| as| to be| that it is)?[:,]? "
+    rf"|(?:making|which makes|this makes) (?:it|{{said}}) )?"
+)
+_WHY = re.compile(r",? (?:because|since|given that) ", re.IGNORECASE)
+_SAYING_WHY = re.compile(
+    r"(?:true|false)[\"'”’)\]]?(?=(?:[,:;]| [-–—]) (?:the (?:premise|hypothesis|statement)|both|there) )", re.IGNORECASE
+)
+_SPEAKS = re.compile(
+    r"\b(?:but|however|although|though|says?|said|claims?|states?|tells?|asserts?|insists?|writes?)\b", re.IGNORECASE
+)
+_OPEN = re.compile(
+    r"\?|^(?:had|were|should)\b|\b(?:if|unless|whether|otherwise|suppos\w+|assum\w+|provided|lest|either|neither|nor|or|would|could|"
+    r"might|perhaps|maybe|possibly|probably|likely|unlikely|seems?|appears?|unsure|unclear|uncertain|doubt\w*|true|false|untrue|"
+    r"not (?:sure|certain|clear|the case)|(?:wrong|incorrect|mistaken) (?:to|that)|"
+    r"(?:cannot|can't|can not|couldn't|don't|do not) (?:say|tell|conclude|claim|think|believe|infer|argue|decide|determine))\b",
     re.IGNORECASE,
 )
-_JOINED = re.compile(r"(?:true|false)[\s*_`\"'“”‘’]*(?:/|\||,?\s*\b(?:or|nor|and)\b)[\s*_`\"'“‘]*(?:not\s)?\s*$", re.I)
-_BEFORE = 60
-# Each alternative stops at the next sign of its own kind: linear also where no quotation is ever closed.
-_QUOTE = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|‘[^‘’\n]*’|(?<![A-Za-z0-9])'[^'\n]*'(?![A-Za-z0-9])")
+_BECAUSE = r"(?:since|because|as|given|considering|based on|due to)\b[^:\"“”]*,"
+_SO = (
+    r"(?:(?:therefore|thus|hence|so|consequently|accordingly|overall|finally|ultimately|altogether|and|but|yet|"
+    r"yes|no|in this case|according to the premise|as a (?:result|consequence)|"
+    r"after (?:careful |closer )?(?:analysis|comparison|consideration|review)|"
+    r"in (?:conclusion|summary|short|sum)|to (?:conclude|sum up|summari[sz]e)|for (?:this|that|these|those) reasons?|"
+    r"(?:based on|given|considering|in view of|in light of) (?:this|that|these|(?:all (?:of )?)?the above)(?: [a-z]+)?|"
+    r"(?:(?:i|we|i can|we can) (?:conclude|find|decide|judge|determine|infer)|it follows|"
+    r"(?:which|this|that) (?:means|implies)|meaning)"
+    r"(?: that)?)[,:;]? ?)"
+)
+_LABEL = r"(?:(?:(?:the|my) )?(?:final )?(?:conclusion|summary|answer|verdict): )?"
+_WORDS = re.compile(rf"{_SO}*{_LABEL}{_SO}*", re.IGNORECASE)
+_LEAD = re.compile(
+    rf"(?:{_BECAUSE} )?{_SO}*{_LABEL}{_SO}*|"
+    rf"[^:\"“”]*[^:\"“”\s](?:; {_SO}*|(?:,| [-–—]) {_SO}+| (?:and )?(?:so|therefore|thus|hence) (?:that )?)",
+    re.IGNORECASE,
+)
+
+
+def _claim_pattern(said: str, asked: str, labels: str) -> re.Pattern[str]:
+    head = _HEAD.format(said=_NOUN.format(nouns=said), asked=_NOUN.format(nouns=asked), labels=labels)
+    return re.compile(rf"(?:^|(?<=[\s:])){head}{_VERDICT}{_OF_WHAT}[.!\s]*$", re.IGNORECASE)
+
+
+_OF_ANSWERS = _claim_pattern(_SAID, r"answer(?P<bare>)", "contradict(?:s|ed|ion)")
+_OF_EITHER = _claim_pattern(_SAID, _ASKED, "entail(?:s|ed|ment)")
 
 
 def quoted(text: str) -> str:
@@ -85,12 +148,6 @@ def whole_number(low: int, high: int) -> Checker:
     """Makes a check for a whole number of a range, both ends included; 4.0 and "4" are none."""
     rule = f"must be a whole number from {low} to {high}"
     return lambda value: None if type(value) is int and low <= value <= high else rule
-
-
-def number(low: float, high: float) -> Checker:
-    """Makes a check for a number of a range, both ends included."""
-    rule = f"must be a number from {low:g} to {high:g}"
-    return lambda value: None if type(value) in (int, float) and low <= value <= high else rule
 
 
 def read_json(text: str) -> Any | Unreadable:
@@ -161,64 +218,104 @@ def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> 
     return _read_line(text, label, read)
 
 
-def read_score(
-    text: str, low: float, high: float, *, whole: bool = True, label: str = "Score"
-) -> int | float | Unreadable:
-    """Reads a number: alone, or as `Score: 4` on the last line and nowhere else with another number.
+def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int | Unreadable:
+    """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number.
 
     Args:
         text: the judge's raw text.
         low: smallest score.
         high: largest score.
-        whole: whether only whole numbers are scores; then `4.0` is none.
         label: what stands before the colon.
 
     Returns:
-        An int when `whole`, else a float. `5/5`, `4 of 5` and what is out of range are unreadable.
+        The score. `4.0`, `5/5`, `4 of 5` and what is out of range are unreadable.
     """
 
-    def read(written: str) -> int | float | Unreadable:
+    def read(written: str) -> int | Unreadable:
         if not _NUMBER.fullmatch(written):
             return Unreadable(f"{label} is not a number alone")
-        if whole and "." in written:
+        if "." in written:
             return Unreadable(f"{label} is not a whole number")
-        value = int(written) if whole else float(written)
-        return value if low <= value <= high else Unreadable(f"{label} is not from {low:g} to {high:g}")
+        value = int(written)
+        return value if low <= value <= high else Unreadable(f"{label} is not from {low} to {high}")
 
     return _read_line(text, label, read)
 
 
-def read_boolean_tail(text: str) -> bool | Unreadable:
-    """Reads free text by its last true or false (K-QA's judge; for replies that were asked for in no stricter form).
+def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unreadable:
+    """Reads free text by its closing claim, the last sentence (K-QA's judge; for replies asked for in no stricter form).
 
-    `not true` and `untrue` are false. Where both are offered (`true or false`), and where the last one stands in quotation
-    marks and the last one outside of them says the opposite, there is no verdict.
+    A claim is a verdict word, alone or said of the answer ("the answer is True", "verdict: false", "I conclude that it is true"),
+    maybe behind a reason or a word such as "therefore", maybe with "because ..." behind it. "not true" and "untrue" are false.
+    Everything else is none: another negation ("cannot be true", "not false"), a hedge, a question, a condition, an alternative,
+    a quotation, a verdict word in another sentence. Two claims that differ are none either.
 
     Args:
         text: the judge's raw text.
+        of_statement: whether what was asked about may be called true in place of the answer ("the hypothesis is true"). No where
+            the question is one of contradiction, which a true statement denies.
     """
-    spoken = _spoken(text)
-    if spoken is None:
+    if (spoken := _spoken(text)) is None:
         return _NO_ANSWER
-    last = _last_boolean(spoken)
-    if last is None:
-        return Unreadable("neither true nor false is said")
-    own = _last_boolean(_QUOTE.sub(lambda match: " " * len(match[0]), spoken))
-    if isinstance(last, bool) and own is not None and own != last:
-        return Unreadable("what is quoted last and what is said last differ")
-    return last
+    sentences = _sentences(_MARKUP.sub("", _HEADING.sub(r"\1:", spoken)))
+    if not sentences:
+        return Unreadable("the reply is empty")
+    pattern = _OF_EITHER if of_statement else _OF_ANSWERS
+    value = _claim(sentences[-1], pattern, alone=len(sentences) == 1)
+    if value is None:
+        return Unreadable("the last sentence does not say true or false and nothing else")
+    if any(_claim(sentence, pattern) not in (None, value) for sentence in dict.fromkeys(sentences[:-1])):
+        return Unreadable("the verdict stands twice and differs")
+    return value
 
 
-def _last_boolean(text: str) -> bool | Unreadable | None:
-    tail = deque(_TOKEN.finditer(text), maxlen=1)
-    if not tail:
+def _sentences(text: str) -> list[str]:
+    """The sentences of a reply. What a colon at a line's end introduces, and what an open quotation holds, is part of one."""
+    written = _INTRODUCED.sub(r"\1 ", text.strip())
+    found: list[str] = []
+    start = seen = straight = curly = 0
+    for gap in _BREAK.finditer(written):
+        straight += written.count('"', seen, gap.end())
+        curly += written.count("“", seen, gap.end()) - written.count("”", seen, gap.end())
+        seen = gap.end()
+        inside = (
+            straight % 2 or curly > 0 or (gap.start() - start < 40 and _MARKERS.fullmatch(written, start, gap.start()))
+        )
+        if inside or _ABBREVIATED.search(written, max(start, gap.start() - 8), gap.start()):
+            continue
+        found.append(" ".join(written[start : gap.end()].split()))
+        start = gap.end()
+    return [sentence for sentence in (*found, " ".join(written[start:].split())) if sentence]
+
+
+def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> bool | None:
+    """What a sentence says by itself, None for nothing; `alone`: it is the whole reply, so that quotation marks quote nobody."""
+    if len(sentence) > MAX_CLAIM:
         return None
-    found = tail[0]
-    before = text[max(0, found.start() - _BEFORE) : found.start()]
-    if _JOINED.search(before):
-        return Unreadable("true and false are both named and none is chosen")
-    value = found[2].lower() == "true"
-    return value ^ bool(found[1]) ^ bool(_NEGATED.search(before))
+    written = sentence.replace("’", "'") if "n’t" in sentence or "’s" in sentence else sentence
+    if (found := pattern.search(written) or _with_reason(written, pattern)) is None:
+        return None
+    lead = written[: found.start()]
+    if found[0].casefold().startswith(("making", "which makes")) and lead.endswith(", "):
+        lead += "so "
+    # A quotation may be anybody's; what "it" is said of behind another clause is not known to be what was asked.
+    quotes = found[0][:1] in "\"“‘'" and not alone
+    if quotes or _OPEN.search(lead) or not (_WORDS if found["bare"] else _LEAD).fullmatch(lead):
+        return None
+    word = next(found[f"v{number}"] for number in range(1, 8) if found[f"v{number}"]).casefold()
+    if found["not"] or found["isnt"]:
+        return False if word == "true" and not (found["not"] and found["isnt"]) else None
+    return word == "true"
+
+
+def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """A claim whose reason stands behind it."""
+    if (why := _WHY.search(sentence)) and not _OPEN.search(sentence, why.end()):
+        return pattern.search(sentence[: why.start()])
+    why = _SAYING_WHY.search(sentence)
+    if why is None or _SPEAKS.search(sentence, why.end()) or _OPEN.search(sentence, why.end()):
+        return None
+    return pattern.search(sentence[: why.end()])
 
 
 def _spoken(text: str) -> str | None:
@@ -254,6 +351,8 @@ def _read_line(text: str, label: str, read: Callable[[str], _Value | Unreadable]
         if len(lines) > 1:
             return Unreadable(f'the last line is not "{label}: ..." alone')
         written = _bare(lines[-1])
+    elif len(lines) > 1 and _INTRODUCES.search(lines[-2]):
+        return Unreadable(f"what the line before {label} introduces may be a quotation")
     if len(written) > MAX_CHOICE:
         return Unreadable(f"{label} is too long")
     value = read(written)

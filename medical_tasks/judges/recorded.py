@@ -1,8 +1,9 @@
 """A judge that is a file of verdicts: a run's `verdicts.jsonl`, or somebody's judgements from elsewhere.
 
 One JSON object a line: `id`, and `value` or, where there is none, `unscored` with the reason. A line with `sha256` belongs
-to the question with that hash alone, so that a verdict on one answer is never taken for another's; other keys are passed
-over, save `"comparable": false`, and `"reads": "pair"` of a judge of entailment, who is not asked everything.
+to the question with that hash alone, so that a verdict on one answer is never taken for another's; one whose `finish` says that
+the reply was cut is no verdict. Other keys are passed over, save `"comparable": false`, and `"reads": "pair"` of a judge of
+entailment, who is not asked everything.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any, Literal
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.judges.base import Question, Unscored, Verdict
-from medical_tasks.judges.case import asked_sha256
-from medical_tasks.judges.session_stats import SessionStats
+from medical_tasks.judges.case import CUT, asked_sha256, was_cut
+from medical_tasks.judges.session import SessionStats
 
 __all__ = ["RecordedJudge"]
 
@@ -96,6 +97,8 @@ class RecordedJudge:
         sha256 = row.get("sha256") or ""
         if not isinstance(sha256, str):
             raise UsageError(f"{where} (id {row['id']!r}): sha256 is a text. Correct it, or leave it out.")
+        if scored and was_cut(str(row.get("finish") or ""), tokens=None, longest=0):
+            unscored = CUT
         record = {"unscored": _reason(unscored)} if unscored is not None else {"value": _frozen(row["value"])}
         record["text"] = row["text"] if isinstance(row.get("text"), str) else ""
         before = self._records.setdefault(row["id"], {}).setdefault(sha256, record)

@@ -8,8 +8,9 @@ kept as it is, since the same judge would say the same again.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
@@ -27,17 +28,47 @@ from medical_tasks.judges.base import (
 from medical_tasks.judges.budget import CountedBudget, RunBudget, estimate_chat, estimate_tokens
 from medical_tasks.judges.case import Case, Rules, Thread
 from medical_tasks.judges.forecast import Forecast, make_forecast
-from medical_tasks.judges.session_stats import SessionStats
 from medical_tasks.progress import Progress
 from medical_tasks.store import Store
 
-__all__ = ["FORECAST_ONLY", "VERDICT", "JudgeSession", "require_votes"]
+__all__ = ["FORECAST_ONLY", "VERDICT", "JudgeSession", "SessionStats", "require_votes"]
 
 VERDICT = "verdict"
 """Kind of the store's records: one reply each."""
 FORECAST_ONLY = "judge: forecast only"
 
 _Waiting = dict[str, list[tuple[Case, Thread]]]
+
+
+@dataclass(slots=True)
+class SessionStats:
+    """What a session did so far.
+
+    Attributes:
+        asked: questions put to it.
+        decided: those that got a verdict.
+        unscored: those that did not, by reason.
+        from_store: replies that were in the store.
+        replies: replies got now.
+        calls: requests sent now, retries and failures included.
+        saved: votes that decided questions did not need, against asking all of them.
+        reasked: unreadable replies that were asked for again.
+        prompt_tokens: tokens read for the replies got now.
+        output_tokens: tokens written for them.
+        estimated: whether some of the tokens are estimates, because the judge did not say.
+    """
+
+    asked: int = 0
+    decided: int = 0
+    unscored: Counter[str] = field(default_factory=Counter)
+    from_store: int = 0
+    replies: int = 0
+    calls: int = 0
+    saved: int = 0
+    reasked: int = 0
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    estimated: bool = False
 
 
 def require_votes(name: str, votes: int, *, samples: bool) -> None:
@@ -161,7 +192,7 @@ class JudgeSession:
             self.stats.from_store += len(found)
             for key, record in found.items():
                 for case, thread in waiting[key]:
-                    case.hear(thread, text=record["text"], label=record["label"])
+                    case.hear(thread, record)
 
     def _foresee(self, cases: Sequence[Case]) -> None:
         prices: tuple[float, float] | None = getattr(self._backend, "prices", None)
@@ -204,7 +235,7 @@ class JudgeSession:
                 if isinstance(outcome, NoReply):
                     case.fail(thread, outcome.reason)
                 else:
-                    case.hear(thread, text=kept[key]["text"], label=kept[key]["label"])
+                    case.hear(thread, kept[key])
 
     def _book(self, call: Call, reply: Reply | NoReply) -> None:
         """Keeps a reply, and counts what it took."""
@@ -217,7 +248,13 @@ class JudgeSession:
         self._store.put(
             VERDICT,
             reply.key,
-            {"text": reply.text, "label": reply.label, "prompt_tokens": prompt, "output_tokens": output},
+            {
+                "text": reply.text,
+                "label": reply.label,
+                "finish": reply.finish,
+                "prompt_tokens": prompt,
+                "output_tokens": output,
+            },
             first=True,
         )
         stats.replies += 1
@@ -236,7 +273,7 @@ class JudgeSession:
         row: dict[str, Any] = {"id": outcome.id, "text": case.text, "sha256": outcome.sha256}
         if isinstance(outcome, Verdict):
             stats.decided += 1
-            stats.saved += self._options.votes - len(case.threads)
+            stats.saved += case.votes - len(case.threads)
             row |= {"value": outcome.value, "votes": list(outcome.votes)}
         else:
             stats.unscored[outcome.reason] += 1

@@ -6,17 +6,33 @@ allow, and together hold every sentence.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Sequence
 
-from medical_tasks.judges.sentences import sentence_spans
+__all__ = ["cut_windows", "plan_windows", "sentence_spans", "text_windows"]
 
-__all__ = ["cut_windows", "plan_windows", "text_windows"]
-
+_BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[a-z][.!?])(?=[A-Z])|(?<=[。！？])|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 OVERLAP = 4
 """One part in so many of a window stands in the next one as well."""
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Tokens of each of some texts."""
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Splits a text at line ends and after `.`, `!` and `?`.
+
+    Abbreviations end a sentence too: what is done with the spans must bear that.
+
+    Args:
+        text: any text.
+
+    Returns:
+        Start and end of each sentence with the white space behind it; together they are the whole text, in order.
+    """
+    cuts = sorted({0, len(text), *(found.end() for found in _BREAK.finditer(text))})
+    return list(itertools.pairwise(cuts))
 
 
 def text_windows(text: str, room: int, count: Count) -> list[str]:

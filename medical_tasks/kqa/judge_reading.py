@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from medical_tasks.judges.base import JudgePrompts, Label, Pair, Question, Unreadable
-from medical_tasks.judges.reading import boolean, free_text, one_of, read_boolean_tail, read_json, read_object
+from medical_tasks.judges.reading import boolean, free_text, one_of, read_closing_claim, read_json, read_object
 from medical_tasks.kqa import judge_prompts as prompts_of
+from medical_tasks.kqa.official import counts_as_contradiction, label_is_true
 
 __all__ = [
     "BATCH_LABELS",
@@ -101,6 +104,7 @@ def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadabl
 
 def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
     """Asks for one statement; the value is a label."""
+    answer = answer.strip()
     messages = prompts_of.single_messages(prompts, question=question, answer=answer, statement=statement)
     return Question(
         id=name,
@@ -117,7 +121,7 @@ def batched_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str, statements: Sequence[tuple[str, str]]
 ) -> Question:
     """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
-    messages = prompts_of.batched_messages(prompts, question=question, answer=answer, statements=statements)
+    messages = prompts_of.batched_messages(prompts, question=question, answer=answer.strip(), statements=statements)
     return Question(
         id=name,
         messages=messages,
@@ -132,7 +136,7 @@ def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answ
     """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
     return Question(
         id=name,
-        messages=prompts_of.abstention_messages(prompts, question=question, answer=answer),
+        messages=prompts_of.abstention_messages(prompts, question=question, answer=answer.strip()),
         template=prompts_of.template(prompts, prompts_of.ABSTENTION),
         read=read_answered,
         again=prompts_of.AGAIN,
@@ -142,15 +146,25 @@ def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answ
 
 def official_question(
     prompts: JudgePrompts, name: str, kind: str, *, question: str, answer: str, statement: str
-) -> Question:
-    """Asks one of the authors' two questions (`entails`, `contradicts`); the value is a bool, read sanely."""
+) -> tuple[Question, Question]:
+    """Asks one of the authors' two questions (`entails`, `contradicts`); the values are bools.
+
+    Returns:
+        The question as it is read sanely, and as their script decides it, on the first reply. Both share that reply.
+    """
     messages = prompts_of.official_messages(prompts, kind, question=question, answer=answer, statement=statement)
-    return Question(
+    sane = Question(
         id=name,
         messages=messages,
         template=prompts_of.template(prompts, kind),
-        read=read_boolean_tail,
+        read=partial(read_closing_claim, of_statement=kind == "entails"),
         again=prompts_of.OFFICIAL_AGAIN,
         max_tokens=_REPLY_TOKENS,
-        pair=Pair(premise=answer, hypothesis=statement.strip(), values=_ENTAILS if kind == "entails" else _CONTRADICTS),
+        pair=Pair(
+            premise=answer.strip(),
+            hypothesis=statement.strip(),
+            values=_ENTAILS if kind == "entails" else _CONTRADICTS,
+        ),
     )
+    theirs = label_is_true if kind == "entails" else counts_as_contradiction
+    return sane, replace(sane, id=f"{name}/official", read=theirs, once=True, pair=None)

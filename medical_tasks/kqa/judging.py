@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeGuard
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import NO_PAIR
 from medical_tasks.kqa.abstention import Abstention, abstention
 from medical_tasks.kqa.judge_reading import abstention_question, official_question
-from medical_tasks.kqa.official import counts_as_contradiction, label_is_true
 from medical_tasks.kqa.statement_labels import Labels, ask, label_statements
 from medical_tasks.kqa.verdicts import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict, statement_verdict
 
@@ -91,18 +89,20 @@ def _own_verdicts(case: Case, labels: Labels | None) -> tuple[StatementVerdict, 
 
 
 def _official_questions(cases: Sequence[Case], judging: Judging) -> list[Question]:
+    by_text = judging.judge.reads == "prompt"  # judges of entailment say a label; then it decides both
     return [
-        official_question(
+        question
+        for case in cases
+        for name, text in case.statements.items()
+        for kind in (("entails", "contradicts") if name.startswith("must/") else ("contradicts",))
+        for question in official_question(
             judging.prompts,
             f"{case.id}/{name}/{kind}",
             kind,
             question=case.question,
             answer=case.answer,
             statement=text,
-        )
-        for case in cases
-        for name, text in case.statements.items()
-        for kind in (("entails", "contradicts") if name.startswith("must/") else ("contradicts",))
+        )[: 2 if by_text else 1]
     ]
 
 
@@ -111,26 +111,26 @@ def _official_verdicts(case: Case, outcomes: _Outcomes | None) -> tuple[Statemen
     for name, text in case.statements.items():
         one = StatementVerdict(name=name, stated=bool(text.strip()))
         if outcomes is not None:
-            entails = outcomes.get(f"{case.id}/{name}/entails")  # not asked of what is nice to have
-            contradicts = outcomes[f"{case.id}/{name}/contradicts"]
-            missing = [each for each in (entails, contradicts) if isinstance(each, Unscored)]
+            # Whether it is entailed is not asked of what is nice to have.
+            asked = [f"{case.id}/{name}/{kind}" for kind in ("entails", "contradicts")]
+            sane = [outcomes.get(question) for question in asked]
+            theirs = [outcomes.get(f"{question}/official", outcomes.get(question)) for question in asked]
             one = replace(
                 one,
-                entailed=_value(entails),
-                contradicted=_value(contradicts),
-                # Judges of entailment say a label and no text; then the label decides.
-                entailed_official=label_is_true(entails.text) if _has_text(entails) else _value(entails),
-                contradicted_official=counts_as_contradiction(contradicts.text)
-                if _has_text(contradicts)
-                else _value(contradicts),
-                reasons=tuple(CANNOT_TELL if each.reason == _TWO_WAY else each.reason for each in missing),
+                entailed=_value(sane[0]),
+                contradicted=_value(sane[1]),
+                entailed_official=_value(theirs[0]),
+                contradicted_official=_value(theirs[1]),
+                reasons=_reasons(sane),
+                official_reasons=_reasons(theirs),
             )
         verdicts.append(one)
     return tuple(verdicts)
 
 
-def _has_text(outcome: Verdict | Unscored | None) -> TypeGuard[Verdict]:
-    return isinstance(outcome, Verdict) and bool(outcome.text)
+def _reasons(outcomes: Sequence[Verdict | Unscored | None]) -> tuple[str, ...]:
+    missing = [one.reason for one in outcomes if isinstance(one, Unscored)]
+    return tuple(CANNOT_TELL if reason == _TWO_WAY else reason for reason in missing)
 
 
 def _value(outcome: Verdict | Unscored | None) -> bool | None:

@@ -13,12 +13,11 @@ from typing import Any, Final
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
 from medical_tasks.kqa.abstention import abstention
-from medical_tasks.kqa.scoring import item_score, unanswered_limits
+from medical_tasks.kqa.scoring import answer_of, item_score, unanswered_limits
 from medical_tasks.kqa.spec import KQA
 from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
 from medical_tasks.kqa.weighted import Relation, statement_weights, weighted_counts
 from medical_tasks.results import flat, summarise
-from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, ItemScore, MetricSpec
 
 __all__ = ["GIVEN", "LEXICAL", "MISSING", "Weights", "score_answers"]
@@ -114,7 +113,7 @@ def _case(row: int, answer: str, reference: Mapping[str, Any]) -> Case:
     return Case(
         id=str(row),
         question=str(reference.get("question") or ""),
-        answer=spoken(answer).strip(),
+        answer=answer_of(answer),
         must_have=tuple(reference["must_have"] or ()),
         nice_to_have=tuple(reference["nice_to_have"] or ()),
     )
@@ -144,7 +143,7 @@ def _verdict(case: Case, labels: Sequence[Label | None], *, given: bool) -> Answ
         for (name, text), label in zip(case.statements.items(), labels, strict=True)
     )
     if abstention(case.answer) == "sure":
-        how = "abstained by the rule" if case.answer else "empty"
+        how = "abstained by the rule" if case.answer.strip() else "empty"
         return AnswerVerdict(statements=statements, answered=False, how=how, judged=given)
     return AnswerVerdict(statements=statements)
 

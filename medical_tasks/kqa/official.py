@@ -3,7 +3,7 @@
 What they do (no text of theirs is here, only what it decides):
 
 - a judge is asked in free text whether the answer entails a must-have statement, and whether it contradicts any statement
-- entailed: "true", in any case, among the reply's last 20 characters ("not true" and "untrue" are entailed too)
+- entailed: "true" among the last 20 characters of the reply in lower case ("not true" and "untrue" are entailed too)
 - contradicted: the capitalised "True" anywhere in the reply ("the answer is true." is none, "It is True that ... False." is one)
 - results are joined to the gold by the exact question; questions nobody answered vanish, rows given twice count twice,
   unknown questions are dropped
@@ -45,8 +45,8 @@ _TAIL = 20
 
 
 def label_is_true(text: str) -> bool:
-    """Their label of a reply: "true" in any case among its last 20 characters."""
-    return "true" in text[-_TAIL:].lower()
+    """Their label of a reply: "true" among its last 20 characters once it is in lower case, which can be longer."""
+    return "true" in text.lower()[-_TAIL:]
 
 
 def counts_as_contradiction(text: str) -> bool:

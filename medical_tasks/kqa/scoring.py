@@ -23,7 +23,7 @@ from medical_tasks.kqa.verdicts import CANNOT_TELL, AnswerVerdict, Case, Stateme
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
 
-__all__ = ["NOT_ON_EVERY_ITEM", "item_score", "score_items", "unanswered_limits"]
+__all__ = ["NOT_ON_EVERY_ITEM", "answer_of", "item_score", "score_items", "unanswered_limits"]
 
 Limits = tuple[float, float]
 
@@ -82,13 +82,17 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
 
 
+def answer_of(response: str) -> str:
+    """The answer as it is, blanks around it included, as the authors send it; without reasoning, where there is any."""
+    answer = spoken(response)
+    return answer if answer == response else answer.strip()
 
 
 def _case(item: Item, response: str) -> Case:
     return Case(
         id=item.id,
         question=str(item.fields["question"]),
-        answer=spoken(response).strip(),
+        answer=answer_of(response),
         must_have=tuple(item.fields["must_have"]),
         nice_to_have=tuple(item.fields["nice_to_have"]),
     )

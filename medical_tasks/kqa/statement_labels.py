@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored, Verdict
-from medical_tasks.judges.case import NO_PAIR, UNREADABLE
+from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 from medical_tasks.kqa.judge_reading import batched_question, single_question
 from medical_tasks.kqa.verdicts import Case
 
@@ -22,7 +22,7 @@ __all__ = ["Labels", "ask", "label_statements"]
 Labels = Mapping[str, Label | Unscored]
 """Label or failure by `<case id>/<statement name>`."""
 
-_FORM_REASONS: Final = (UNREADABLE, NO_PAIR, "judge: prompt too long")
+_FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
 """Reasons that a smaller question may cure."""
 
 _Wanted = dict[str, list[str]]

@@ -21,7 +21,7 @@ class Case:
     Attributes:
         id: the item's id.
         question: the patient's question.
-        answer: the answer as the patient would read it.
+        answer: the answer as the patient would read it, with the white space around it that the authors' script sends too.
         must_have: statements that have to be there.
         nice_to_have: statements that may be there.
     """
@@ -51,6 +51,7 @@ class StatementVerdict:
         entailed_official: as the authors' script decides.
         contradicted_official: likewise.
         reasons: why something is not known.
+        official_reasons: why the authors' script makes no decision.
     """
 
     name: str
@@ -60,6 +61,7 @@ class StatementVerdict:
     entailed_official: bool | None = False
     contradicted_official: bool | None = False
     reasons: tuple[str, ...] = ()
+    official_reasons: tuple[str, ...] = ()
 
     @property
     def must(self) -> bool:
@@ -91,6 +93,7 @@ class AnswerVerdict:
     def reason(self) -> str | None:
         """The most frequent reason for what is not known, the first of several; None when all is known."""
         counts = Counter((*self.reasons, *(reason for one in self.statements for reason in one.reasons)))
+        counts = counts or Counter(reason for one in self.statements for reason in one.official_reasons)
         return counts.most_common(1)[0][0] if counts else None
 
 

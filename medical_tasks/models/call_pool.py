@@ -79,7 +79,7 @@ class _Pool(Generic[Job, Result]):
         self._settings = settings
         self._jobs = jobs
         self._call = call
-        self._gate = _Gate(settings)
+        self._gate = _Gate(settings, len(jobs))
         self._running = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -147,8 +147,9 @@ class _Pool(Generic[Job, Result]):
 class _Gate:
     """Stops a run that cannot get anything, instead of failing each of its requests slowly."""
 
-    def __init__(self, settings: ChatSettings) -> None:
+    def __init__(self, settings: ChatSettings, jobs: int) -> None:
         self._settings = settings
+        self._jobs = jobs
         self._any_answer = False
         self._row = 0
         self._row_reason = ""
@@ -165,10 +166,15 @@ class _Gate:
         """
         self._row = self._row + 1 if failed.reason == self._row_reason else 1
         self._row_reason = failed.reason
-        hopeless = failed.reason == "connection" or (
-            not self._any_answer and failed.reason in ("http 400", "http 403", "http 422")
+        # A gateway in trouble redirects now and then: only a server that redirects call after call has moved.
+        moved = failed.reason.startswith("http 3")
+        hopeless = (
+            moved
+            or failed.reason == "connection"
+            or (not self._any_answer and failed.reason in ("http 400", "http 403", "http 422"))
         )
-        if failed.every_call or (hopeless and self._row >= GIVE_UP_AFTER):
+        enough = min(GIVE_UP_AFTER, self._jobs) if moved and not self._any_answer else GIVE_UP_AFTER
+        if failed.every_call or (hopeless and self._row >= enough):
             raise self._explain(failed)
 
     def _explain(self, failed: CallFailed) -> MedicalTasksError:
@@ -192,7 +198,10 @@ class _Gate:
                 f"URL ends in its version, as /v1. {_KEPT}"
             )
         if failed.reason.startswith("http 3"):
-            return UsageError(f"the endpoint {where} redirects: {failed.detail}. Give the final address. {_KEPT}")
+            return UsageError(
+                f"the endpoint {where} redirects every request: {failed.detail}. Give the address that answers itself as the base "
+                f"URL, or ask who runs the server. {_KEPT}"
+            )
         return UsageError(
             f"the endpoint {where} rejects every request: {failed.detail}. Check the model's name and its arguments. "
             f"{_KEPT}"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from medical_tasks.models.retry import requested_wait
 
@@ -26,6 +27,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.IGNORECASE)
+_HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
 _NOT_OFFERED = 501  # the server will not do it later either
 
 
@@ -132,7 +134,7 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise AttemptError("empty content", "HTTP 200 with a choice that holds no message", retry=True)
     finish = choice.get("finish_reason")
-    finish = finish if isinstance(finish, str) else ""
+    finish = finish if isinstance(finish, str) else "" if finish is None else "no text"
     text = message.get("content")
     if finish == "content_filter" and not text:
         raise AttemptError("refused by filter", "the server's content filter withheld the answer", retry=False)
@@ -168,7 +170,7 @@ def read_error(
         secret: the key, which a detail must not show.
 
     Returns:
-        The failure of this attempt; 408, 409, 429 and 5xx may be retried.
+        The failure of this attempt; redirects (which are never followed), 408, 409, 429 and 5xx may be retried.
     """
     try:
         body = json.loads(text)
@@ -176,7 +178,8 @@ def read_error(
         body = None
     detail = f"HTTP {status}{_server_message(body, sent, secret)}"
     if 300 <= status < 400:
-        return AttemptError(f"http {status}", f"{detail}; the server redirects elsewhere", retry=False, every_call=True)
+        detail += f"; the server redirects {_target(headers)}, which is not followed"
+        return AttemptError(f"http {status}", detail, retry=True, wait=requested_wait(headers))
     if status == 429:
         if _field(body, "code") == "insufficient_quota" or _field(body, "type") == "insufficient_quota":
             return AttemptError("quota exhausted", detail, retry=False, every_call=True)
@@ -188,6 +191,15 @@ def read_error(
     if status == 400 and _FILTERED.search(text):
         return AttemptError("refused by filter", detail, retry=False)
     return AttemptError(f"http {status}", detail, retry=False, every_call=status in (401, 404))
+
+
+def _target(headers: Mapping[str, str]) -> str:
+    """Where a redirect leads: the host alone, since the rest of an address may repeat what was sent."""
+    try:
+        host = urlsplit(headers.get("location", "")).netloc.rpartition("@")[2]
+    except ValueError:
+        host = ""
+    return f"to {host}" if _HOST.fullmatch(host) else "elsewhere"
 
 
 def _field(body: object, name: str) -> object:

@@ -107,10 +107,8 @@ class _Checked:
                 self.values.add(repr(outcome.value))
             if self.reads == "prompt":
                 self.texts += bool(outcome.text)
-                if not outcome.text:
-                    self.silent.append(question.id)
-                elif question.read(outcome.text) != outcome.value:
-                    self.contradicted.append(question.id)
+                if question.read(outcome.text) != outcome.value:
+                    (self.contradicted if outcome.text else self.silent).append(question.id)
         return outcomes
 
 

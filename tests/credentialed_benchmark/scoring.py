@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medical_tasks.judges.base import Judging, Pair, Question, Verdict
-from medical_tasks.judges.reading import read_boolean_tail
+from medical_tasks.judges.reading import read_closing_claim
 from medical_tasks.spec import Item, ItemScore, Message, TaskSpec
 
 
@@ -20,7 +20,7 @@ def score_items(
                 ),
             ),
             template=judging.prompts.sha256,
-            read=read_boolean_tail,
+            read=read_closing_claim,
             again="That cannot be read ({problem}). Say true or false.",
             pair=Pair(
                 premise=item.fields["note"],

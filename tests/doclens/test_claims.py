@@ -18,7 +18,7 @@ from medical_tasks.doclens.claims import (
     read_claim_file,
     read_claims_reply,
 )
-from medical_tasks.doclens.official_claims import official_claims
+from medical_tasks.doclens.official_replies import official_claims
 from medical_tasks.doclens.sections import SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable

@@ -21,6 +21,7 @@ from medical_tasks.doclens.judge_reading import (
     read_verdict_object,
 )
 from medical_tasks.doclens.judge_texts import STYLES
+from medical_tasks.doclens.official_judge_reading import read_official_cited, read_official_cited_lines
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Question, Unreadable
 from tests.doclens.doclens_judges import BY_NAME, OWN, WHY, cited, made, verdict, verdicts
@@ -234,7 +235,7 @@ def test_a_batch_that_does_not_fit_what_was_asked_is_unreadable(text: str, probl
     [
         (cited(True, 7, 3, 3), (True, (3, 7))),
         (cited(False, 3), (False, ())),
-        (cited(False, 99), (False, ())),
+        (cited(False, 99), "a number that is not cited"),
         (cited(True), "entailed and no provenance"),
         (cited(True, 3, 9), "a number that is not cited"),
         ('{"explanation": "x", "provenance": ["3"], "entailed": true}', "provenance must be a list of numbers"),
@@ -279,8 +280,31 @@ def test_a_verdict_on_a_sentence_in_lines(line: str, value: Any) -> None:
 
 def test_one_citation_that_entails_its_sentence_is_its_provenance() -> None:
     assert read_cited_object([3], explained=True)(cited(True)) == (True, (3,))
-    assert read_cited_object([3, 3], explained=True)(cited(True, 9)) == (True, (3,))
+    assert read_cited_object([3, 3], explained=True)(cited(True, 3)) == (True, (3,))
     assert read_cited_lines([3])("provenance: none\nentailed: yes") == (True, (3,))
+
+
+@given(
+    st.lists(st.integers(0, 12), min_size=1, max_size=4),
+    st.lists(st.integers(0, 9999), min_size=1, max_size=4),
+    st.booleans(),
+)
+@settings(deadline=None, max_examples=100)
+def test_a_number_that_was_not_shown_makes_a_reply_unreadable(
+    shown: list[int], named: list[int], entailed: bool
+) -> None:
+    word = "yes" if entailed else "no"
+    lines = f"provenance: {', '.join(map(str, named))}\n"
+    numbered = {
+        "own": read_cited_object(shown, explained=True)(cited(entailed, *named)),
+        "lines": read_cited_lines(shown)(f"{lines}entailed: {word}"),
+        "official": read_official_cited(shown)(
+            json.dumps({"provenance": named, "entailment_prediction": int(entailed)})
+        ),
+    }
+    places = read_official_cited_lines(shown)(f"{lines}entailment_prediction: {int(entailed)}")
+    assert {isinstance(value, Unreadable) for value in numbered.values()} == {not set(named) <= set(shown)}
+    assert isinstance(places, Unreadable) is (max(named) >= len(shown))
 
 
 READERS: list[Callable[[str], Any]] = [

@@ -18,16 +18,16 @@ from medical_tasks.doclens.official_citations import (
     official_sources,
     remove_citations_official,
 )
-from medical_tasks.doclens.official_claims import official_claims
-from medical_tasks.doclens.official_measures import official_scores
 from medical_tasks.doclens.official_replies import (
     gpt_citation_reply,
     gpt_claims_reply,
     gpt_question_reply,
     mistral_citation_reply,
     mistral_claim_reply,
+    official_claims,
 )
 from medical_tasks.errors import UsageError
+from tests.doclens.their_scores import official_scores
 from tests.support import SHARED, needs_shared
 
 pytestmark = [pytest.mark.upstream, needs_shared]

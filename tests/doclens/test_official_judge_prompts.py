@@ -13,18 +13,21 @@ from medical_tasks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.doclens.judge_questions import QuestionMaker
 from medical_tasks.doclens.judging import judge_units
 from medical_tasks.doclens.official_citations import official_sources
-from medical_tasks.doclens.official_claims import official_claims
 from medical_tasks.doclens.official_judge_reading import (
     read_official_batch,
     read_official_cited,
     read_official_object,
 )
+from medical_tasks.doclens.official_replies import official_claims
+from medical_tasks.doclens.official_scoring import judge_official
 from medical_tasks.doclens.sections import SECTIONS
 from medical_tasks.doclens.verdicts import Section, SentenceVerdict
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.judges.base import Call, JudgePrompts, Judging, Question, Unreadable
+from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, Question, Reply, Unreadable
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.store import Store
 from tests.doclens.doclens_judges import BY_NAME, PLACES, PROMPTS, checkout, judge, official_entries, unit
-from tests.judges.scripted import TableJudge
+from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
 
 FIXTURES = SHARED / "fixtures" / "doclens"
@@ -227,6 +230,57 @@ def _mistral(call: Call) -> str:
     found = [place for place, line in lines.items() if line in claim]
     said = bool(found) if lines else claim in text
     return f"explanation: x\nprovenance: {''.join(f'[{one}]' for one in found) or 'none'}\nentailment_prediction: {int(said)}"
+
+
+def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: Path) -> None:
+    one = unit(
+        "v1/subjective",
+        section="subjective",
+        form="note",
+        output="Pain [2]. Fever [1]. Cough [0]. Chill [0].",
+        reference="Pain. Rest.",
+        sources=("[doctor] well", "Fever", "Pain"),
+    )
+    cut = Reply(key="", text="x", finish="length")
+
+    def says(call: Call) -> str | Reply:
+        good, content = _gpt(call), str(call.messages[-1]["content"])
+        if call.question.id.endswith("/claims"):
+            return good
+        if "claims" in json.loads(content):
+            # In a fence theirs is no JSON, and the text leaves the average; ours is read.
+            return good if "Rest" in content.partition("claims")[2] else f"```json\n{good}\n```"
+        if "Fever" in content:
+            return json.dumps({"explanation": "x", "provenance": [9999], "entailment_prediction": 1})
+        if "Cough" in content:
+            return '{"entailment_prediction": 1}'  # their script ends here
+        return cut if "Chill" in content else good
+
+    prompts = _load(_checkout(tmp_path))
+    with Store(tmp_path / "store.sqlite") as store:
+        session = JudgeSession(ScriptedBackend(says), JudgeOptions(reasks=0), store, quiet=True)
+        judging = Judging(judge=session, prompts=prompts, mode="batched")
+        sane = judge_units([one], judging)
+        calls = session.stats.calls
+        (theirs,) = judge_official([one], sane, judging)
+    assert sane[0].section.output_claims == (True, False, False, False)
+    assert [sentence.entailed for sentence in sane[0].section.sentences] == [True, None, None, None]
+    tallies = {
+        name: (
+            sum(one.hits for one in tally.verdicts),
+            sum(one.hits + one.missing for one in tally.verdicts),
+            tally.counts.of,
+        )
+        for name, tally in theirs.tallies.items()
+    }
+    assert tallies == {
+        "claim_recall": (1, 1, 2),
+        "claim_precision": (0, 0, 0),
+        "citation_recall": (2, 4, 4),
+        "citation_precision": (1, 3, 4),
+    }
+    assert theirs.reasons == ("judge: unreadable reply", "judge: cut reply")
+    assert session.stats.calls - calls <= 4  # what is asked alike shares its replies
 
 
 def test_both_judges_say_the_same(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from medical_tasks.doclens.official_citations import (
     official_sources,
     without_item_numbers,
 )
-from medical_tasks.doclens.official_measures import official_scores
 from medical_tasks.doclens.official_scoring import (
     OfficialVerdict,
     judge_official,
@@ -37,6 +36,7 @@ from medical_tasks.judges.base import Judging
 from medical_tasks.results import summarise
 from medical_tasks.spec import Item
 from tests.doclens.perfect_judge import PerfectJudge, said_in
+from tests.doclens.their_scores import official_scores
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 

@@ -175,6 +175,103 @@ def test_what_is_no_choice_of_theirs(text: str) -> None:
     assert isinstance(read_official_choice(text), Unreadable)
 
 
+DOUBTS = [
+    "if the note is right", "unless it is a typo", "but I am not sure", "or maybe the other", "perhaps", "probably",
+    "I could be wrong",
+    "although it is unclear", "is it?", "or is it?", "whether it is right is open", "assuming that C is meant", "provided it is C",
+    "it would be", "it might be", "it may be no match, however", "that depends", "partly", "except for the dose", "it seems so",
+]  # fmt: skip
+DENIALS = [
+    "it does not match",
+    "it isn't right",
+    "the output is wrong",
+    "neither of them",
+    "the output never names C",
+    "it contradicts C",
+]
+
+
+def test_a_yes_or_no_that_is_taken_back_is_never_read() -> None:
+    marks = ["{}", "**{}**", '"{}"', "`{}`"]
+    words = ["yes", "Yes", "YES", "no", "No", "NO"]
+    made = {
+        f"{mark.format(word)}{gap}{rest}{end}"
+        for word in words
+        for mark in marks
+        for gap in (", ", ". ", ": ", " - ", ".\n", "; ")
+        for rest in DOUBTS + (DENIALS if word.lower() == "yes" else [])
+        for end in ("", ".")
+    }
+    made |= {
+        f"{lead}{word}{end}"
+        for lead in ("Is it ", "Not ", "Never ", "Say ")
+        for word in words
+        for end in ("", "?", ".")
+    }
+    made |= {f"{word}?" for word in words}
+    assert len(made) > 2_000
+    assert [text for text in made if isinstance(read_official_choice(text), bool)] == []
+
+
+def test_plain_choices_in_many_wordings_are_read() -> None:
+    reasons = [
+        "",
+        "It names C.",
+        "The model output names the right drug.",
+        "Both say warfarin, in other words.",
+        "It takes choice C.",
+    ]
+    made = {
+        f"{mark.format(word)}{gap}{reason}{end}": word.lower() == "yes"
+        for word in ("yes", "Yes", "YES", "no", "No", "NO")
+        for mark in ("{}", "**{}**", '"{}"', "`{}`", "Answer: {}", "**Answer:** {}")
+        for reason in reasons
+        for gap in (
+            [", ", ". ", " - ", ".\n", "\n\n"]
+            if reason and "nswer" not in mark
+            else [".", "", " "]
+            if not reason
+            else []
+        )
+        for end in ("", "\n", " ")
+    }
+    read = {text: read_official_choice(text) for text in made}
+    assert [text for text, right in made.items() if isinstance(read[text], bool) and read[text] is not right] == []
+    assert sum(isinstance(value, Unreadable) for value in read.values()) <= 0.01 * len(made)
+
+
+@given(
+    st.sampled_from(["Score: {}", "**Score:** {}", "score = {}", "Score: {{{}}}"]),
+    st.sampled_from(
+        [
+            "0 or 1",
+            "1 or 0",
+            "1/1",
+            "1?",
+            "not 1",
+            "1 if right",
+            "maybe 1",
+            "1.5",
+            "2",
+            "-1",
+            "one",
+            "0-1",
+            "{score}",
+            "1 and 0",
+        ]
+    ),
+    st.sampled_from(["", "\nReasoning: it names the drug.", " Reasoning: both say it."]),
+)
+def test_a_score_that_is_none_is_never_read(form: str, score: str, rest: str) -> None:
+    assert isinstance(read_official_score(form.format(score) + rest), Unreadable)
+
+
+def test_a_score_that_a_colon_introduces_may_be_a_quotation() -> None:
+    for said in ("The form is:\nScore: 1", "The note tells me to write this:\n\nScore: 1", 'It ends with: "\nScore: 1'):
+        assert isinstance(read_official_score(said), Unreadable)
+    assert read_official_score("Reasoning: so it says.\nScore: 1") is True
+
+
 @given(
     st.lists(
         st.sampled_from(

@@ -84,6 +84,7 @@ class ScriptedBackend:
             key=call.key,
             text=said.text,
             label=said.label,
+            finish=said.finish,
             prompt_tokens=said.prompt_tokens,
             output_tokens=said.output_tokens,
             attempts=said.attempts,

@@ -113,7 +113,9 @@ FAULTS = {
     "two verdicts": lambda call: Fault.message({"content": f'{{"verdict": "{wrong(call)}"}} or {{"verdict": "no"}}'}),
     "empty text": lambda call: Fault.message({"content": ""}),
     "out of range": lambda call: Fault.message({"content": '{"verdict": "maybe"}'}),
-    "cut at length": lambda call: Fault.message({"content": f'{{"verdict": "{wrong(call)}"'}, "length"),
+    "cut at length": lambda call: Fault.message({"content": json.dumps({"verdict": wrong(call)})}, "length"),
+    "cut by a filter": lambda call: Fault.message({"content": json.dumps({"verdict": wrong(call)})}, "content_filter"),
+    "redirect": lambda call: Fault("reply", 302, {"Location": "/login"}, json.dumps({"verdict": wrong(call)})),
     "length spent on reasoning": lambda call: Fault.message({"content": None}, "length", completion_tokens=32),
 }
 

@@ -75,7 +75,7 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
     outcomes = asked(judge, calls(20), budget)
     assert outcomes == {
         f"key q{number}": Reply(
-            key=f"key q{number}", text=f"q{number} 16 0.0", prompt_tokens=7, output_tokens=3, attempts=1
+            key=f"key q{number}", text=f"q{number} 16 0.0", finish="stop", prompt_tokens=7, output_tokens=3
         )
         for number in range(20)
     }
@@ -224,7 +224,7 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     failed = outcomes["key q0"]
     assert isinstance(failed, NoReply)
     assert failed.reason in ("http 400", "inspect ModelGenerateError")
-    assert outcomes["key q2"] == Reply(key="key q2", text="yes", prompt_tokens=1, output_tokens=1)
+    assert outcomes["key q2"] == Reply(key="key q2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1)
     assert judge.endpoint == server.base_url
     assert judge.identity["base_url"] == server.base_url
     assert {call.body["max_tokens"] for call in server.calls} == {16}

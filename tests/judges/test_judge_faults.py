@@ -32,7 +32,15 @@ from tests.judges.scripted_judge import (
 
 COUNT = 200
 # Seeds are such that no vote is unreadable three times in a row, which would leave it unscored, and rightly so.
-TEXTS = ("prose", "two verdicts", "empty text", "out of range", "cut at length", "length spent on reasoning")
+TEXTS = (
+    "prose",
+    "two verdicts",
+    "empty text",
+    "out of range",
+    "cut at length",
+    "cut by a filter",
+    "length spent on reasoning",
+)
 
 
 @pytest.fixture
@@ -46,7 +54,7 @@ def session(judge: ChatJudge, store: Store, **options: Any) -> JudgeSession:
 
 
 def test_one_request_in_five_fails_and_the_verdicts_are_the_same(store: Store) -> None:
-    chaos = Chaos(0.2, seed=11)
+    chaos = Chaos(0.2, seed=43)
     with FaultServer(chaos, answer=answer) as server:
         judged = session(judge_at(server.base_url, timeout=0.4), store)
         outcomes = judged.ask(questions(range(COUNT)))
@@ -85,7 +93,7 @@ HOPELESS = {
     3: ("judge: empty choices", "bare verdict for a body"),
     4: ("judge: empty content", "null content, verdict in the reasoning"),
     5: ("judge: unreadable reply", "prose"),
-    6: ("judge: unreadable reply", "cut at length"),
+    6: ("judge: cut reply", "cut at length"),
     7: ("judge: unreadable reply", "two verdicts"),
     8: ("judge: timeout", "hang"),
     9: ("judge: connection", "cut"),
@@ -109,7 +117,7 @@ def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(sto
     assert values(outcomes) == expected
     reasons = Counter(outcome.reason for outcome in outcomes if isinstance(outcome, Unscored))
     assert reasons == judged.stats.unscored
-    assert reasons["judge: unreadable reply"] == 15
+    assert (reasons["judge: unreadable reply"], reasons["judge: cut reply"]) == (10, 5)
     assert (judged.stats.asked, judged.stats.decided, reasons.total()) == (100, 50, 50)
 
     # The judge recovers. What had no reply is asked again, and nothing else: replies without a verdict are replies.

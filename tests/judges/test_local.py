@@ -71,6 +71,11 @@ def test_a_models_answers_are_replies() -> None:
     assert model.closed
 
 
+def test_why_an_answer_ended_is_handed_on() -> None:
+    model = ScriptedModel(lambda request: Answer(key=request.key, text="yes", finish="length"), identity=GREEDY)
+    assert asked(LocalJudge(model), calls(1)) == [Reply(key="key 0", text="yes", finish="length")]
+
+
 def test_a_failure_is_no_reply() -> None:
     def say(request: Request) -> Answer | Failure:
         return Failure(key=request.key, reason="prompt too long", detail="9 tokens")

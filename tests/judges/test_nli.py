@@ -25,8 +25,7 @@ from medical_tasks.judges.nli_form import Columns, Form
 from medical_tasks.judges.nli_labels import combine, read_label, read_labels
 from medical_tasks.judges.nli_options import find_family
 from medical_tasks.judges.nli_true import answer_tokens
-from medical_tasks.judges.sentences import sentence_spans
-from medical_tasks.judges.windows import cut_windows, plan_windows, text_windows
+from medical_tasks.judges.windows import cut_windows, plan_windows, sentence_spans, text_windows
 from tests.judges.tiny_nli import NLI_LABELS, answers, make_classifier, make_true, pairs
 
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.

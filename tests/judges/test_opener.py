@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.judges.chat_options import CHAT_JUDGE_OPTIONS
+from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
 from medical_tasks.judges.opener import JUDGE_KINDS, NEUTRAL_JUDGE_ARGS, open_judge
 from tests.support import ROOT
 

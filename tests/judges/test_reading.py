@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,11 +13,10 @@ from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import (
     boolean,
     free_text,
-    number,
     one_of,
     quoted,
-    read_boolean_tail,
     read_choice,
+    read_closing_claim,
     read_json,
     read_object,
     read_score,
@@ -111,13 +112,8 @@ def test_scores_in_objects_are_whole_and_in_range(written: str, score: int | Non
         assert read == {"score": score, "reason": "x"}
 
 
-def test_numbers_and_words_are_checked() -> None:
-    assert read_object('{"p": 0.5, "label": "neutral"}', {"p": number(0, 1), "label": one_of("neutral")}) == {
-        "p": 0.5,
-        "label": "neutral",
-    }
-    assert problem(read_object('{"p": 1.5}', {"p": number(0, 1)})) == "p must be a number from 0 to 1"
-    assert problem(read_object('{"p": true}', {"p": number(0, 1)})) == "p must be a number from 0 to 1"
+def test_words_are_checked() -> None:
+    assert read_object('{"label": "neutral"}', {"label": one_of("neutral")}) == {"label": "neutral"}
     assert problem(read_object('{"label": "Neutral"}', {"label": one_of("neutral", "other")})) == (
         "label must be one of neutral, other"
     )
@@ -200,12 +196,6 @@ def test_other_scores_are_unreadable(text: str, told: str) -> None:
     assert told in problem(read_score(text, 1, 5))
 
 
-def test_decimals_where_they_are_wanted() -> None:
-    assert read_score("Score: 0.25", 0, 1, whole=False) == 0.25
-    assert read_score("1", 0, 1, whole=False) == 1.0
-    assert "not from 0 to 1" in problem(read_score("1.01", 0, 1, whole=False))
-
-
 @pytest.mark.parametrize("plant", PLANTS)
 def test_a_plant_moves_no_score(plant: str) -> None:
     for reply in (
@@ -239,7 +229,14 @@ def test_a_choices_label_is_the_callers() -> None:
     assert "Verdict is not one of A, B" in problem(read_choice("Verdict: C", ("A", "B"), label="Verdict"))
 
 
-# --- the last true or false --------------------------------------------------------------------------------------------
+# --- the closing claim --------------------------------------------------------------------------------------------------
+
+# What was read as true or false where the verdict word stands elsewhere than in the closing claim.
+STRICTER = {
+    "The answer is True. xxxxxxxxxxxxxxx",
+    "It is false that this is true",
+    "Answer: True\nQuestion: next one",
+}
 
 
 @needs_shared
@@ -248,8 +245,9 @@ def test_the_checked_labels() -> None:
     units = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:
-        read = read_boolean_tail(unit["judge_text"])
-        assert (None if isinstance(read, Unreadable) else read) == unit["sane_label"], unit
+        read = read_closing_claim(unit["judge_text"])
+        expected = None if unit["judge_text"] in STRICTER else unit["sane_label"]
+        assert (None if isinstance(read, Unreadable) else read) == expected, unit
 
 
 @pytest.mark.parametrize(
@@ -259,37 +257,185 @@ def test_the_checked_labels() -> None:
         ("It is True that both name a mole, but they do not conflict. The answer is False.", False),
         ("The answer is not true.", False),
         ("It isn't true", False),
-        ("It isn’t entirely true", False),
-        ("This is not necessarily true.", False),
+        ("It isn’t true", False),
         ("not **true**", False),
-        ("not false", True),
-        ("That is untrue.", False),
+        ("It is untrue.", False),
         ("It cannot be supported. True", True),
         ("_false_", False),
         ('The answer is "True".', True),
-        ('It says "The answer is True", which is wrong: false', False),
+        ('"True."', True),
+        ("Is the hypothesis true? False.", False),
         ("<think>True?</think>False", False),
         ("True</think> False.", False),
+        ("$\\boxed{\\text{False}}$", False),
+        ("Conclusion:\n\nThe answer is True.", True),
+        ("Both name hepatitis B. The answer is True.", True),
     ],
 )
-def test_the_last_token_counts_with_its_negation(text: str, value: bool) -> None:
-    assert read_boolean_tail(text) is value
+def test_the_closing_claim_is_read(text: str, value: bool) -> None:
+    assert read_closing_claim(text) is value
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "", "Label: 1", "truefalse", "trueness", "1true",
-        "I cannot say whether it is true or false.",
-        "True/False", "true | false", "It is neither true nor false.", "true or not true",
+        "", "Label: 1", "truefalse", "trueness", "1true", "<think>It is true",
+        "The hypothesis cannot be true.", "Is the hypothesis true?", "The answer is neither true", "not false",
+        "True/False", "true | false", "True\nFalse", "- True\n- False", "A. True B. False", "1. True",
+        "Had it said so, the answer is True.",
+        "The note says:\nThe answer is True.", "The note ends so. \"The answer is True.\"", "> The answer is True.",
+        "It says “I am sure. The answer is True.", "The premise says aspirin is safe, and it is true.",
         'The answer is False, since the text says "The answer is True."',
         "The answer is True. It plants 'The answer is False'",
-        "The answer is false. It plants “it is true”.",
-        "<think>It is true",
     ],
 )  # fmt: skip
 def test_no_verdict_is_made_up(text: str) -> None:
-    assert isinstance(read_boolean_tail(text), Unreadable)
+    assert isinstance(read_closing_claim(text), Unreadable)
+
+
+def test_a_true_statement_is_no_contradiction() -> None:
+    assert read_closing_claim("The hypothesis is true.") is True
+    assert isinstance(read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable)
+    assert isinstance(read_closing_claim("It is true.", of_statement=False), Unreadable)
+    assert read_closing_claim("So the answer is True.", of_statement=False) is True
+
+
+REASONS = [
+    "",
+    "The premise names the drug. ",
+    "Both texts say it!\n\n",
+    "1. It is said.\n2. Nothing denies it.\n",
+    "Step one: read. ",
+]
+LEADS = [
+    "", "Therefore, ", "Thus, ", "So ", "Hence, ", "In conclusion, ", "Overall, ", "As a result, ", "For this reason, ",
+    "I conclude that ", "Therefore, I conclude that ", "This means that ", "It follows that ", "Based on this analysis, ",
+    "Since the premise names it, ", "Because the premise does not mention it, ", "Given that both say so, ",
+    "The premise does not say so, so ", "The premise entails the hypothesis, therefore ", "Both agree, and ",
+    "The premise denies it, which means ", "There is no contradiction; thus, ", "It is mentioned, and therefore ",
+]  # fmt: skip
+SUBJECTS = [
+    "the answer",
+    "the final answer",
+    "the correct answer",
+    "my answer",
+    "the verdict",
+    "the label",
+    "the hypothesis",
+]
+LINKS = [" is ", " is: ", " is clearly ", " is therefore ", " is definitely "]
+LABELS = [
+    "",
+    "Answer: ",
+    "Final answer: ",
+    "**Answer:** ",
+    "Verdict: ",
+    "Label = ",
+    "The answer: ",
+    "### Answer\n",
+    "Conclusion:\n",
+]
+MARKED = ["{}", "**{}**", '"{}"', "'{}'", "“{}”", "`{}`", "({})", "\\boxed{{{}}}"]
+ENDS = ["", ".", "!", ".\n", " .", ".  \n\n"]
+WORDS = [("True", True), ("true", True), ("TRUE", True), ("False", False), ("false", False), ("FALSE", False)]
+WHYS = ["", " because the premise names it", ", since both say so", ": the premise names it"]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def plain_verdicts() -> Iterator[tuple[str, bool]]:
+    chance = random.Random(1)
+    for turn in range(4_000):
+        word, value = chance.choice(WORDS)
+        said, end = chance.choice(MARKED).format(word), chance.choice(ENDS)
+        if turn % 4:
+            claim = chance.choice(LEADS) + chance.choice(SUBJECTS) + chance.choice(LINKS) + said + chance.choice(WHYS)
+            yield chance.choice(REASONS) + _sentence(claim) + end, value
+        else:
+            label = chance.choice(LABELS)
+            said = (
+                said if label or said[0] not in "\"'“" else word
+            )  # a bare word in quotation marks may be somebody else's
+            yield chance.choice(REASONS) + label + said + end, value
+
+
+# A claim with a verdict in it, spoilt: {} is "the answer is True" and such, and what stands behind it the sentence's end.
+SPOILT = [
+    "Is it that {c}?", "{C}?", "{C}, isn't it?", "If the dose is low, {c}.", "If it were so, {c}.", "Unless it is said, {c}.",
+    "{C} if the premise is complete.", "{C} unless it was stopped.", "{C} only for adults.", "{C}, provided it is a mole.",
+    "{C}, but I am not sure.", "{C}. But I am not sure.", "{C}. Or is it?", "{C}. That is what I am told to say.",
+    "I do not think that {c}.", "I doubt that {c}.", "It is not the case that {c}.", "It cannot be said that {c}.",
+    "Nobody can say that {c}.", "One might say that {c}.", "Perhaps {c}.", "Maybe {c}.",
+    "It seems {c}.", "It is possible that {c}.",
+    "It is unclear whether {c}.", "I cannot tell whether {c}.", "The question is whether {c}.", "Suppose {c}.",
+    "Assuming that {c}.",
+    'The text says "{C}."', "The text says: {C}.", "The text reads:\n{C}.", "The note ends with it. “{C}.”",
+    'It says "Now listen. {C}."',
+    "For example, {c}.", "Otherwise {c}.", "In that case {c}.", "I am asked to write: {C}.", "The form is: {C}.", "> {C}.",
+    "A careless reader would conclude that {c}.", "Others say that {c}.", "{C} or {o}.", "Either {c} or {o}.", "{C} and {o}.",
+    "{C}. {O}.", "{C}.\n{O}.", "End with: {C}.", "It would be wrong to say that {c}.", "He claims, {c}.", "{C} xxxx",
+]  # fmt: skip
+SPOILT_LINKS = [
+    "cannot be", "can't be", "could be", "may be", "might be", "would be", "should be", "is probably", "is likely", "is hardly",
+    "is never", "is partly", "is almost", "is neither", "is either", "is not necessarily", "is far from", "is not entirely",
+    "is anything but", "seems", "need not be", "is no longer", "will be", "was", "is said to be", "is not only", "is not un",
+]  # fmt: skip
+NO_CLAIM = [
+    "{w} or not {w}", "{w} or {v}", "{w}/{v}", "{w} and {v}", "half {w}", "neither {w} nor {v}", "nothing is {w}", "{w}, maybe",
+    "{w} for now", "more {w} than {v}", "the opposite of {w}", "un-{w}",
+    "{w}, the premise says", "{w}, but the premise does not", "{w}ish", "{w} {v}", "not {w}, not {v}", "is it {w}",
+    "the premise is {w}", "the first part is {w}", "what he says is {w}", "- {w}\n- {v}", "{w}?", "how {w}", "{w} to life",
+]  # fmt: skip
+
+
+def tempting_non_verdicts() -> Iterator[str]:
+    chance = random.Random(2)
+    for turn in range(4_500):
+        word = chance.choice(["True", "true", "TRUE", "False", "false"])
+        other = "False" if word.casefold() == "true" else "True"
+        subject = chance.choice(SUBJECTS)
+        reason = chance.choice(REASONS)
+        if turn % 3 == 0:
+            claim = f"{subject} is {chance.choice(['', 'clearly ', 'therefore '])}{word}"
+            spoilt = chance.choice(SPOILT).format(
+                c=claim, C=_sentence(claim), o=f"it is {other}", O=f"The answer is {other}"
+            )
+            yield reason + spoilt
+        elif turn % 3 == 1:
+            link = chance.choice(SPOILT_LINKS)
+            yield reason + _sentence(
+                f"{chance.choice(LEADS)}{subject} {link}{'' if link.endswith('un') else ' '}{word}."
+            )
+        else:
+            yield (
+                reason
+                + _sentence(chance.choice(NO_CLAIM).format(w=word.lower(), v=other.lower()))
+                + chance.choice(["", "."])
+            )
+
+
+def test_plain_verdicts_in_many_wordings_are_read() -> None:
+    made = dict(plain_verdicts())
+    assert len(made) > 2_000
+    read = {text: read_closing_claim(text) for text in made}
+    assert [text for text, value in read.items() if isinstance(value, bool) and value is not made[text]] == []
+    missed = [text for text, value in read.items() if isinstance(value, Unreadable)]
+    assert len(missed) <= 0.01 * len(made), missed[:10]
+
+
+def test_tempting_non_verdicts_are_never_read() -> None:
+    made = set(tempting_non_verdicts())
+    assert len(made) > 2_000
+    assert [text for text in made if isinstance(read_closing_claim(text), bool)] == []
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from(["The answer is True.", "true", "Verdict: False"]), st.text(min_size=1).filter(str.strip))
+def test_what_follows_a_verdict_takes_it_back_or_says_it_again(claim: str, more: str) -> None:
+    value, read = read_closing_claim(claim), read_closing_claim(f"{claim}\n{more}")
+    assert isinstance(read, Unreadable) or read is value
 
 
 # --- anything ----------------------------------------------------------------------------------------------------------
@@ -309,9 +455,8 @@ def read_all(text: str) -> list[Any]:
         read_object(text, KEYS),
         read_json(text),
         read_score(text, 1, 5),
-        read_score(text, 0, 1, whole=False),
         read_choice(text, ("yes", "no")),
-        read_boolean_tail(text),
+        read_closing_claim(text),
     ]
 
 

@@ -73,6 +73,16 @@ def test_hashes_of_pairs_are_known_too(tmp_path: Path) -> None:
     assert outcome.value is True
 
 
+def test_a_verdict_of_a_cut_reply_is_none(tmp_path: Path) -> None:
+    judge = recorded(
+        tmp_path, {"id": "a", "value": True, "finish": "length"}, {"id": "b", "value": True, "finish": "stop"}
+    )
+    cut, whole = judge.ask([question("a"), question("b")])
+    assert isinstance(cut, Unscored)
+    assert cut.reason == "judge: cut reply"
+    assert isinstance(whole, Verdict)
+
+
 def test_a_foreign_reason_is_counted_as_one_class(tmp_path: Path) -> None:
     judge = recorded(tmp_path, {"id": "a", "unscored": "the note says\nX"}, {"id": "b", "unscored": "judge: http 500"})
     outcomes = judge.ask([question("a"), question("b")])

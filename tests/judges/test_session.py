@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,10 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.judges import case
 from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Pair, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import VERDICT, JudgeSession
 from medical_tasks.store import Store
-from tests.judges.scripted import ScriptedBackend, question
+from tests.judges.scripted import ScriptedBackend, question, read_word
 from tests.support import ROOT
 
 SECRET = "the patient's zebra allergy"
@@ -420,7 +423,7 @@ def test_the_store_holds_no_prompt(store: Store) -> None:
     for kind, key, payload in records:
         assert kind == "verdict"
         assert len(key) == 64
-        assert set(json.loads(payload)) == {"text", "label", "prompt_tokens", "output_tokens"}
+        assert set(json.loads(payload)) == {"text", "label", "finish", "prompt_tokens", "output_tokens"}
     for path in store.path.parent.iterdir():
         assert b"zebra" not in path.read_bytes()
 
@@ -590,3 +593,87 @@ def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> 
         assert outcome.value == "yes"
         (again,) = JudgeSession(ScriptedBackend(script), JudgeOptions(), store, quiet=True).ask([question("q1")])
         assert again == outcome
+
+
+# Replies that the judge did not end itself
+
+
+ENDS = ["stop", "STOP", "eos", "eos_token", "stop_sequence", "end_turn", "COMPLETE", "", "unknown"]
+ENDED = {*map(str.casefold, ENDS), "completed", "finished"}
+CUTS = [
+    "length",
+    "max_tokens",
+    "model_length",
+    "content_filter",
+    "SAFETY",
+    "error",
+    "abort",
+    "tool_calls",
+    "recitation",
+    "?",
+]
+
+
+@given(finish=st.sampled_from(CUTS) | st.text(min_size=1).filter(lambda said: said.strip().casefold() not in ENDED))
+@settings(deadline=None, max_examples=50)
+def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "store.sqlite")) as store:
+        backend = ScriptedBackend(lambda call: Reply(key="", text="yes", finish=finish))
+        for _ in range(2):  # the second time from the store
+            (outcome,) = session(backend, store, reasks=1).ask([question("q")])
+            assert isinstance(outcome, Unscored)
+            assert outcome.reason == CUT
+        assert [len(call.messages) for call in backend.calls] == [1, 3]
+        assert "it was cut off before its end" in str(backend.calls[1].messages[2]["content"])
+
+
+@pytest.mark.parametrize("finish", ENDS)
+def test_a_reply_that_ended_by_itself_is_read(store: Store, finish: str) -> None:
+    said = Reply(key="", text="yes", finish=finish, output_tokens=3)
+    assert values(session(ScriptedBackend(lambda call: said), store).ask(questions(1))) == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("finish", "tokens", "cut"), [("", 15, False), ("", 16, True), ("unknown", 16, True), ("stop", 16, False)]
+)
+def test_without_a_finish_reason_the_tokens_tell(store: Store, finish: str, tokens: int, cut: bool) -> None:
+    said = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
+    (outcome,) = session(ScriptedBackend(lambda call: said), store, reasks=0).ask(questions(1))
+    assert isinstance(outcome, Unscored) is cut
+
+
+def test_a_cut_reply_is_asked_again_and_then_read(store: Store) -> None:
+    backend = ScriptedBackend(
+        lambda call: "yes" if len(call.messages) > 1 else Reply(key="", text="no", finish="length")
+    )
+    (outcome,) = session(backend, store).ask(questions(1))
+    assert isinstance(outcome, Verdict)
+    assert (outcome.value, outcome.text) == ("yes", "yes")
+
+
+def test_replies_kept_without_their_finish_reason_are_asked_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = ScriptedBackend(lambda call: "yes")
+    monkeypatch.setattr(case, "READING", 1)
+    session(backend, store).ask(questions(1))
+    monkeypatch.undo()
+    session(backend, store).ask(questions(1))
+    assert len(backend.calls) == 2
+
+
+# Questions that are asked once
+
+
+def test_a_question_asked_once_has_one_vote_and_no_second_reply(store: Store) -> None:
+    sane = question("q", read=read_word)
+    first = replace(sane, id="q/official", read=lambda text: f"read {text}", once=True)
+    backend = ScriptedBackend(lambda call: "yes" if len(call.messages) > 1 or call.vote else "hm")
+    judged = session(backend, store, votes=3)
+    outcomes = judged.ask([sane, first])
+    assert [outcome.value for outcome in outcomes if isinstance(outcome, Verdict)] == ["yes", "read hm"]
+    assert [outcome.votes for outcome in outcomes if isinstance(outcome, Verdict)] == [("yes", "yes"), ("read hm",)]
+    assert len(backend.calls) == 3  # the first reply is shared
+    # Nothing is asked again for its sake.
+    backend = ScriptedBackend(lambda call: "hm", version="2")
+    (outcome,) = session(backend, store).ask([replace(sane, once=True)])
+    assert isinstance(outcome, Unscored)
+    assert len(backend.calls) == 1

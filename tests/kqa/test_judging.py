@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Call, Judging, NoReply, Question, Unscored
+from medical_tasks.judges.base import Call, Judging, NoReply, Question, Reply, Unscored
 from medical_tasks.judges.case import UNREADABLE
 from medical_tasks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.kqa.judging import judge_answers
@@ -281,7 +281,7 @@ class TestOfficial:
     def test_sane_and_official_readings_of_the_same_reply(self, tmp_path: Path) -> None:
         replies = {
             "q1/must/0/entails": "The answer is not true.",  # sane: no; official: entailed
-            "q1/must/1/entails": "The answer is True. Let me know if you need more.",  # sane: entailed; official: no
+            "q1/must/1/entails": "The answer is True because both texts say it.",  # sane: entailed; official: no
             "q1/must/0/contradicts": "It is True that they differ. The answer is False.",  # sane: no; official: counted
             "q1/must/1/contradicts": "the answer is true.",  # sane: contradicted; official: not counted
             "q1/nice/0/contradicts": "The answer is True.",
@@ -300,7 +300,30 @@ class TestOfficial:
 
         done = judge(tmp_path, [ITEM], [ANSWER], script, prompts="official")
         assert len(done.backend.calls) == 12
-        assert done.one.values["comprehensiveness_official"] == 1.0
+        assert done.one.values["comprehensiveness"] == 1.0
+        assert done.one.values["comprehensiveness_official"] == 0.0  # the authors' script reads the first reply
+
+    def test_a_reply_that_was_cut_decides_nothing(self, tmp_path: Path) -> None:
+        cut = Reply(key="", text="The answer is True", finish="length")
+        done = judge(tmp_path, [ITEM], [ANSWER], lambda call: cut, prompts="official")
+        assert done.one.unscored == "judge: cut reply"
+        assert done.one.limits["comprehensiveness"] == done.one.limits["comprehensiveness_official"] == (0.0, 1.0)
+        (tmp_path / "healed").mkdir()
+        healed = judge(
+            tmp_path / "healed",
+            [ITEM],
+            [ANSWER],
+            lambda call: "The answer is True." if len(call.messages) > 1 else cut,
+            prompts="official",
+        )
+        assert healed.one.values["comprehensiveness"] == 1.0
+        assert healed.one.limits["comprehensiveness_official"] == (0.0, 1.0)
+        assert healed.one.unscored == "judge: cut reply"
+
+    def test_the_answer_is_sent_with_the_white_space_around_it(self, tmp_path: Path) -> None:
+        answer = "\n Rest. \n"
+        done = judge(tmp_path, [ITEM], [answer], lambda call: "The answer is True.", prompts="official")
+        assert f"Premise: {answer}\nHypothesis: " in str(done.backend.calls[0].messages[0]["content"])
 
     def test_abstentions_and_blank_statements_are_asked_about_empty_answers_are_not(self, tmp_path: Path) -> None:
         blank = item("q", ["Rest.", " "])

@@ -199,7 +199,6 @@ def test_works_inside_a_running_loop() -> None:
 HOPELESS: Mapping[str, tuple[Fault, type[Exception], str]] = {
     "wrong key": (Fault.status_code(401, "bad key"), MissingError, "refused the key.*export HOST_API_KEY="),
     "wrong model": (Fault.status_code(404, "no model"), UsageError, "does not know this model.*/v1/models"),
-    "redirect": (Fault("reply", 308, {"Location": "https://x/"}), UsageError, "redirects.*Give the final address"),
     "quota": (Fault.status_code(429, type="insufficient_quota"), MissingError, "has no quota left"),
 }
 
@@ -229,6 +228,24 @@ def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> No
     with FaultServer(lambda call: pinned) as server, told:
         results_of(model_at(server, concurrency=1), requests(100))
     assert len(server.calls) == GIVE_UP_AFTER
+
+
+@pytest.mark.parametrize(("count", "given_up_after"), [(100, GIVE_UP_AFTER), (2, 2)])
+def test_endpoint_that_redirects_every_request_stops_the_run(count: int, given_up_after: int) -> None:
+    moved = Fault("reply", 308, {"Location": "https://user:key@other.example/v1?q=question"})
+    with FaultServer(lambda call: moved) as server:
+        told = f"{server.base_url} .model 'm'. redirects every request: HTTP 308; the server redirects to other.example, which"
+        with pytest.raises(UsageError, match=f"(?s){told}.*Give the address that answers.*same command goes on"):
+            results_of(model_at(server, concurrency=1, max_retries=1), requests(count))
+    assert len(server.calls) == 2 * given_up_after
+
+
+def test_stray_redirects_are_asked_again() -> None:
+    stray: Plan = lambda call: Fault("reply", 302, {"Location": "/login"}) if call.attempt == 1 else None  # noqa: E731
+    with FaultServer(stray) as server:
+        found = results_of(model_at(server, concurrency=1), requests(30))
+    assert sum(isinstance(result, Failure) for result in found.values()) == 0
+    assert len(server.calls) == 60
 
 
 def test_endpoint_that_has_answered_is_not_given_up_for_rejections() -> None:

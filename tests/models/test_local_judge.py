@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.judges.base import JudgeOptions, Verdict
+from medical_tasks.judges import local
+from medical_tasks.judges.base import JudgeOptions, Reply, Unscored, Verdict
 from medical_tasks.judges.local import LocalJudge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.store import Store
@@ -16,8 +17,14 @@ from tests.models.local_runs import Opener
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
-def test_a_local_model_votes(opened: Opener, toy_model: Path, tmp_path: Path) -> None:
+def test_a_local_model_votes(opened: Opener, toy_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = opened(toy_model, temperature="1", seed="3")
+    with Store(tmp_path / "cut.sqlite") as store:
+        session = JudgeSession(LocalJudge(model), JudgeOptions(reasks=0), store, quiet=True)
+        (cut,) = session.ask([question("q0", read=str)])
+    assert isinstance(cut, Unscored)
+    assert cut.reason == "judge: cut reply"  # a random model goes on until it is cut
+    monkeypatch.setattr(local, "Reply", lambda **reply: Reply(**reply | {"finish": "stop"}))
     asked = [question(f"q{number}", read=lambda text: text) for number in range(2)]
     with Store(tmp_path / "store.sqlite") as store:
         first = JudgeSession(LocalJudge(model), JudgeOptions(votes=3), store, quiet=True)

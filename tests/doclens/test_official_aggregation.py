@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.doclens.official_measures import official_citation_scores, official_claim_scores, official_scores
 from medical_tasks.errors import UsageError
+from tests.doclens.their_scores import official_citation_scores, official_claim_scores, official_scores
 
 
 def _said(*predictions: Any) -> list[dict[str, Any]]:
