@@ -1,0 +1,667 @@
+"""Reads what a reply says of each criterion of a score: the patient's finding or number, and the points given for it.
+
+A criterion is one step of our own calculator (`trace.Points`), with the inputs it depends on: they are found by changing one
+input after the other, which also tells what the published rule gives for any other finding or number. A threshold, a range or
+a rule's text is never the patient's number, and what could belong to two criteria belongs to none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from medical_tasks.calculators import CalculatorInputError, Result, find
+from medical_tasks.calculators.inputs import Choice
+from medical_tasks.medcalc_bench.plain_text import NUMBER_WORDS
+from medical_tasks.medcalc_bench.working import NUMBER, Piece, Working, close
+
+__all__ = ["Criterion", "Reading", "ScoreReading", "criteria_of", "other_points", "read_score"]
+
+_STEP = re.compile(r"(?P<label>.*): (?P<points>[+-][\d.]+), total [-\d.]+\.")
+_FACTORS: Final = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.3, 1.5, 1.8, 2.2, 3, 5, 9)
+
+# Words for inputs, by parameter. Those that are not here are known by the dataset's own names.
+_VTE: Final = r"(?:dvt|pe\b|vte|venous thrombo\w+|deep (?:vein|venous) thrombosis|pulmonary embol\w+)"
+_BEFORE: Final = r"(?:previous(?:ly)?|prior|past|history of|documented)"
+_NAMES: Final[Mapping[str, str]] = {
+    "age_years": r"age|aged|ages|[- ]?years?[- ]?old|y/?o",
+    "sex": r"sex(?: category)?|gender|female|male|wom[ae]n|m[ae]n|girl|boy",
+    "heart_failure": r"(?:congestive )?(?:heart|cardiac) failure|chf|hfr?ef|lvef|left ventricular dysfunction",
+    "hypertension": r"hypertensi(?:on|ve)|high blood pressure|htn",
+    "diabetes": r"diabet(?:es(?: mellitus)?|ic)|t[12]?dm|dm",
+    "stroke": r"strokes?|cva",
+    "transient_ischemic_attack": r"transient isch[ae]*mic attacks?|tia",
+    "thromboembolism": r"(?:systemic |prior )?thromboembol\w+",
+    "vascular_disease": r"vascular disease|peripheral (?:arter\w+|vascular) disease|pad|aortic plaque",
+    "dvt_signs": rf"(?:clinical )?(?:signs?|symptoms?|features?|findings?)[\w /]{{0,26}}{_VTE}|dvt (?:signs|symptoms)",
+    "pe_most_likely": r"(?:pulmonary embol\w+|pe)(?: \(pe\))?(?: \w+){0,3} (?:#1|number one|no\. 1|first|most likely|"
+    r"leading|primary|likel\w+|more likely)[\w #-]*|alternative diagnos\w+(?: (?:is|being))? less likely[\w ]*",
+    "heart_rate_per_min": r"heart rate|pulse(?: rate)?|hr|tachycardia",
+    "immobilization": r"immobili[sz]\w+|bed ?rest|bedridden",
+    "surgery": r"(?:recent )?surger(?:y|ies)|operation|surgery type|type of (?:surgery|admission)",
+    "previous_pe": rf"{_BEFORE}[\w ,/()-]{{0,24}}?{_VTE}(?:\)?(?: ?/ ?| or |, )\(?{_VTE}\)?)*",
+    "previous_dvt": rf"{_BEFORE}[\w ,/()-]{{0,24}}?{_VTE}(?:\)?(?: ?/ ?| or |, )\(?{_VTE}\)?)*",
+    "hemoptysis": r"ha?emoptysis|cough\w* (?:up )?blood",
+    "malignancy": r"malignan\w+|cancers?|neoplas\w+",
+    "bilirubin_mg_dl": r"(?:total |serum )?bilirubin|jaundice",
+    "albumin_g_dl": r"(?:serum )?albumin",
+    "inr": r"inr|international normali[sz]ed ratio|prothrombin time",
+    "ascites": r"ascites",
+    "encephalopathy": r"(?:hepatic )?encephalopathy",
+    "active_cancer": r"(?:active |ongoing )?(?:cancer|malignancy)(?: treatment)?",
+    "bedridden": r"bedridden|bed ?rest|immobili[sz]\w+",
+    "major_surgery": r"major surgery|recent surgery|surgery",
+    "calf_swelling": r"calf (?:swelling|circumference|asymmetry|diameter)|swollen calf|swelling of (?:the |one )?calf",
+    "collateral_veins": r"(?:collateral|superficial)[\w ()-]{0,34}veins?|venous collaterals",
+    "entire_leg_swollen": r"(?:entire|whole)[- ]leg (?:swell\w+|swollen)|entire leg(?: is)? swollen|"
+    r"swelling of the (?:entire|whole) leg",
+    "tenderness": r"(?:localized |local |deep )?(?:(?:deep )?venous )?tenderness(?: along[\w ]{0,24}(?:veins?|venous system))?",
+    "pitting_edema": r"pitting (?:o?edema)(?:,? (?:confined to|of|in|on)[\w ]{0,24}leg)?",
+    "paralysis_or_plaster": r"paralysis|paresis|plaster(?: cast| immobili[sz]ation)?|leg cast|cast",
+    "alternative_diagnosis": r"alternat(?:ive|e) diagnos[ei]s(?: to)?(?: \(?(?:dvt|deep vein thrombosis)\)?)?[\w ]{0,40}likely"
+    r"(?: than (?:dvt|deep vein thrombosis))?|alternat(?:ive|e) diagnos[ei]s",
+    "elevated_risk_surgery": r"(?:elevated|high)(?:er)?[- ]risk[\w ]{0,12} (?:surgery|procedure|operation)",
+    "ischemic_heart_disease": r"isch[ae]*mic heart disease|ihd|coronary (?:artery|heart) disease|cad",
+    "cerebrovascular_disease": r"cerebrovascular (?:disease|accident)|cvd|stroke|tia|transient isch[ae]*mic attacks?",
+    "cerebrovascular_accident": r"cerebrovascular (?:accident|disease)|cva|strokes?",
+    "insulin": r"insulin(?:[- ]treated(?: diabetes)?| (?:therapy|treatment|use))?",
+    "creatinine_mg_dl": r"(?:serum |pre-?operative )?creatinine|s?cr|renal|kidneys?",
+    "suspicion": r"suspicio\w+|history(?= ?(?:[:;|(=\[]|scor|component|is |was |with |$))",
+    "electrocardiogram": r"electrocardio\w+|ecg|ekg",
+    "hypercholesterolemia": r"hyper(?:cholesterol|lipid)\w+|risk factors?",
+    "obesity": r"obes\w+",
+    "smoking": r"smok\w+",
+    "family_history": r"parent or sibling[\w ]*|family[\w ]{0,16}(?:cvd|thrombo\w+|clots?|vte|coronary[\w ]*|disease)|family history",
+    "atherosclerotic_disease": r"atherosclero\w+(?: disease)?",
+    "troponin": r"(?:initial )?troponins?",
+    "temperature_c": r"(?:body )?temp(?:erature)?|fever",
+    "cough_absent": r"(?:absence of )?(?:a )?cough",
+    "tender_nodes": r"(?:tender|swollen)[\w/ ]{0,20}(?:cervical|lymph)?[\w ]{0,16}(?:(?:lymph )?nodes?|lymphadenopathy|adenopathy)|"
+    r"lymph nodes?|lymphadenopathy",
+    "tonsillar_exudate": r"exudates?[\w ]{0,20}tonsils?|tonsil\w*(?: swelling)?(?: or)? ?(?:exudates?|swelling)?|exudates?",
+    "eye_response": r"(?:best )?eyes?(?: opening)?(?: response)?",
+    "verbal_response": r"(?:best )?verbal(?: response)?",
+    "motor_response": r"(?:best )?motor(?: response)?",
+    "renal_disease": r"(?:abnormal )?(?:renal|kidney) (?:disease|function|impairment|dysfunction|failure)|ckd",
+    "liver_disease": r"(?:abnormal )?(?:liver|hepatic) (?:disease|function|impairment|dysfunction)|cirrhosis",
+    "bleeding": r"(?:prior |major |previous )*bleed\w*(?: history)?(?: or predisposition(?: to bleeding)?)?",
+    "labile_inr": r"(?:labile|unstable)[\w ]*(?:inrs?|international normali[sz]ed ratio)|inrs?",
+    "medication": r"(?:medications?|drugs?|antiplatelets?|nsaids?|aspirin)(?: use| usage)?(?:,? (?:or|and) nsaids?)?"
+    r"(?: predisposing to bleeding)?",
+    "drinks_per_week": r"alcohol\w*(?: use| consumption| intake)?|drinks?(?: per | a |/)?(?:week)?",
+    "bun_mg_dl": r"bun|(?:blood )?urea(?: nitrogen)?",
+    "urea": r"bun|(?:blood )?urea(?: nitrogen)?",
+    "hemoglobin_g_dl": r"ha?emoglobin|hgb|hb",
+    "systolic_mm_hg": r"systolic(?: blood pressure| bp| pressure)?|sbp|blood pressure|bp|mean arterial pressure|map|"
+    r"cardiovascular|circulat\w+",
+    "diastolic_mm_hg": r"diastolic(?: blood pressure| bp| pressure)?|dbp|blood pressure|bp",
+    "melena": r"mela?ena|(?:black,? )?tarry stools?",
+    "syncope": r"(?:recent )?syncop\w+",
+    "hepatic_disease": r"(?:hepatic|liver) disease",
+    "cardiac_failure": r"(?:congestive )?(?:heart|cardiac) failure|chf",
+    "respiratory_rate_per_min": r"respirat(?:ory|ion)(?: rate)?|breathing rate|rr|tachypn\w+",
+    "aa_gradient_mm_hg": r"a-?a gradient|alveolar[\w -]*gradient|oxygenation",
+    "pao2_mm_hg": r"pao2(?:/fio2)?(?: ratio)?|p/f ratio|pa?o2|partial pressure of oxygen|oxygenation|respirat(?:ory|ion)",
+    "ph": r"(?:arterial )?ph",
+    "sodium_mmol_l": r"(?:serum )?sodium|na",
+    "potassium_mmol_l": r"(?:serum )?potassium|k",
+    "acute_renal_failure": r"acute (?:renal|kidney) (?:failure|injury)",
+    "hematocrit_percent": r"ha?ematocrit|hct",
+    "white_cells_10e9_l": r"white (?:blood )?(?:cells?|cell count)|wbcs?(?: count)?|leu[ck]ocyt\w+",
+    "glasgow_coma_score": r"gcs|glasgow coma (?:score|scale)|coma|consciousness|central nervous system|cns|neurolog\w+",
+    "chronic_illness": r"(?:severe |chronic )*organ (?:failure|insufficiency|dysfunction)|immuno(?:compromis|suppress)\w+|"
+    r"chronic health",
+    "nursing_home": r"nursing[- ]home(?: resident| residen\w+)?",
+    "neoplastic_disease": r"neoplas\w+(?: disease)?|malignan\w+|cancer",
+    "altered_mental_status": r"altered (?:mental status|mentation|consciousness)|(?:acute )?confusion|disorientation",
+    "glucose_mg_dl": r"(?:serum |blood )?glucose|hyperglyc[ae]*mia",
+    "pleural_effusion": r"(?:pleural )?effusion",
+    "myocardial_infarction": r"(?:acute )?myocardial infarction|heart attack|mi",
+    "peripheral_vascular_disease": r"peripheral (?:vascular|arter\w+) disease|pvd|pad",
+    "dementia": r"dementia",
+    "chronic_pulmonary_disease": r"chronic (?:obstructive )?(?:pulmonary|lung) disease|copd",
+    "connective_tissue_disease": r"connective tissue (?:disease|disorder)|rheumat\w+(?: disease)?",
+    "peptic_ulcer": r"peptic ulcers?(?: disease)?|pud",
+    "hemiplegia": r"hemi(?:plegia|paresis)(?: or paraplegia)?|paraplegia",
+    "kidney_disease": r"(?:moderate to severe )?(?:chronic )?(?:kidney|renal) disease|ckd",
+    "solid_tumor": r"(?:solid )?(?:tumou?r|malignancy|cancer)|metasta\w+",
+    "leukemia": r"leuka?emia",
+    "lymphoma": r"lymphoma",
+    "aids": r"aids(?:/hiv)?|hiv(?:/aids)?",
+    "fever": r"fever",
+    "cough_and_coryza_absent": r"(?:absence of )?(?:a )?cough(?: (?:or|and) coryza)?|coryza",
+    "onset_within_3_days": r"(?:rapid )?(?:symptom )?onset|attend\w* rapidly|symptom duration|duration of symptoms|symptoms for",
+    "purulent_tonsils": r"purulen\w+(?: (?:of the |of )?tonsils)?|pus(?: on(?: the)? tonsils?)?|tonsillar (?:purulence|exudates?)",
+    "severe_inflammation": r"(?:severe\w*|significant)[\w ]{0,8}(?:tonsil\w*)? ?inflam\w+(?:(?: of the)? tonsils?)?|inflamed tonsils",
+    "recent_major_surgery": r"major surgery in[\w ]* month|recent major surgery|major surgery",
+    "recent_heart_failure": r"(?:congestive )?(?:heart|cardiac) failure|chf",
+    "recent_sepsis": r"sepsis",
+    "recent_pneumonia": r"pneumonia",
+    "recent_plaster_cast": r"(?:immobili[sz]ing )?plaster cast|cast",
+    "recent_fracture": r"(?:hip[\w, ]*)?fracture",
+    "recent_stroke": r"stroke",
+    "recent_trauma": r"(?:multiple )?trauma",
+    "recent_spinal_cord_injury": r"(?:acute )?spinal cord injury(?:[\w ]{0,10} paralysis)?",
+    "varicose_veins": r"varicos\w+(?: veins)?",
+    "swollen_legs": r"(?:swollen legs?|leg swelling|leg o?edema)(?: now)?",
+    "central_venous_access": r"central (?:venous )?(?:access|line|catheter)|cvc",
+    "factor_v_leiden": r"factor v(?: leiden)?",
+    "prothrombin_20210a": r"prothrombin(?: (?:gene )?(?:20210a|mutation))?|20210a",
+    "homocysteine": r"(?:elevated )?(?:serum )?homocyst\w+",
+    "lupus_anticoagulant": r"lupus anticoagulant",
+    "anticardiolipin": r"(?:elevated )?anti-?cardiolipin(?: antibod\w+)?",
+    "heparin_thrombocytopenia": r"heparin[- ]induced thrombocytop\w+|hit",
+    "other_thrombophilia": r"(?:other )?(?:congenital or acquired )?thrombophilia",
+    "mobility": r"mobility|bed ?rest|confined to bed",
+    "bowel_disease": r"inflammatory bowel disease|ibd",
+    "bmi_kg_m2": r"bmi|body mass index",
+    "copd": r"chronic (?:obstructive )?(?:pulmonary|lung) disease|copd",
+    "platelets_10e9_l": r"platelets?(?: count)?|plt|coagulation|thrombocytop\w+",
+    "urine_ml_day": r"urine(?: output)?",
+    "confusion": r"(?:mental )?confusion|confused|altered mental status|disorient\w+",
+    "oxygen_saturation_percent": r"(?:oxygen |o2 )?saturation|sp?ao2|spo2|o2 sat\w*",
+    "leg_swelling": r"(?:unilateral |one-sided )?leg swelling|swelling of one leg|swollen leg",
+    "surgery_or_trauma": r"(?:recent )?(?:surgery|operation)(?: or (?:trauma|injury))?|trauma",
+    "hormone_use": r"(?:exogenous )?(?:o?estrogen|hormon)\w*(?: use| therapy)?|(?:oral )?contracepti\w+",
+    "paco2_mm_hg": r"pa?co2",
+}
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A step of our calculator.
+
+    Attributes:
+        label: in our words.
+        points: what the rule gives this patient.
+        present: whether the finding is there; None for a criterion that is no single finding.
+        inputs: its inputs' parameters.
+        names: matches its names.
+        possible: every number of points that the rule has for it.
+        accepted: the forms in which the patient's numbers may stand, by parameter.
+    """
+
+    label: str
+    points: float
+    present: bool | None
+    inputs: tuple[str, ...]
+    names: re.Pattern[str]
+    possible: frozenset[float]
+    accepted: Mapping[str, tuple[float, ...]]
+    choices: Mapping[str, Mapping[str, object]]
+    own: Mapping[str, Any]
+    rule: Callable[[Mapping[str, object]], float | None] = field(repr=False)
+
+
+def _steps(calculator: Any, used: Mapping[str, object]) -> list[tuple[str, float]] | None:
+    lines: list[str] = []
+    try:
+        calculator.function(**used, say=lines.append)
+    except (CalculatorInputError, ValueError):
+        return None
+    found = (_STEP.fullmatch(line) for line in lines)
+    return [(match["label"], float(match["points"])) for match in found if match]
+
+
+def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> list[Criterion]:
+    """The criteria of a score; none for an equation.
+
+    Args:
+        result: our calculation.
+        accepted: parameter to the forms in which its number may be stated.
+    """
+    calculator = find(result.calculator_id)
+    used = dict(result.used)
+    own = _steps(calculator, used)
+    if not own:
+        return []
+    plain_case = {name: False if isinstance(value, bool) else value for name, value in used.items()}
+    base = _steps(calculator, plain_case) or own
+    words = {each.parameter: each.words for each in calculator.inputs if isinstance(each, Choice)}
+    inputs: list[set[str]] = [set() for _ in own]
+    possible: list[set[float]] = [{0.0, points} if label.endswith((" present", " absent")) else {points} for label, points in own]
+    for name, value in used.items():
+        for other in _others(value, words.get(name)):
+            for start, before in ((plain_case, base), (used, own)):
+                changed = _steps(calculator, {**start, name: other})
+                if changed is None or len(changed) != len(own):
+                    continue
+                for place, (one, two) in enumerate(zip(before, changed, strict=True)):
+                    if one != two:
+                        inputs[place].add(name)
+                        possible[place].add(two[1])
+    for place, (label, _) in enumerate(own):
+        inputs[place] |= {n for n, v in used.items() if v is None and re.search(_pattern(n, calculator), label, re.I)}
+    found = []
+    for place, (label, points) in enumerate(own):
+        names = sorted(inputs[place])
+        patterns = [_pattern(name, calculator) for name in names] + [re.escape(_head(label))]
+        found.append(
+            Criterion(
+                label=label,
+                points=points,
+                present=True if label.endswith(" present") else False if label.endswith(" absent") else None,
+                inputs=tuple(names),
+                names=re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(patterns)})(?![A-Za-z])", re.IGNORECASE),
+                possible=frozenset(possible[place]),
+                accepted={name: accepted[name] for name in names if name in accepted} | _derived(label),
+                choices={name: words[name] for name in names if name in words},
+                own={name: used[name] for name in names},
+                rule=lambda change, place=place: _points_at(calculator, {**used, **change}, place),  # type: ignore[misc]
+            )
+        )
+    return found
+
+
+def _points_at(calculator: Any, used: Mapping[str, object], place: int) -> float | None:
+    steps = _steps(calculator, used)
+    return steps[place][1] if steps and place < len(steps) else None
+
+
+def _others(value: object, words: Mapping[str, object] | None) -> list[object]:
+    if isinstance(value, bool):
+        return [True, False]
+    if words is not None:
+        return list(dict.fromkeys(words.values()))
+    if isinstance(value, int):
+        return list(range(1, 16))
+    if isinstance(value, float):
+        many = [value * factor for factor in _FACTORS]
+        return many if value else [0.05, 1.0, 10.0, 20.0]
+    return []
+
+
+def _pattern(name: str, calculator: Any) -> str:
+    known = _NAMES.get(name)
+    item = next((each for each in calculator.inputs if each.parameter == name), None)
+    own = [re.escape(each) for each in (item.name, *item.aliases) if len(each) > 2] if item is not None else []
+    return "|".join(filter(None, (*own, known)))
+
+
+def _head(label: str) -> str:
+    label = label.removesuffix(" present").removesuffix(" absent")
+    return re.split(r"\s[-\d(]|: |, ", label, maxsplit=1)[0]
+
+
+def _derived(label: str) -> dict[str, tuple[float, ...]]:
+    """A number that a step works out before it is classed."""
+    match = re.match(r"(?:PaO2/FiO2|MAP)[^\d]*(\d[\d.]*)", label) or re.search(r"MAP (\d[\d.]*)", label)
+    return {"": (float(match[1]),)} if match else {}
+
+
+@dataclass
+class Reading:
+    """What a reply says of one criterion, all its passages together."""
+
+    criterion: Criterion
+    points: set[float] = field(default_factory=set)
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def given(self) -> float | None:
+        """The points it gives; None where it gives none, or several."""
+        return next(iter(self.points)) if len(self.points) == 1 else None
+
+
+@dataclass
+class ScoreReading:
+    """What a reply says of a score.
+
+    Attributes:
+        readings: by criterion, in our order.
+        named: places of criteria that are named at all.
+        extras: passages with points that no criterion of ours has.
+        totals: totals it states, in order.
+    """
+
+    readings: dict[int, Reading]
+    named: set[int]
+    extras: list[tuple[str, float]]
+    totals: list[float]
+
+
+_WORD_NUMBERS: Final = {**{word: float(place) for place, word in enumerate(NUMBER_WORDS)}, "no": 0.0, "a": 1.0, "an": 1.0, "single": 1.0}
+_N: Final = r"(?:[+-]\s?)?\d+(?:\.\d+)?|" + "|".join((*NUMBER_WORDS, "no", "an?", "single"))
+_TOTALS: Final = re.compile(
+    r"\b(?:(?:running |current |final |overall |grand )?(?:total|tally|sum)(?: (?:score|points|count|of|so far|criteria))*|"
+    r"(?:the |current |running |overall |final )+(?:score|count)|score(?= (?:is|=|remains|stays|at|to|becomes)))"
+    r"(?:\s*(?:is|now|=|:|to|of|at|becomes|remains|stays|therefore|then|unchanged|goes|comes)\b|\s*[=:])*\s*"
+    r"(?P<expression>[-+(]*\d+(?:\.\d+)?\)?(?:\s*[-+]\s*\(?-?\d+(?:\.\d+)?\)?)*(?:\s*=\s*-?\d+(?:\.\d+)?)?)",
+    re.IGNORECASE,
+)
+_RUNNING: Final = re.compile(r"-?\d+(?:\.\d+)?\s*(?P<sign>[-+])\s*\(?(?P<n>-?\d+(?:\.\d+)?)\)?\s*=\s*-?\d+(?:\.\d+)?")
+_LESS: Final = r"subtract\w*|deduct\w*|minus|decreas\w*|reduc\w*|los\w+"
+_AWARDS: Final = (
+    re.compile(rf"(?P<less>(?:{_LESS})[\w ]{{0,16}} )?\b(?<![\w.])(?P<n>{_N})(?: (?:additional|full|more|extra))?[ -]?(?:points?|pts?)\b", re.I),
+    re.compile(rf"\b(?:(?P<less>{_LESS})|add\w*|increas\w*|increment\w*|plus)(?: (?:the|it|its|our|score|total|count|criteria|current|by|of|another)){{0,5}} (?P<n>{_N})\b(?! (?:years|mg|mm))", re.I),
+    re.compile(r"(?<![\w.)/+-])(?<!\d )(?P<n>\+\s?\d+(?:\.\d+)?)(?![\d.]*\s*[=%])(?! ?(?:years|mg|mm))"),
+)
+_WEAK: Final = (
+    re.compile(r"(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?|points:|score:|score =|points =)\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))", re.I),
+    re.compile(r"[\[(]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[\])]"),
+    re.compile(r"(?:=|→|:|-)\s*(?P<n>[+-]?\d+(?:\.\d)?)\s*(?:\([^()]*\))?\s*[.;]?$"),
+    re.compile(r"^\s*(?P<n>[+-]?\d+(?:\.\d)?) (?:for|:|due to)"),
+)
+_NOTHING: Final = re.compile(
+    r"\b(?:(?:score|total|count|tally)? ?(?:remains?|stays?|is|keep\w*)(?: \w+){0,3} (?:unchanged|the same)|"
+    r"points? (?:should|is|are|was|were|will|would|can)(?: not|n't)\b[\w ]{0,16}|points?(?: \w+)? not (?:be )?\w+|"
+    r"(?:does|do|did|is|are)(?: not|n't) (?:score|count\w*|add\w*|earn|contribute|awarded|given)\w*|"
+    r"(?:scores?|adds?|earns?|contributes?|counts?(?: for)?) (?:nothing|none|zero)|nothing (?:is )?added|no (?:additional |extra )?points?)\b|"
+    r"\bkeeping the (?:current |running )?total",
+    re.IGNORECASE,
+)
+_RULE: Final = re.compile(
+    r"(?:\bno\b|\byes\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d.*(?:\byes\b|\bno\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d|"
+    r"[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b.*[,;/].*[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b|"
+    r"\bpoints?\b[^.;]{0,20}\b(?:if|when|for each|per)\b|\bif (?:the|a|present|yes|any)\b|\bassigns?\b.*\bfor\b",
+    re.IGNORECASE,
+)
+_CLOSING: Final = re.compile(
+    r"^\W*(?:the )?(?:total|sum|final|overall|adding|summing|add(?:ed)? (?:up|together)|therefore|hence|thus|in total|answer|altogether|"
+    r"current (?:score|total|count)|score|step_by|result|so the (?:total|score))\b",
+    re.IGNORECASE,
+)
+_EACH: Final = re.compile(r"\b(?:each|both|all|none|neither|respectively|nor|no points? for|nothing for)\b", re.IGNORECASE)
+_SENTENCE: Final = re.compile(r"(?<=[^\d\W])[.!?]\s+|(?<=\d)\.\s+(?=[A-Z])|(?<=[)\]\"'%])[.!]\s+|\s+;\s+(?=[A-Z][a-z]+ [a-z]+ )")
+_BREAK: Final = re.compile(r"[,;]\s+(?:and |but |while |whereas |with )?|\s+(?:and|but|while|whereas|plus)\s+|\)\s*|:\s+")
+
+
+def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
+    """Finds what a reply says of each criterion."""
+    found = ScoreReading({}, set(), [], [])
+    current: int | None = None
+    depth: int | None = None
+    for piece in working.pieces:
+        for match in _TOTALS.finditer(piece.text):
+            found.totals.append(float(NUMBER.findall(match["expression"])[-1].replace(",", "")) * (-1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1))
+        if piece.points is not None:
+            _read_row(piece, criteria, found)
+            current = None
+            continue
+        mentions = _mentions(piece.text, criteria)
+        if _RULE.search(piece.text) and not re.search(r"\bpatient|\bso we\b|\btherefore\b", piece.text):
+            found.named |= {place for place, _, _ in mentions}
+            current = None
+            continue
+        if piece.depth is not None and depth is not None and piece.depth <= depth:
+            current = None
+        if piece.depth is not None and mentions:
+            depth = piece.depth if current is None or depth is None else depth
+        for sentence in _SENTENCE.split(piece.text):
+            current = _read_sentence(sentence, criteria, found, current)
+    return found
+
+
+def _read_row(piece: Piece, criteria: Sequence[Criterion], found: ScoreReading) -> None:
+    assert piece.points is not None
+    if _CLOSING.search(piece.name):
+        found.totals.append(piece.points)
+        return
+    for text in (piece.name, piece.text):
+        places = {place for place, _, _ in _mentions(text, criteria)}
+        if len(places) == 1:
+            (place,) = places
+            _attach(found, criteria, place, piece.text, {piece.points})
+            found.named.add(place)
+            return
+        if places:
+            found.named |= places
+            break
+    found.extras.append((piece.name, piece.points))
+
+
+def _read_sentence(
+    sentence: str, criteria: Sequence[Criterion], found: ScoreReading, current: int | None
+) -> int | None:
+    mentions = _mentions(sentence, criteria)
+    places = list(dict.fromkeys(place for place, _, _ in mentions))
+    found.named |= set(places)
+    if len(places) == 1:
+        _attach(found, criteria, places[0], sentence, _points(sentence, mentions))
+        return places[0]
+    if not places:
+        if _CLOSING.search(sentence):
+            return None
+        points = _points(sentence, ())
+        if current is not None and not (points and found.readings[current].points):
+            _attach(found, criteria, current, sentence, points)
+            return current
+        if points and _strong(sentence):
+            found.extras.extend((sentence, each) for each in points)
+        return current
+    for group, text, points in _clauses(sentence, mentions):
+        for place in group:
+            _attach(found, criteria, place, text, points)
+    return None
+
+
+def _attach(found: ScoreReading, criteria: Sequence[Criterion], place: int, text: str, points: set[float]) -> None:
+    reading = found.readings.setdefault(place, Reading(criteria[place]))
+    reading.texts.append(text)
+    reading.points |= points
+
+
+def _mentions(text: str, criteria: Sequence[Criterion]) -> list[tuple[int, int, int]]:
+    """Which criteria are named where; of overlapping names the longest counts, of equal ones none."""
+    spans = [(place, *match.span()) for place, each in enumerate(criteria) for match in each.names.finditer(text)]
+    spans.sort(key=lambda span: (span[1] - span[2], span[1]))
+    kept: list[tuple[int, int, int]] = []
+    for place, start, end in spans:
+        over = [each for each in kept if start < each[2] and each[1] < end]
+        if not over:
+            kept.append((place, start, end))
+    return sorted(kept, key=lambda span: span[1])
+
+
+def _awards(text: str, patterns: Sequence[re.Pattern[str]]) -> Iterator[tuple[float, int, int]]:
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            word = match["n"].lower().replace(" ", "")
+            number = _WORD_NUMBERS[word] if word in _WORD_NUMBERS else float(word)
+            less = match.groupdict().get("less")
+            yield (-abs(number) if less and number else number), match.start(), match.end()
+
+
+def _without_totals(text: str) -> str:
+    return _TOTALS.sub(lambda match: " " * len(match[0]), text)
+
+
+def _strong(text: str) -> bool:
+    return any(_awards(_without_totals(text), _AWARDS))
+
+
+def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> set[float]:
+    """The points that a sentence about one criterion gives."""
+    bare = list(_without_totals(text))
+    for _, start, end in mentions:
+        bare[start:end] = "_" * (end - start)
+    said = "".join(bare)
+    nothing = _NOTHING.search(text)
+    given = {number for number, start, end in _awards(_NOTHING.sub(lambda m: " " * len(m[0]), said), _AWARDS)}
+    if nothing:
+        given.add(0.0)
+    if given:
+        return given
+    running = _RUNNING.search(text)
+    if running:
+        return {float(running["n"]) * (-1 if running["sign"] == "-" else 1)}
+    weak = {number for number, _, _ in _awards(said, _WEAK)}
+    return weak if len(weak) == 1 else set()
+
+
+def _clauses(
+    sentence: str, mentions: Sequence[tuple[int, int, int]]
+) -> Iterator[tuple[set[int], str, set[float]]]:
+    """Parts of a sentence that names several criteria, each with the criteria it is about and their points."""
+    text = _without_totals(sentence)
+    awards = sorted({(start, end) for _, start, end in _awards(text, _AWARDS)} | {match.span() for match in _NOTHING.finditer(text)})
+    awards = [span for place, span in enumerate(awards) if not any(o[0] <= span[0] and span[1] <= o[1] and o != span for o in awards)]
+    if not awards:
+        awards = sorted({(start, end) for _, start, end in _awards(text, _WEAK[:2])})
+    first = bool(awards) and awards[0][0] < mentions[0][1]
+    cuts = [0]
+    for (_, _, before), (_, after, _) in zip(mentions, mentions[1:], strict=False):
+        between = [span for span in awards if before <= span[0] and span[1] <= after]
+        breaks = [match for match in _BREAK.finditer(sentence, before, after)]
+        if first and between:
+            cuts.append(between[-1][0])
+        elif between:
+            later = [match.end() for match in breaks if match.start() >= between[-1][1]]
+            cuts.append(min([*later, after]))
+        elif breaks:
+            cuts.append(breaks[-1].end())
+        else:
+            cuts.append(after)
+    cuts.append(len(sentence))
+    parts = [(mention[0], sentence[a:b], (mention[1] - a, mention[2] - a)) for mention, a, b in zip(mentions, cuts, cuts[1:], strict=False)]
+    groups: list[tuple[set[int], str, set[float]]] = []
+    for place, part, (start, end) in parts:
+        points = _points(part, ((place, start, end),))
+        groups.append(({place}, part, points))
+    order = groups if first else groups[::-1]
+    shared: set[float] = set()
+    spread: list[tuple[set[int], str, set[float]]] = []
+    for group, part, points in order:
+        if points:
+            shared = points if _EACH.search(part) or (first and _EACH.search(sentence)) or shared_zero(points) else set()
+        spread.append((group, part, points or shared))
+    yield from spread
+
+
+def shared_zero(points: set[float]) -> bool:
+    """No points are given to all of a list at once."""
+    return points == {0.0}
+
+
+_YES: Final = re.compile(
+    r"\b(?:yes|present|positive|true|met|meets|confirmed|documented|reported|noted|described|applies|known|has|had|have|there (?:is|was)|"
+    r"diagnosed|is on|takes|underwent|evidence of|history of|mentions)\b",
+    re.IGNORECASE,
+)
+_NO: Final = re.compile(
+    r"\b(?:no|not|absent|none|negative|denie[sd]|without|false|never|missing|nothing|lack\w*|neither|nor|absence|unlikely|unremarkable)\b|n't\b",
+    re.IGNORECASE,
+)
+_BOUND: Final = re.compile(
+    r"(?:[<>≤≥]|\b(?:under|over|above|below|(?:less|more|greater|fewer|older|younger|lower|higher) (?:than|or equal)|at least|at most|"
+    r"exceed\w*|between|up to|within|last|past|previous|threshold|normal|range|cut-?off|limit|class|reaches|equal to))"
+    r"(?: (?:of|or equal to|or|equal to|than|the|is|from|a))*\s*\d[\d.,]*(?:\s*[^\s\d]{0,12}?\s*(?:-|to|and|or)\s*(?:under |over |less than |/)?\d[\d.,]*)*|"
+    r"\d[\d.,]*\s*(?:-|to)\s*(?:under |less than |<)?\d[\d.,]*|"
+    r"\d[\d.,]*\s*[^\s\d]{0,8}\s*(?:or|and) (?:more|less|older|above|over|higher|below|under|lower|fewer|greater|younger)\b|\d+\+|"
+    r"\d+\s*-?(?:days?|weeks?|months?|hours?|h)\b|\bstep \d+|\d+ of \d+",
+    re.IGNORECASE,
+)
+_GREATEST: Final = 4
+
+
+def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
+    """What the patient's data are by a reply, as far as it says so.
+
+    Returns:
+        True where it states the patient's own data, False for other data, None where it states none; and the points that the
+        rule gives for what it leaves open, or for the other data.
+    """
+    own = reading.criterion
+    text = " ; ".join(reading.texts)
+    said: bool | None = None
+    changes: dict[str, list[object]] = {}
+    if own.present is not None:
+        state = _state(text, own)
+        if state is not None:
+            return state == own.present, {own.points} if state == own.present else own.possible - {own.points}
+        return None, set(own.possible)
+    for name, words in own.choices.items():
+        stated = _choice(text, name, words, own)
+        if stated is not None:
+            same = stated == own.own[name]
+            said = same if said is None else said and same
+            if not same:
+                changes[name] = [stated]
+        else:
+            changes[name] = list(dict.fromkeys(words.values()))
+    for name in own.inputs:
+        if isinstance(own.own[name], bool):
+            state = _state(text, own) if len(own.inputs) == 1 else None
+            if state is not None:
+                said = state == own.own[name]
+            if not said:
+                changes[name] = [not own.own[name]] if state is not None else [True, False]
+    if own.accepted:
+        bare = _bare(text, own)
+        numbers = {float(match[0].replace(",", "")) for match in NUMBER.finditer(bare)}
+        mine = {name for name, forms in own.accepted.items() if any(close(abs(n), f) for n in numbers for f in forms)}
+        others = {n for n in numbers if not any(close(n, f) for forms in own.accepted.values() for f in forms)}
+        needed = [name for name in own.accepted if name]
+        if "" in mine or set(needed) <= mine:
+            said = True if said is None else said
+        elif len(own.accepted) == 1 and len(others) == 1:
+            said = False
+            (number,) = others
+            changes[needed[0]] = [*_in_our_unit(number, needed[0], own)]
+        elif said is not False:
+            return None, set(own.possible)
+    found = {own.points} if said else set()
+    for name, values in changes.items():
+        for value in values:
+            points = own.rule({name: value})
+            if points is not None:
+                found.add(points)
+    return said, found
+
+
+def _bare(text: str, own: Criterion) -> str:
+    text = _TOTALS.sub(" ", _RUNNING.sub(" ", text))
+    for pattern in (*_AWARDS, *_WEAK):
+        text = pattern.sub(lambda match: " " * len(match[0]) if match[0].strip()[:1] not in "(" or len(match[0]) < 5 else match[0], text)
+    text = own.names.sub(" ", text)
+    return _BOUND.sub(" ", text)
+
+
+def _in_our_unit(number: float, name: str, own: Criterion) -> Iterator[float]:
+    used = float(own.own[name])
+    yield number
+    if name == "temperature_c" and number > 45:
+        yield (number - 32) / 1.8
+    for form in own.accepted[name]:  # the scale of another form of the patient's number
+        if form and used and 0.2 < number / form < _GREATEST:
+            yield number / form * used
+
+
+def _state(text: str, own: Criterion) -> bool | None:
+    """Whether a finding is said to be there; of a criterion that counts an absence, whether the absence is."""
+    bare = _NOTHING.sub(" ", _without_totals(text))
+    for pattern in _AWARDS:
+        bare = pattern.sub(" ", bare)
+    no, yes = _NO.search(bare) is not None, _YES.search(bare) is not None
+    if "cough" in own.label.lower():
+        flips = len(_NO.findall(bare))
+        if re.search(r"absence of (?:a )?cough", bare, re.I):
+            return None if flips > 2 else flips == 1
+        return None if not (yes or no) else no
+    if own.present is None and not own.choices:
+        return None
+    inner = own.names.search(bare)
+    if no:
+        return None if inner and _NO.search(inner[0]) else False
+    return True if yes else None
+
+
+def _choice(text: str, name: str, words: Mapping[str, object], own: Criterion) -> object | None:
+    bare = _without_totals(text)
+    for pattern in _AWARDS:
+        bare = pattern.sub(" ", bare)
+    found: set[object] = set()
+    if name.endswith("_response"):
+        match = re.search(rf"\b{name[0]}\s?([1-6])\b", bare, re.I)
+        if match:
+            return int(match[1])
+    for word, value in sorted({**words, **{str(v): v for v in words.values()}}.items(), key=lambda each: -len(each[0])):
+        if len(word) < 2 or word in ("True", "False"):
+            continue
+        pattern = rf"(?<![\w-]){re.escape(word)}(?![\w-])"
+        if re.search(pattern, bare, re.IGNORECASE):
+            found.add(value)
+            bare = re.sub(pattern, " ", bare, flags=re.IGNORECASE)
+    return next(iter(found)) if len(found) == 1 else None
