@@ -33,7 +33,7 @@ BEGIN, END = "<!-- planted: begin -->", "<!-- planted: end -->"
 LAYOUTS = ("numbered", "paragraph", "table", "bullets", "json", "narrative")
 TRUTHS = ("A", "B", "C", "none")
 STEP = re.compile(r"(?P<label>.*): (?P<points>[+-][\d.]+), total [-\d.]+\.")
-MEASURED = re.compile(r"(?P<name>[A-Z][\w/ ().-]*?) (?P<value>-?\d[\d.]*)(?P<unit> [^\d\s]\S*| 10\^9/L)? is (?P<klass>.*)")
+MEASURED = re.compile(r"(?P<name>[A-Z][\w/ ().-]*?) (?P<value>-?\d[\d.]*)(?P<unit> mm Hg| [^\d\s]\S*| 10\^9/L)? is (?P<klass>.*)")
 
 # How clinicians and models write the findings; the dataset's own names are used beside them.
 SAID: Mapping[str, tuple[str, ...]] = {
@@ -151,7 +151,7 @@ LACKS = (
     "The patient does not have {n}",
     "From the patient's note, the issue '{n}' is absent",
     "The note says nothing about {n}",
-    "No {n}",
+    "Without {n}",
 )
 IS = (
     "{N} is {v}",
@@ -345,10 +345,13 @@ def table(items: Sequence[Told], dice: random.Random) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def narrative(items: Sequence[Told], dice: random.Random) -> str:
+def narrative(items: Sequence[Told], dice: random.Random, slip: float = 0) -> str:
+    """Running totals, one of which may be wrong by `slip`."""
     total, parts = 0.0, ["The current score is 0."]
-    for each in items:
-        before, total = total, total + each.points
+    counted = [place for place, each in enumerate(items) if each.points > 0] or [-1]
+    at = dice.choice(counted)
+    for place, each in enumerate(items):
+        before, total = total, total + each.points + slip * (place == at)
         if each.points > 0:
             tail = dice.choice(
                 (
@@ -371,7 +374,7 @@ def narrative(items: Sequence[Told], dice: random.Random) -> str:
     return "\n".join(parts)
 
 
-WRITE = {"numbered": numbered, "bullets": bullets, "paragraph": paragraph, "table": table, "narrative": narrative}
+WRITE = {"numbered": numbered, "bullets": bullets, "paragraph": paragraph, "table": table}
 
 
 def _sum(items: Sequence[Told], total: float, dice: random.Random) -> str:
@@ -401,8 +404,9 @@ def written(items: Sequence[Told], layout: str, total: float, answer: float, dic
             return json.dumps({"step_by_step_thinking": [*steps, _sum(items, total, dice)], "answer": f"{answer:g}"})
         steps = {each.name: {"evidence": each.finding, "score": _whole(each.points)} for each in items}
         return json.dumps({"calculation": steps, "total_score": _whole(total), "answer": _whole(answer)}, indent=1)
-    working = WRITE[layout](items, dice)
-    if layout != "narrative" or dice.random() < 0.5:
+    slip = total - sum(each.points for each in items)
+    working = narrative(items, dice, slip) if layout == "narrative" else WRITE[layout](items, dice)
+    if layout != "narrative":
         working += ("\n" if layout != "paragraph" else " ") + _sum(items, total, dice)
     if dice.random() < 0.5:
         return json.dumps({"step_by_step_thinking": working, "answer": f"{answer:g}"})
@@ -430,7 +434,7 @@ def score_reply(row: Mapping[str, Any], truth: str, layout: str, dice: random.Ra
     if dice.random() < 0.15 and len(items) > 9:  # long scores: only what counts, and what was looked at
         items = [each for each in items if each.notable] or items
     answer = total
-    if truth == "C":
+    if truth == "C" and (layout != "narrative" or any(each.points > 0 for each in items)):
         answer = total = total + dice.choice((-2, -1, 1, 2))
     if truth == "none":
         kind = dice.randrange(3)

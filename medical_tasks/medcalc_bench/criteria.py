@@ -7,6 +7,7 @@ a rule's text is never the patient's number, and what could belong to two criter
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,6 +93,7 @@ _NAMES: Final[Mapping[str, str]] = {
     r"(?: predisposing to bleeding)?",
     "drinks_per_week": r"alcohol\w*(?: use| consumption| intake)?|drinks?(?: per | a |/)?(?:week)?",
     "bun_mg_dl": r"bun|(?:blood )?urea(?: nitrogen)?",
+    "urea_mmol_l": r"bun|(?:blood )?urea(?: nitrogen)?",
     "urea": r"bun|(?:blood )?urea(?: nitrogen)?",
     "hemoglobin_g_dl": r"ha?emoglobin|hgb|hb",
     "systolic_mm_hg": r"systolic(?: blood pressure| bp| pressure)?|sbp|blood pressure|bp|mean arterial pressure|map|"
@@ -187,7 +189,7 @@ class Criterion:
     points: float
     present: bool | None
     inputs: tuple[str, ...]
-    names: re.Pattern[str]
+    names: tuple[re.Pattern[str], ...]
     possible: frozenset[float]
     accepted: Mapping[str, tuple[float, ...]]
     choices: Mapping[str, Mapping[str, object]]
@@ -237,16 +239,15 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     found = []
     for place, (label, points) in enumerate(own):
         names = sorted(inputs[place])
-        patterns = [_pattern(name, calculator) for name in names] + [re.escape(_head(label))]
         found.append(
             Criterion(
                 label=label,
                 points=points,
                 present=True if label.endswith(" present") else False if label.endswith(" absent") else None,
                 inputs=tuple(names),
-                names=re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(patterns)})(?![A-Za-z])", re.IGNORECASE),
+                names=_compiled(calculator.id, tuple(names), _head(label)),
                 possible=frozenset(possible[place]),
-                accepted={name: accepted[name] for name in names if name in accepted} | _derived(label),
+                accepted={name: _forms(name, used[name], accepted) for name in names if _is_number(used[name])} | _derived(label),
                 choices={name: words[name] for name in names if name in words},
                 own={name: used[name] for name in names},
                 rule=lambda change, place=place: _points_at(calculator, {**used, **change}, place),  # type: ignore[misc]
@@ -273,11 +274,28 @@ def _others(value: object, words: Mapping[str, object] | None) -> list[object]:
     return []
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _forms(name: str, used: float, accepted: Mapping[str, tuple[float, ...]]) -> tuple[float, ...]:
+    return accepted.get(name) or (float(used),)
+
+
 def _pattern(name: str, calculator: Any) -> str:
-    known = _NAMES.get(name)
     item = next((each for each in calculator.inputs if each.parameter == name), None)
     own = [re.escape(each) for each in (item.name, *item.aliases) if len(each) > 2] if item is not None else []
-    return "|".join(filter(None, (*own, known)))
+    return "|".join(filter(None, (*own, _NAMES.get(name))))
+
+
+@functools.cache
+def _compiled(calculator_id: int, names: tuple[str, ...], head: str) -> tuple[re.Pattern[str], ...]:
+    """Each input's own names, each of the common ones and our label: of those that match, the longest counts."""
+    calculator = find(calculator_id)
+    forms = [re.escape(head), *filter(None, (_NAMES.get(name) for name in names))]
+    items = [each for each in calculator.inputs if each.parameter in names]
+    forms += [re.escape(word) for each in items for word in (each.name, *each.aliases) if len(word) > 2]
+    return tuple(re.compile(rf"(?<![A-Za-z0-9])(?:{form})(?![A-Za-z])", re.IGNORECASE) for form in dict.fromkeys(forms))
 
 
 def _head(label: str) -> str:
@@ -297,12 +315,17 @@ class Reading:
 
     criterion: Criterion
     points: set[float] = field(default_factory=set)
+    perhaps: set[float] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
 
     @property
     def given(self) -> float | None:
         """The points it gives; None where it gives none, or several."""
-        return next(iter(self.points)) if len(self.points) == 1 else None
+        own = self.criterion
+        mine = {form for forms in own.accepted.values() for form in forms}
+        weak = {each for each in self.perhaps if each in own.possible or (abs(each) <= _MOST_GUESSED and each not in mine)}
+        said = self.points or weak
+        return next(iter(said)) if len(said) == 1 else None
 
 
 @dataclass
@@ -323,10 +346,11 @@ class ScoreReading:
 
 
 _WORD_NUMBERS: Final = {**{word: float(place) for place, word in enumerate(NUMBER_WORDS)}, "no": 0.0, "a": 1.0, "an": 1.0, "single": 1.0}
-_N: Final = r"(?:[+-]\s?)?\d+(?:\.\d+)?|" + "|".join((*NUMBER_WORDS, "no", "an?", "single"))
+_N: Final = r"[+-]?\d+(?:\.\d+)?|" + "|".join((*NUMBER_WORDS, "no", "an?", "single"))
 _TOTALS: Final = re.compile(
     r"\b(?:(?:running |current |final |overall |grand )?(?:total|tally|sum)(?: (?:score|points|count|of|so far|criteria))*|"
-    r"(?:the |current |running |overall |final )+(?:score|count)|score(?= (?:is|=|remains|stays|at|to|becomes)))"
+    r"(?:the |current |running |overall |final )+(?:score|count)|score(?= (?:is|=|remains|stays|at|to|becomes))|an? score(?= of)|"
+    r"\b(?:adding|summing)\b[\w ,]*?\b(?:gives|yields|makes|results in|get|have)\b(?: an?)?(?: total| score| of)*)"
     r"(?:\s*(?:is|now|=|:|to|of|at|becomes|remains|stays|therefore|then|unchanged|goes|comes)\b|\s*[=:])*\s*"
     r"(?P<expression>[-+(]*\d+(?:\.\d+)?\)?(?:\s*[-+]\s*\(?-?\d+(?:\.\d+)?\)?)*(?:\s*=\s*-?\d+(?:\.\d+)?)?)",
     re.IGNORECASE,
@@ -334,12 +358,13 @@ _TOTALS: Final = re.compile(
 _RUNNING: Final = re.compile(r"-?\d+(?:\.\d+)?\s*(?P<sign>[-+])\s*\(?(?P<n>-?\d+(?:\.\d+)?)\)?\s*=\s*-?\d+(?:\.\d+)?")
 _LESS: Final = r"subtract\w*|deduct\w*|minus|decreas\w*|reduc\w*|los\w+"
 _AWARDS: Final = (
-    re.compile(rf"(?P<less>(?:{_LESS})[\w ]{{0,16}} )?\b(?<![\w.])(?P<n>{_N})(?: (?:additional|full|more|extra))?[ -]?(?:points?|pts?)\b", re.I),
+    re.compile(rf"(?P<less>(?:{_LESS})[\w ]{{0,16}} )?(?<![\w.])(?P<n>{_N})(?: (?:additional|full|more|extra))?[ -]?(?:points?|pts?)\b", re.I),
     re.compile(rf"\b(?:(?P<less>{_LESS})|add\w*|increas\w*|increment\w*|plus)(?: (?:the|it|its|our|score|total|count|criteria|current|by|of|another)){{0,5}} (?P<n>{_N})\b(?! (?:years|mg|mm))", re.I),
+    re.compile(r"\b(?:points?|pts|score)\s*[:=]\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?![\d.]*\s*[/+=%])", re.I),
     re.compile(r"(?<![\w.)/+-])(?<!\d )(?P<n>\+\s?\d+(?:\.\d+)?)(?![\d.]*\s*[=%])(?! ?(?:years|mg|mm))"),
 )
 _WEAK: Final = (
-    re.compile(r"(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?|points:|score:|score =|points =)\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))", re.I),
+    re.compile(r"(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?)\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))", re.I),
     re.compile(r"[\[(]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[\])]"),
     re.compile(r"(?:=|→|:|-)\s*(?P<n>[+-]?\d+(?:\.\d)?)\s*(?:\([^()]*\))?\s*[.;]?$"),
     re.compile(r"^\s*(?P<n>[+-]?\d+(?:\.\d)?) (?:for|:|due to)"),
@@ -364,7 +389,9 @@ _CLOSING: Final = re.compile(
     re.IGNORECASE,
 )
 _EACH: Final = re.compile(r"\b(?:each|both|all|none|neither|respectively|nor|no points? for|nothing for)\b", re.IGNORECASE)
-_SENTENCE: Final = re.compile(r"(?<=[^\d\W])[.!?]\s+|(?<=\d)\.\s+(?=[A-Z])|(?<=[)\]\"'%])[.!]\s+|\s+;\s+(?=[A-Z][a-z]+ [a-z]+ )")
+_SENTENCE: Final = re.compile(r"(?<=[^\W\d][^\W\d])[.!?]\s+|(?<=\d)\.\s+(?=[A-Z])|(?<=[)\]\"'%])[.!]\s+|\s+;\s+(?=[A-Z][a-z]+ [a-z]+ )")
+_MOST_GUESSED: Final = 4
+"""A bare number that is larger is taken for points only if the rule has it."""
 _BREAK: Final = re.compile(r"[,;]\s+(?:and |but |while |whereas |with )?|\s+(?:and|but|while|whereas|plus)\s+|\)\s*|:\s+")
 
 
@@ -390,7 +417,7 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
         if piece.depth is not None and mentions:
             depth = piece.depth if current is None or depth is None else depth
         for sentence in _SENTENCE.split(piece.text):
-            current = _read_sentence(sentence, criteria, found, current)
+            current = _read_sentence(sentence, criteria, found, current, listed=piece.depth is not None)
     return found
 
 
@@ -403,7 +430,7 @@ def _read_row(piece: Piece, criteria: Sequence[Criterion], found: ScoreReading) 
         places = {place for place, _, _ in _mentions(text, criteria)}
         if len(places) == 1:
             (place,) = places
-            _attach(found, criteria, place, piece.text, {piece.points})
+            _attach(found, criteria, place, piece.text, ({piece.points}, set()))
             found.named.add(place)
             return
         if places:
@@ -413,39 +440,40 @@ def _read_row(piece: Piece, criteria: Sequence[Criterion], found: ScoreReading) 
 
 
 def _read_sentence(
-    sentence: str, criteria: Sequence[Criterion], found: ScoreReading, current: int | None
+    sentence: str, criteria: Sequence[Criterion], found: ScoreReading, current: int | None, *, listed: bool
 ) -> int | None:
     mentions = _mentions(sentence, criteria)
     places = list(dict.fromkeys(place for place, _, _ in mentions))
     found.named |= set(places)
     if len(places) == 1:
-        _attach(found, criteria, places[0], sentence, _points(sentence, mentions))
+        own, perhaps, more = _points_and_more(sentence, mentions)
+        _attach(found, criteria, places[0], sentence, (own, perhaps))
+        found.extras.extend((sentence, each) for each in more)
         return places[0]
     if not places:
         if _CLOSING.search(sentence):
             return None
         points = _points(sentence, ())
-        if current is not None and not (points and found.readings[current].points):
+        if current is not None and not (points[0] and found.readings[current].points):
             _attach(found, criteria, current, sentence, points)
             return current
-        if points and _strong(sentence):
-            found.extras.extend((sentence, each) for each in points)
+        found.extras.extend((sentence, each) for each in points[0] or (points[1] if listed else ()))
         return current
-    for group, text, points in _clauses(sentence, mentions):
-        for place in group:
-            _attach(found, criteria, place, text, points)
+    for place, text, points in _clauses(sentence, mentions, found.extras):
+        _attach(found, criteria, place, text, points)
     return None
 
 
-def _attach(found: ScoreReading, criteria: Sequence[Criterion], place: int, text: str, points: set[float]) -> None:
+def _attach(found: ScoreReading, criteria: Sequence[Criterion], place: int, text: str, points: tuple[set[float], set[float]]) -> None:
     reading = found.readings.setdefault(place, Reading(criteria[place]))
     reading.texts.append(text)
-    reading.points |= points
+    reading.points |= points[0]
+    reading.perhaps |= points[1]
 
 
 def _mentions(text: str, criteria: Sequence[Criterion]) -> list[tuple[int, int, int]]:
     """Which criteria are named where; of overlapping names the longest counts, of equal ones none."""
-    spans = [(place, *match.span()) for place, each in enumerate(criteria) for match in each.names.finditer(text)]
+    spans = [(place, *match.span()) for place, each in enumerate(criteria) for names in each.names for match in names.finditer(text)]
     spans.sort(key=lambda span: (span[1] - span[2], span[1]))
     kept: list[tuple[int, int, int]] = []
     for place, start, end in spans:
@@ -468,39 +496,47 @@ def _without_totals(text: str) -> str:
     return _TOTALS.sub(lambda match: " " * len(match[0]), text)
 
 
-def _strong(text: str) -> bool:
-    return any(_awards(_without_totals(text), _AWARDS))
+def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float]]:
+    """The points that a sentence about one criterion gives, and the bare numbers that may be points."""
+    own, perhaps, _ = _points_and_more(text, mentions)
+    return own, perhaps
 
 
-def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> set[float]:
-    """The points that a sentence about one criterion gives."""
+def _points_and_more(
+    text: str, mentions: Sequence[tuple[int, int, int]]
+) -> tuple[set[float], set[float], list[float]]:
+    """The same, and points in a later part of the sentence, which are something else's."""
     bare = list(_without_totals(text))
     for _, start, end in mentions:
         bare[start:end] = "_" * (end - start)
     said = "".join(bare)
-    nothing = _NOTHING.search(text)
-    given = {number for number, start, end in _awards(_NOTHING.sub(lambda m: " " * len(m[0]), said), _AWARDS)}
+    silent = _NOTHING.sub(lambda match: " " * len(match[0]), said)
+    awards = sorted({(start, end, number) for number, start, end in _awards(silent, _AWARDS)})
+    awards = [each for each in awards if not any(o[0] <= each[0] and each[1] <= o[1] and o[:2] != each[:2] for o in awards)]
+    nothing = _NOTHING.search(said)
     if nothing:
-        given.add(0.0)
-    if given:
-        return given
-    running = _RUNNING.search(text)
+        awards = sorted([*awards, (nothing.start(), nothing.end(), 0.0)])
+    own = {number for start, _, number in awards if not _apart(said[awards[0][1] : start])} if awards else set()
+    more = [number for start, _, number in awards if _apart(said[awards[0][1] : start])]
+    running = None if own else _RUNNING.search(text)
     if running:
-        return {float(running["n"]) * (-1 if running["sign"] == "-" else 1)}
-    weak = {number for number, _, _ in _awards(said, _WEAK)}
-    return weak if len(weak) == 1 else set()
+        own.add(float(running["n"]) * (-1 if running["sign"] == "-" else 1))
+    return own, set() if own else {number for number, _, _ in _awards(said, _WEAK)}, more
+
+
+def _apart(between: str) -> bool:
+    """Whether another thing is named between two numbers of points."""
+    return _BREAK.search(between) is not None and re.search(r"[A-Za-z]{4}", _EACH.sub("", between)) is not None
 
 
 def _clauses(
-    sentence: str, mentions: Sequence[tuple[int, int, int]]
-) -> Iterator[tuple[set[int], str, set[float]]]:
-    """Parts of a sentence that names several criteria, each with the criteria it is about and their points."""
+    sentence: str, mentions: Sequence[tuple[int, int, int]], extras: list[tuple[str, float]]
+) -> Iterator[tuple[int, str, tuple[set[float], set[float]]]]:
+    """Parts of a sentence that names several criteria, each with the criterion it is about and its points."""
     text = _without_totals(sentence)
-    awards = sorted({(start, end) for _, start, end in _awards(text, _AWARDS)} | {match.span() for match in _NOTHING.finditer(text)})
-    awards = [span for place, span in enumerate(awards) if not any(o[0] <= span[0] and span[1] <= o[1] and o != span for o in awards)]
-    if not awards:
-        awards = sorted({(start, end) for _, start, end in _awards(text, _WEAK[:2])})
-    first = bool(awards) and awards[0][0] < mentions[0][1]
+    awards = sorted({(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _NOTHING.finditer(text)})
+    awards = awards or sorted({(a, b) for _, a, b in _awards(text, _WEAK[:2])})
+    first = bool(awards) and awards[0][0] < mentions[0][1]  # "1 point for hypertension", not "hypertension (1 point)"
     cuts = [0]
     for (_, _, before), (_, after, _) in zip(mentions, mentions[1:], strict=False):
         between = [span for span in awards if before <= span[0] and span[1] <= after]
@@ -508,35 +544,24 @@ def _clauses(
         if first and between:
             cuts.append(between[-1][0])
         elif between:
-            later = [match.end() for match in breaks if match.start() >= between[-1][1]]
-            cuts.append(min([*later, after]))
-        elif breaks:
-            cuts.append(breaks[-1].end())
+            cuts.append(min([*(match.end() for match in breaks if match.start() >= between[-1][1]), after]))
         else:
-            cuts.append(after)
+            cuts.append(breaks[-1].end() if breaks else after)
     cuts.append(len(sentence))
-    parts = [(mention[0], sentence[a:b], (mention[1] - a, mention[2] - a)) for mention, a, b in zip(mentions, cuts, cuts[1:], strict=False)]
-    groups: list[tuple[set[int], str, set[float]]] = []
-    for place, part, (start, end) in parts:
-        points = _points(part, ((place, start, end),))
-        groups.append(({place}, part, points))
-    order = groups if first else groups[::-1]
-    shared: set[float] = set()
-    spread: list[tuple[set[int], str, set[float]]] = []
-    for group, part, points in order:
-        if points:
-            shared = points if _EACH.search(part) or (first and _EACH.search(sentence)) or shared_zero(points) else set()
-        spread.append((group, part, points or shared))
-    yield from spread
-
-
-def shared_zero(points: set[float]) -> bool:
-    """No points are given to all of a list at once."""
-    return points == {0.0}
+    parts = []
+    for (place, start, end), a, b in zip(mentions, cuts, cuts[1:], strict=False):
+        own, perhaps, more = _points_and_more(sentence[a:b], ((place, start - a, end - a),))
+        parts.append((place, sentence[a:b], (own, perhaps)))
+        extras.extend((sentence[a:b], each) for each in more)
+    shared: tuple[set[float], set[float]] = (set(), set())
+    for place, part, points in parts if first else reversed(parts):
+        if points[0]:
+            shared = points if points[0] == {0.0} or _EACH.search(sentence) else (set(), set())
+        yield place, part, points if points[0] or points[1] else shared
 
 
 _YES: Final = re.compile(
-    r"\b(?:yes|present|positive|true|met|meets|confirmed|documented|reported|noted|described|applies|known|has|had|have|there (?:is|was)|"
+    r"\b(?:yes|present|positive|true|met|meets|confirmed|documented|reported|noted|describ\w+|appl(?:y|ies)|known|has|had|have|there (?:is|was)|shows?|gives?|suffers|with|"
     r"diagnosed|is on|takes|underwent|evidence of|history of|mentions)\b",
     re.IGNORECASE,
 )
@@ -553,6 +578,7 @@ _BOUND: Final = re.compile(
     r"\d+\s*-?(?:days?|weeks?|months?|hours?|h)\b|\bstep \d+|\d+ of \d+",
     re.IGNORECASE,
 )
+_SCALE: Final = re.compile(r"[x×*]?\s*10\s?\^\s?\d+(?:/\w+)?|/\s?(?:mm|m|kg/m)\^?\d|\bm\^\d")
 _GREATEST: Final = 4
 
 
@@ -615,8 +641,9 @@ def _bare(text: str, own: Criterion) -> str:
     text = _TOTALS.sub(" ", _RUNNING.sub(" ", text))
     for pattern in (*_AWARDS, *_WEAK):
         text = pattern.sub(lambda match: " " * len(match[0]) if match[0].strip()[:1] not in "(" or len(match[0]) < 5 else match[0], text)
-    text = own.names.sub(" ", text)
-    return _BOUND.sub(" ", text)
+    for names in own.names:
+        text = names.sub(" ", text)
+    return _BOUND.sub(" ", _SCALE.sub(" ", text))
 
 
 def _in_our_unit(number: float, name: str, own: Criterion) -> Iterator[float]:
@@ -642,9 +669,9 @@ def _state(text: str, own: Criterion) -> bool | None:
         return None if not (yes or no) else no
     if own.present is None and not own.choices:
         return None
-    inner = own.names.search(bare)
     if no:
-        return None if inner and _NO.search(inner[0]) else False
+        inside = any(_NO.search(match[0]) for names in own.names for match in names.finditer(bare))
+        return None if inside else False
     return True if yes else None
 
 

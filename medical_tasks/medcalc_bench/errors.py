@@ -256,8 +256,12 @@ def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, complete: bool) 
             return Sorted("C", f"{short(equation.text)} is {gold:g}, the reply makes it {equation.stated:g}")
     if not complete or any(points for _, points in found.extras) or case.final is None:
         return None
-    if found.totals and close(found.totals[-1], gold):
+    if not found.totals:
+        return None
+    if close(found.totals[-1], gold):
         return Sorted("D", f"the working ends with {gold:g}, which is right; the answer given is not")
+    if not close(found.totals[-1], case.final):
+        return None
     return Sorted("C", f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}")
 
 
