@@ -373,21 +373,29 @@ _CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
 
 
 def _other_formula(case: Case) -> Sorted | None:
-    """A: one calculation with every value gives the answer given, and its true result is far from the right one."""
+    """A: right calculations with every value lead to the answer given, and it is far from the right one."""
     if not case.values or case.final is None or case.calculator_id in _CHOOSES:
         return None
     constants = [number for each in constants_of(case.calculator_id, case.result.used) for number in each.values]
-    if any(close(value.used, number) for value in case.values for number in constants):
+    if any(close(value.used, number) for value in case.values for number in (0, 1, *constants)):
         return None  # a constant could be taken for the value
+    if any(_stated_instead(value, case.working.text) is not None for value in case.values if not _is_told(value, case)):
+        return None
     middle = (case.low + case.high) / 2
-    for equation in case.working.equations:
-        used = all(any(close(value.used, number) for number in equation.numbers) for value in case.values)
-        gives = close(equation.value, case.final, 0.01)
-        far = abs(equation.value - middle) > 2 * max(case.high - case.low, 0.05 * abs(middle))
-        if used and gives and far and len(equation.numbers) >= 2 and not _shifted(equation.value, middle):
-            return Sorted(
-                "A", f"{short(equation.text)} takes the right values and is worked out rightly: another formula"
-            )
+    equations = case.working.equations
+    for place in reversed(range(len(equations))):
+        last = equations[place]
+        if len(last.numbers) < 2 or not close(last.value, case.final, 0.01):
+            continue
+        chain, numbers = [last], set(last.numbers)
+        for before in reversed(equations[:place]):
+            if any(close(result, number, 0.002) for result in (before.value, before.stated or 0.0) for number in numbers):
+                chain.append(before)
+                numbers |= set(before.numbers)
+        used = all(any(close(value.used, number, 0.002) for number in numbers) for value in case.values)
+        far = abs(last.value - middle) > 0.75 * max(case.high - case.low, 0.05 * abs(middle))
+        if used and far and all(each.right for each in chain) and not _shifted(last.value, middle):
+            return Sorted("A", f"{short(last.text)} takes the right values and is worked out rightly: another formula")
     return None
 
 
@@ -407,14 +415,18 @@ def _extraction(case: Case) -> Sorted | None:
     own = case.result.used.get("sex")
     if stated is not None and own in ("female", "male") and stated != own:
         return Sorted("B", f"the patient is {own}, the reply says {stated}")
-    numbers = [*case.working.numbers, *_heights(text)]
     for value in case.values:
-        if among(value.accepted, numbers):
+        if _is_told(value, case):
             continue
         other = _stated_instead(value, text)
         if other is not None:
             return Sorted("B", f"{value.name}: {value.used:.6g} is nowhere in the reply, which has {other:.6g} for it")
     return None
+
+
+def _is_told(value: Value, case: Case) -> bool:
+    """Whether a value stands in the reply in any of its forms."""
+    return among(value.accepted, [*case.working.numbers, *_heights(case.working.text)])
 
 
 def _heights(text: str) -> list[float]:
@@ -451,8 +463,7 @@ def _stated_instead(value: Value, text: str) -> float | None:
 
 def _computation(case: Case) -> Sorted | None:
     """C: every value and constant is literally there, and a calculation has another result than stated."""
-    numbers = [*case.working.numbers, *_heights(case.working.text)]
-    if not case.values or not all(among(value.accepted, numbers) for value in case.values):
+    if not case.values or not all(_is_told(value, case) for value in case.values):
         return None
     for constant in constants_of(case.calculator_id, case.result.used):
         if not _is_stated(constant, case):
