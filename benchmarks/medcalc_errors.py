@@ -26,14 +26,16 @@ from medical_tasks.calculators import CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
 from medical_tasks.medcalc_bench.formulas import formula_value
 from medical_tasks.medcalc_bench.fresh import fresh_rows
-from medical_tasks.medcalc_bench.recomputed import answer_text, entities_of
+from medical_tasks.medcalc_bench.recomputed import entities_of
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "medcalc_errors.md"
 BEGIN, END = "<!-- planted: begin -->", "<!-- planted: end -->"
 LAYOUTS = ("numbered", "paragraph", "table", "bullets", "json", "narrative")
 TRUTHS = ("A", "B", "C", "none")
 STEP = re.compile(r"(?P<label>.*): (?P<points>[+-][\d.]+), total [-\d.]+\.")
-MEASURED = re.compile(r"(?P<name>[A-Z][\w/ ().-]*?) (?P<value>-?\d[\d.]*)(?P<unit> mm Hg| [^\d\s]\S*| 10\^9/L)? is (?P<klass>.*)")
+MEASURED = re.compile(
+    r"(?P<name>[A-Z][\w/ ().-]*?) (?P<value>-?\d[\d.]*)(?P<unit> mm Hg| [^\d\s]\S*| 10\^9/L)? is (?P<klass>.*)"
+)
 
 # How clinicians and models write the findings; the dataset's own names are used beside them.
 SAID: Mapping[str, tuple[str, ...]] = {
@@ -228,14 +230,20 @@ def told(label: str, points: float, dice: random.Random) -> Told:
     if label.startswith("Best "):
         part, value = re.fullmatch(r"Best (\w+) response (\d) of \d", label).groups()  # type: ignore[union-attr]
         name = f"{_capital(part)} response"
-        return Told(name, f"{part[0].upper()}{value}", f"Best {part} response scores {part[0].upper()}{value}", points, True)
+        return Told(
+            name, f"{part[0].upper()}{value}", f"Best {part} response scores {part[0].upper()}{value}", points, True
+        )
     if label.startswith("History with"):
         head, rest = "History", label.removeprefix("History with ")
     if label.startswith("Risk factors: "):
         head, rest = "Risk factors", label.removeprefix("Risk factors: ").split(",")[0]
     if label.startswith(("Cough", "No cough")):
         none = label.startswith("No")
-        name = dice.choice(("Cough", "Absence of cough") if "coryza" not in label else ("Cough or coryza", "Absence of cough or coryza"))
+        name = dice.choice(
+            ("Cough", "Absence of cough")
+            if "coryza" not in label
+            else ("Cough or coryza", "Absence of cough or coryza")
+        )
         yes = none == name.startswith("Absence")
         said = ("There is no " if none else "The patient has a ") + name.removeprefix("Absence of ").lower()
         return Told(name, dice.choice(("yes", "present")) if yes else dice.choice(("no", "absent")), said, points, True)
@@ -245,13 +253,17 @@ def told(label: str, points: float, dice: random.Random) -> Told:
     if label.startswith("Respiratory rate over 20"):
         rate = re.search(r"over 20 \(([^)]*)\) or .*\(([^)]*)\)", label)
         values = f"RR {rate[1]}, PaCO2 {rate[2]}"  # type: ignore[index]
-        return Told("Respiratory rate or PaCO2", values, f"For the respiratory criterion: {values}", points, points != 0)
+        return Told(
+            "Respiratory rate or PaCO2", values, f"For the respiratory criterion: {values}", points, points != 0
+        )
     if label.startswith("Blood pressure"):
         value = label.split(" ")[2]
         return Told("Blood pressure", f"{value} mmHg", f"The blood pressure is {value} mmHg", points, points != 0)
     if label.startswith("Glasgow coma score:"):
         value = label.rpartition(" ")[2]
-        return Told("Glasgow coma score", f"GCS {value}", f"With a GCS of {value} the coma item is 15 - GCS", points, True)
+        return Told(
+            "Glasgow coma score", f"GCS {value}", f"With a GCS of {value} the coma item is 15 - GCS", points, True
+        )
     if label.startswith("Circulation: "):
         _, _, why = label.partition("mcg/kg/min, ")
         return Told("Cardiovascular", why, f"For the cardiovascular system: {why}", points, points != 0)
@@ -297,7 +309,11 @@ def numbered(items: Sequence[Told], dice: random.Random) -> str:
         elif style == 2:
             lines.append(f"{n}. **{_capital(each.name)}**: {each.sentence} → {each.points:+g}")
         else:
-            lines += [f"{n}. **{_capital(each.name)}**", f"   - Finding: {each.finding}", f"   - Points: {each.points:g}"]
+            lines += [
+                f"{n}. **{_capital(each.name)}**",
+                f"   - Finding: {each.finding}",
+                f"   - Points: {each.points:g}",
+            ]
     return "\n".join(lines)
 
 
@@ -320,7 +336,9 @@ def bullets(items: Sequence[Told], dice: random.Random) -> str:
 def paragraph(items: Sequence[Told], dice: random.Random) -> str:
     style = dice.randrange(3)
     if style == 0:
-        return " ".join(each.sentence + dice.choice(AWARDS).format(p=_p(each.points, dice, worded=True)) + "." for each in items)
+        return " ".join(
+            each.sentence + dice.choice(AWARDS).format(p=_p(each.points, dice, worded=True)) + "." for each in items
+        )
     if style == 1:  # grouped: "The patient scores 1 point for ..., 2 points for ..."
         counted = [each for each in items if each.points or each.notable] or list(items)
         rest = [each for each in items if each not in counted]
@@ -370,7 +388,9 @@ def narrative(items: Sequence[Told], dice: random.Random, slip: float = 0) -> st
                     "so a point should not be given",
                 )
             )
-        parts.append(f"{each.sentence}. Because of this, {tail}." if dice.random() < 0.5 else f"{each.sentence}, {tail}.")
+        parts.append(
+            f"{each.sentence}. Because of this, {tail}." if dice.random() < 0.5 else f"{each.sentence}, {tail}."
+        )
     return "\n".join(parts)
 
 
@@ -441,7 +461,9 @@ def score_reply(row: Mapping[str, Any], truth: str, layout: str, dice: random.Ra
         if kind == 0:  # a slip after a right working
             answer = total + dice.choice((-1, 1, 2))
         elif kind == 1:  # no working
-            return dice.choice(("The score is {}.", "Answer: {}", '{{"answer": "{}"}}')).format(f"{gold + dice.choice((-1, 1, 3)):g}")
+            return dice.choice(("The score is {}.", "Answer: {}", '{{"answer": "{}"}}')).format(
+                f"{gold + dice.choice((-1, 1, 3)):g}"
+            )
         else:  # cut off
             return written(items, layout, total, answer, dice)[: 40 + dice.randrange(60)] + " ..."
     return None if answer == gold else written(items, layout, total, answer, dice)
@@ -718,7 +740,12 @@ def markdown(counts: Mapping[tuple[str, str, str], int]) -> str:
     for truth in TRUTHS:
         cells = []
         for layouts in (*((layout,) for layout in LAYOUTS), LAYOUTS):
-            own = {given: n for (t, layout, given), n in counts.items() if t == truth and layout in layouts for given in [given]}
+            own = {
+                given: n
+                for (t, layout, given), n in counts.items()
+                if t == truth and layout in layouts
+                for given in [given]
+            }
             total: Counter[str] = Counter()
             for (t, layout, given), n in counts.items():
                 if t == truth and layout in layouts:
@@ -748,7 +775,12 @@ def main() -> int:
                 given = sort_error(reply.row, reply.text)
                 if given is not None and not is_right(reply.truth, given.error_type):
                     print(f"=== {reply.row['calculator_id']} {reply.layout} {given}\n{reply.text}\n--- ours:")
-                    print("; ".join(f"{a}: {b:g}" for a, b in labels_of(find(reply.row["calculator_id"]).calculate(entities_of(reply.row)))))
+                    print(
+                        "; ".join(
+                            f"{a}: {b:g}"
+                            for a, b in labels_of(find(reply.row["calculator_id"]).calculate(entities_of(reply.row)))
+                        )
+                    )
         return 0
     text = "\n\n".join(
         f"{kind.capitalize()}, {arguments.rows} fresh rows of seed {arguments.seed}:\n\n"

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
-    from medical_tasks.medcalc_bench.error_report import rule_rows, write_attributes, write_errors
+    from medical_tasks.medcalc_bench.errors_report import rule_rows, write_attributes, write_errors
     from medical_tasks.results import read_items
 
     folder: Path = arguments.run
@@ -102,7 +102,7 @@ def _wrong_answers(
     spec: Any, recipe: Mapping[str, Any], own: Sequence[Mapping[str, Any]], arguments: argparse.Namespace
 ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
     from medical_tasks.catalog import dataset_spec
-    from medical_tasks.medcalc_bench.error_report import WrongAnswer
+    from medical_tasks.medcalc_bench.errors_report import WrongAnswer
     from medical_tasks.run_responses import run_responses
     from medical_tasks.task_data import load_task_data
 
@@ -138,7 +138,7 @@ def _wrong_answers(
 
 
 def _distribution(rows: Sequence[Any]) -> dict[str, Any]:
-    from medical_tasks.medcalc_bench.error_report import distribution
+    from medical_tasks.medcalc_bench.errors_report import distribution
 
     return distribution(rows)
 
@@ -148,8 +148,8 @@ def _judge(
 ) -> list[Any]:
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.judges.open_session import open_session
-    from medical_tasks.medcalc_bench.error_judge import PROMPT_SHA256, judge_errors
-    from medical_tasks.medcalc_bench.error_report import verdict_rows
+    from medical_tasks.medcalc_bench.errors_report import PROMPT_SHA256, judge_errors
+    from medical_tasks.medcalc_bench.errors_report import verdict_rows
     from medical_tasks.models.opener import parse_model_args
     from medical_tasks.run_folder import existing_run_folder
 

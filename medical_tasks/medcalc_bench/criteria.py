@@ -21,7 +21,30 @@ from medical_tasks.medcalc_bench.working import NUMBER, Piece, Working, close
 __all__ = ["Criterion", "Reading", "ScoreReading", "criteria_of", "other_points", "read_score"]
 
 _STEP = re.compile(r"(?P<label>.*): (?P<points>[+-][\d.]+), total [-\d.]+\.")
-_FACTORS: Final = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.3, 1.5, 1.8, 2.2, 3, 5, 9)
+_FACTORS: Final = (
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    0.95,
+    1.05,
+    1.1,
+    1.2,
+    1.3,
+    1.5,
+    1.8,
+    2.2,
+    3,
+    5,
+    9,
+)
 
 # Words for inputs, by parameter. Those that are not here are known by the dataset's own names.
 _VTE: Final = r"(?:dvt|pe\b|vte|venous thrombo\w+|deep (?:vein|venous) thrombosis|pulmonary embol\w+)"
@@ -223,7 +246,9 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     base = _steps(calculator, plain_case) or own
     words = {each.parameter: each.words for each in calculator.inputs if isinstance(each, Choice)}
     inputs: list[set[str]] = [set() for _ in own]
-    possible: list[set[float]] = [{0.0, points} if label.endswith((" present", " absent")) else {points} for label, points in own]
+    possible: list[set[float]] = [
+        {0.0, points} if label.endswith((" present", " absent")) else {points} for label, points in own
+    ]
     for name, value in used.items():
         for other in _others(value, words.get(name)):
             for start, before in ((plain_case, base), (used, own)):
@@ -247,7 +272,8 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
                 inputs=tuple(names),
                 names=_compiled(calculator.id, tuple(names), _head(label)),
                 possible=frozenset(possible[place]),
-                accepted={name: _forms(name, used[name], accepted) for name in names if _is_number(used[name])} | _derived(label),
+                accepted={name: _forms(name, used[name], accepted) for name in names if _is_number(used[name])}
+                | _derived(label),
                 choices={name: words[name] for name in names if name in words},
                 own={name: used[name] for name in names},
                 rule=lambda change, place=place: _points_at(calculator, {**used, **change}, place),  # type: ignore[misc]
@@ -323,7 +349,9 @@ class Reading:
         """The points it gives; None where it gives none, or several."""
         own = self.criterion
         mine = {form for forms in own.accepted.values() for form in forms}
-        weak = {each for each in self.perhaps if each in own.possible or (abs(each) <= _MOST_GUESSED and each not in mine)}
+        weak = {
+            each for each in self.perhaps if each in own.possible or (abs(each) <= _MOST_GUESSED and each not in mine)
+        }
         said = self.points or weak
         return next(iter(said)) if len(said) == 1 else None
 
@@ -345,7 +373,13 @@ class ScoreReading:
     totals: list[float]
 
 
-_WORD_NUMBERS: Final = {**{word: float(place) for place, word in enumerate(NUMBER_WORDS)}, "no": 0.0, "a": 1.0, "an": 1.0, "single": 1.0}
+_WORD_NUMBERS: Final = {
+    **{word: float(place) for place, word in enumerate(NUMBER_WORDS)},
+    "no": 0.0,
+    "a": 1.0,
+    "an": 1.0,
+    "single": 1.0,
+}
 _N: Final = r"[+-]?\d+(?:\.\d+)?|" + "|".join((*NUMBER_WORDS, "no", "an?", "single"))
 _TOTALS: Final = re.compile(
     r"\b(?:(?:running |current |final |overall |grand )?(?:total|tally|sum)(?: (?:score|points|count|of|so far|criteria))*|"
@@ -358,13 +392,22 @@ _TOTALS: Final = re.compile(
 _RUNNING: Final = re.compile(r"-?\d+(?:\.\d+)?\s*(?P<sign>[-+])\s*\(?(?P<n>-?\d+(?:\.\d+)?)\)?\s*=\s*-?\d+(?:\.\d+)?")
 _LESS: Final = r"subtract\w*|deduct\w*|minus|decreas\w*|reduc\w*|los\w+"
 _AWARDS: Final = (
-    re.compile(rf"(?P<less>(?:{_LESS})[\w ]{{0,16}} )?(?<![\w.])(?P<n>{_N})(?: (?:additional|full|more|extra))?[ -]?(?:points?|pts?)\b", re.I),
-    re.compile(rf"\b(?:(?P<less>{_LESS})|add\w*|increas\w*|increment\w*|plus)(?: (?:the|it|its|our|score|total|count|criteria|current|by|of|another)){{0,5}} (?P<n>{_N})\b(?! (?:years|mg|mm))", re.I),
+    re.compile(
+        rf"(?P<less>(?:{_LESS})[\w ]{{0,16}} )?(?<![\w.])(?P<n>{_N})(?: (?:additional|full|more|extra))?[ -]?(?:points?|pts?)\b",
+        re.I,
+    ),
+    re.compile(
+        rf"\b(?:(?P<less>{_LESS})|add\w*|increas\w*|increment\w*|plus)(?: (?:the|it|its|our|score|total|count|criteria|current|by|of|another)){{0,5}} (?P<n>{_N})\b(?! (?:years|mg|mm))",
+        re.I,
+    ),
     re.compile(r"\b(?:points?|pts|score)\s*[:=]\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?![\d.]*\s*[/+=%])", re.I),
     re.compile(r"(?<![\w.)/+-])(?<!\d )(?P<n>\+\s?\d+(?:\.\d+)?)(?![\d.]*\s*[=%])(?! ?(?:years|mg|mm))"),
 )
 _WEAK: Final = (
-    re.compile(r"(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?)\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))", re.I),
+    re.compile(
+        r"(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?)\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))",
+        re.I,
+    ),
     re.compile(r"[\[(]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[\])]"),
     re.compile(r"(?:=|→|:|-)\s*(?P<n>[+-]?\d+(?:\.\d)?)\s*(?:\([^()]*\))?\s*[.;]?$"),
     re.compile(r"^\s*(?P<n>[+-]?\d+(?:\.\d)?) (?:for|:|due to)"),
@@ -388,11 +431,17 @@ _CLOSING: Final = re.compile(
     r"current (?:score|total|count)|score|step_by|result|so the (?:total|score))\b",
     re.IGNORECASE,
 )
-_EACH: Final = re.compile(r"\b(?:each|both|all|none|neither|respectively|nor|no points? for|nothing for)\b", re.IGNORECASE)
-_SENTENCE: Final = re.compile(r"(?<=[^\W\d][^\W\d])[.!?]\s+|(?<=\d)\.\s+(?=[A-Z])|(?<=[)\]\"'%])[.!]\s+|\s+;\s+(?=[A-Z][a-z]+ [a-z]+ )")
+_EACH: Final = re.compile(
+    r"\b(?:each|both|all|none|neither|respectively|nor|no points? for|nothing for)\b", re.IGNORECASE
+)
+_SENTENCE: Final = re.compile(
+    r"(?<=[^\W\d][^\W\d])[.!?]\s+|(?<=\d)\.\s+(?=[A-Z])|(?<=[)\]\"'%])[.!]\s+|\s+;\s+(?=[A-Z][a-z]+ [a-z]+ )"
+)
 _MOST_GUESSED: Final = 4
 """A bare number that is larger is taken for points only if the rule has it."""
-_BREAK: Final = re.compile(r"[,;]\s+(?:and |but |while |whereas |with )?|\s+(?:and|but|while|whereas|plus)\s+|\)\s*|:\s+")
+_BREAK: Final = re.compile(
+    r"[,;]\s+(?:and |but |while |whereas |with )?|\s+(?:and|but|while|whereas|plus)\s+|\)\s*|:\s+"
+)
 
 
 def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
@@ -402,7 +451,10 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
     depth: int | None = None
     for piece in working.pieces:
         for match in _TOTALS.finditer(piece.text):
-            found.totals.append(float(NUMBER.findall(match["expression"])[-1].replace(",", "")) * (-1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1))
+            found.totals.append(
+                float(NUMBER.findall(match["expression"])[-1].replace(",", ""))
+                * (-1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1)
+            )
         if piece.points is not None:
             _read_row(piece, criteria, found)
             current = None
@@ -464,7 +516,9 @@ def _read_sentence(
     return None
 
 
-def _attach(found: ScoreReading, criteria: Sequence[Criterion], place: int, text: str, points: tuple[set[float], set[float]]) -> None:
+def _attach(
+    found: ScoreReading, criteria: Sequence[Criterion], place: int, text: str, points: tuple[set[float], set[float]]
+) -> None:
     reading = found.readings.setdefault(place, Reading(criteria[place]))
     reading.texts.append(text)
     reading.points |= points[0]
@@ -473,7 +527,12 @@ def _attach(found: ScoreReading, criteria: Sequence[Criterion], place: int, text
 
 def _mentions(text: str, criteria: Sequence[Criterion]) -> list[tuple[int, int, int]]:
     """Which criteria are named where; of overlapping names the longest counts, of equal ones none."""
-    spans = [(place, *match.span()) for place, each in enumerate(criteria) for names in each.names for match in names.finditer(text)]
+    spans = [
+        (place, *match.span())
+        for place, each in enumerate(criteria)
+        for names in each.names
+        for match in names.finditer(text)
+    ]
     spans.sort(key=lambda span: (span[1] - span[2], span[1]))
     kept: list[tuple[int, int, int]] = []
     for place, start, end in spans:
@@ -502,9 +561,7 @@ def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[fl
     return own, perhaps
 
 
-def _points_and_more(
-    text: str, mentions: Sequence[tuple[int, int, int]]
-) -> tuple[set[float], set[float], list[float]]:
+def _points_and_more(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float], list[float]]:
     """The same, and points in a later part of the sentence, which are something else's."""
     bare = list(_without_totals(text))
     for _, start, end in mentions:
@@ -512,7 +569,9 @@ def _points_and_more(
     said = "".join(bare)
     silent = _NOTHING.sub(lambda match: " " * len(match[0]), said)
     awards = sorted({(start, end, number) for number, start, end in _awards(silent, _AWARDS)})
-    awards = [each for each in awards if not any(o[0] <= each[0] and each[1] <= o[1] and o[:2] != each[:2] for o in awards)]
+    awards = [
+        each for each in awards if not any(o[0] <= each[0] and each[1] <= o[1] and o[:2] != each[:2] for o in awards)
+    ]
     nothing = _NOTHING.search(said)
     if nothing:
         awards = sorted([*awards, (nothing.start(), nothing.end(), 0.0)])
@@ -534,7 +593,9 @@ def _clauses(
 ) -> Iterator[tuple[int, str, tuple[set[float], set[float]]]]:
     """Parts of a sentence that names several criteria, each with the criterion it is about and its points."""
     text = _without_totals(sentence)
-    awards = sorted({(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _NOTHING.finditer(text)})
+    awards = sorted(
+        {(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _NOTHING.finditer(text)}
+    )
     awards = awards or sorted({(a, b) for _, a, b in _awards(text, _WEAK[:2])})
     first = bool(awards) and awards[0][0] < mentions[0][1]  # "1 point for hypertension", not "hypertension (1 point)"
     cuts = [0]
@@ -640,7 +701,10 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
 def _bare(text: str, own: Criterion) -> str:
     text = _TOTALS.sub(" ", _RUNNING.sub(" ", text))
     for pattern in (*_AWARDS, *_WEAK):
-        text = pattern.sub(lambda match: " " * len(match[0]) if match[0].strip()[:1] not in "(" or len(match[0]) < 5 else match[0], text)
+        text = pattern.sub(
+            lambda match: " " * len(match[0]) if match[0].strip()[:1] not in "(" or len(match[0]) < 5 else match[0],
+            text,
+        )
     for names in own.names:
         text = names.sub(" ", text)
     return _BOUND.sub(" ", _SCALE.sub(" ", text))

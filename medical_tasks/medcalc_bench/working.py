@@ -123,9 +123,7 @@ def read_working(response: str) -> Working:
         text="\n".join(piece.text for piece in pieces),
         pieces=pieces,
         numbers=tuple(_float(match[0]) for piece in pieces for match in NUMBER.finditer(piece.text)),
-        equations=tuple(
-            found for piece in pieces for part in _CLAUSE.split(piece.text) for found in _equations(part)
-        ),
+        equations=tuple(found for piece in pieces for part in _CLAUSE.split(piece.text) for found in _equations(part)),
     )
 
 
