@@ -8,6 +8,7 @@ a rule's text is never the patient's number, and what could belong to two criter
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -272,7 +273,7 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
                 inputs=tuple(names),
                 names=_compiled(calculator.id, tuple(names), _head(label)),
                 possible=frozenset(possible[place]),
-                accepted={name: _forms(name, used[name], accepted) for name in names if _is_number(used[name])}
+                accepted={name: _forms(name, used[name], accepted) for name in names if _is_number(used[name]) and name not in words}
                 | _derived(label),
                 choices={name: words[name] for name in names if name in words},
                 own={name: used[name] for name in names},
@@ -295,7 +296,7 @@ def _others(value: object, words: Mapping[str, object] | None) -> list[object]:
     if isinstance(value, int):
         return list(range(1, 16))
     if isinstance(value, float):
-        many = [value * factor for factor in _FACTORS]
+        many = [value * factor for factor in _FACTORS] + [float(n) for n in range(3, 16)]
         return many if value else [0.05, 1.0, 10.0, 20.0]
     return []
 
@@ -343,6 +344,7 @@ class Reading:
     points: set[float] = field(default_factory=set)
     perhaps: set[float] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
+    deciding: list[str] = field(default_factory=list)
 
     @property
     def given(self) -> float | None:
@@ -402,6 +404,7 @@ _AWARDS: Final = (
     ),
     re.compile(r"\b(?:points?|pts|score)\s*[:=]\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?![\d.]*\s*[/+=%])", re.I),
     re.compile(r"(?<![\w.)/+-])(?<!\d )(?P<n>\+\s?\d+(?:\.\d+)?)(?![\d.]*\s*[=%])(?! ?(?:years|mg|mm))"),
+    re.compile(r":\s*(?P<n>-\d+(?:\.\d)?)(?=\s*(?:[,.;)]|$))"),
 )
 _WEAK: Final = (
     re.compile(
@@ -521,6 +524,8 @@ def _attach(
 ) -> None:
     reading = found.readings.setdefault(place, Reading(criteria[place]))
     reading.texts.append(text)
+    if points[0] or points[1]:
+        reading.deciding.append(text)
     reading.points |= points[0]
     reading.perhaps |= points[1]
 
@@ -598,10 +603,14 @@ def _clauses(
     )
     awards = awards or sorted({(a, b) for _, a, b in _awards(text, _WEAK[:2])})
     first = bool(awards) and awards[0][0] < mentions[0][1]  # "1 point for hypertension", not "hypertension (1 point)"
-    cuts = [0]
-    for (_, _, before), (_, after, _) in zip(mentions, mentions[1:], strict=False):
+    cuts, last = [0], {}
+    named = [each for at, each in enumerate(mentions) if not at or mentions[at - 1][0] != each[0]]
+    for place, _, end in mentions:  # a second name of the same criterion goes on with it
+        last[place] = end
+    for (place, _, end), (_, after, _) in itertools.pairwise(named):
+        before = max(end, last[place]) if last[place] <= after else end
         between = [span for span in awards if before <= span[0] and span[1] <= after]
-        breaks = [match for match in _BREAK.finditer(sentence, before, after)]
+        breaks = list(_BREAK.finditer(sentence, before, after))
         if first and between:
             cuts.append(between[-1][0])
         elif between:
@@ -610,7 +619,7 @@ def _clauses(
             cuts.append(breaks[-1].end() if breaks else after)
     cuts.append(len(sentence))
     parts = []
-    for (place, start, end), a, b in zip(mentions, cuts, cuts[1:], strict=False):
+    for (place, start, end), a, b in zip(named, cuts, cuts[1:], strict=False):
         own, perhaps, more = _points_and_more(sentence[a:b], ((place, start - a, end - a),))
         parts.append((place, sentence[a:b], (own, perhaps)))
         extras.extend((sentence[a:b], each) for each in more)
@@ -654,10 +663,11 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
     text = " ; ".join(reading.texts)
     said: bool | None = None
     changes: dict[str, list[object]] = {}
-    if own.present is not None:
-        state = _state(text, own)
+    if own.present is not None or "cough" in own.label.lower():
+        state = next(filter(lambda each: each is not None, (_state(" ; ".join(t), own) for t in (reading.deciding, reading.texts))), None)
+        truth = own.present if own.present is not None else own.label.startswith("No")
         if state is not None:
-            return state == own.present, {own.points} if state == own.present else own.possible - {own.points}
+            return state == truth, {own.points} if state == truth else own.possible - {own.points}
         return None, set(own.possible)
     for name, words in own.choices.items():
         stated = _choice(text, name, words, own)
@@ -668,20 +678,19 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
                 changes[name] = [stated]
         else:
             changes[name] = list(dict.fromkeys(words.values()))
-    for name in own.inputs:
-        if isinstance(own.own[name], bool):
-            state = _state(text, own) if len(own.inputs) == 1 else None
-            if state is not None:
-                said = state == own.own[name]
-            if not said:
-                changes[name] = [not own.own[name]] if state is not None else [True, False]
+    findings = [name for name in own.inputs if isinstance(own.own[name], bool)]
+    for name in findings:
+        state = _state(text, own) if len(findings) == 1 else None
+        changes[name] = [True, False] if state is None else [state]
+        if state is not None and state != own.own[name]:
+            said = False
     if own.accepted:
         bare = _bare(text, own)
         numbers = {float(match[0].replace(",", "")) for match in NUMBER.finditer(bare)}
         mine = {name for name, forms in own.accepted.items() if any(close(abs(n), f) for n in numbers for f in forms)}
         others = {n for n in numbers if not any(close(n, f) for forms in own.accepted.values() for f in forms)}
         needed = [name for name in own.accepted if name]
-        if "" in mine or set(needed) <= mine:
+        if "" in mine or (set(needed) <= mine and not (others and len(needed) > 1)):
             said = True if said is None else said
         elif len(own.accepted) == 1 and len(others) == 1:
             said = False
@@ -705,9 +714,10 @@ def _bare(text: str, own: Criterion) -> str:
             lambda match: " " * len(match[0]) if match[0].strip()[:1] not in "(" or len(match[0]) < 5 else match[0],
             text,
         )
+    text = _BOUND.sub(" ", _SCALE.sub(" ", text))
     for names in own.names:
         text = names.sub(" ", text)
-    return _BOUND.sub(" ", _SCALE.sub(" ", text))
+    return text
 
 
 def _in_our_unit(number: float, name: str, own: Criterion) -> Iterator[float]:
@@ -727,12 +737,10 @@ def _state(text: str, own: Criterion) -> bool | None:
         bare = pattern.sub(" ", bare)
     no, yes = _NO.search(bare) is not None, _YES.search(bare) is not None
     if "cough" in own.label.lower():
-        flips = len(_NO.findall(bare))
-        if re.search(r"absence of (?:a )?cough", bare, re.I):
-            return None if flips > 2 else flips == 1
-        return None if not (yes or no) else no
-    if own.present is None and not own.choices:
-        return None
+        told = re.search(r"absen\w+[\w ]*\W{1,4}(no|false|not|yes|true|present)\b", bare, re.IGNORECASE)
+        if told:
+            return told[1].lower() in ("yes", "true", "present")
+        return no if yes or no else None
     if no:
         inside = any(_NO.search(match[0]) for names in own.names for match in names.finditer(bare))
         return None if inside else False

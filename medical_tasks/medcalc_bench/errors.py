@@ -98,7 +98,7 @@ def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
         accepted, forms = accepted_values(item.parameter, stated, float(used)), shifted_values(stated, float(used))
         found.append(Value(item.parameter, item.name, float(used), accepted, forms))
     for number in _doses(result):
-        found.append(Value("", "dose", number, accepted_values("", None, number), shifted_values(None, number)))
+        found.append(Value("", "dose", number, accepted_values("", None, number), (number,)))
     return tuple(found)
 
 
@@ -213,13 +213,13 @@ def _difference(reading: Reading) -> Sorted:
     own, given = reading.criterion, reading.given
     same, open_points = other_points(reading)
     said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"
-    if given not in own.possible or (same and given not in open_points):
-        return Sorted("A", said)
-    if same is None and own.present is None:
-        return Sorted("undetermined", f"{said}; it does not say what the patient has")
-    if same is not True and given in open_points:
+    if same is False and given in open_points:
         return Sorted("B", f"{said} for another finding: {short('; '.join(reading.texts))!r}")
-    return Sorted("undetermined", said)
+    if given not in own.possible or (same and own.present is not False and given not in open_points):
+        return Sorted("A", said)
+    if same is None and own.present is not None and given in open_points:
+        return Sorted("B", f"{said}, as for another finding")
+    return Sorted("undetermined", f"{said}; it does not say clearly what the patient has")
 
 
 def _other_rule(
@@ -260,9 +260,14 @@ def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, complete: bool) 
     if not found.totals:
         return None
     if close(found.totals[-1], gold):
-        return Sorted("D", f"the working ends with {gold:g}, which is right; the answer given is not")
+        return Sorted("undetermined", f"the working ends with {gold:g}, which is right; the answer given is not")
     if not close(found.totals[-1], case.final):
         return None
+    for each in found.readings.values():
+        own = each.criterion
+        if each.given is None and any(close(gold + points - own.points, case.final) for points in own.possible):
+            if other_points(each)[0] is not True:
+                return Sorted("undetermined", f"{own.label}: what the reply gives for it cannot be told")
     return Sorted("C", f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}")
 
 
@@ -299,6 +304,7 @@ CONSTANTS: Mapping[int, tuple[Constant, ...]] = {
     7: (_c(0.8, 0.02), _c(4, 40)),
     9: (_c(175, 30849), _c(1.154), _c(0.203)),
     10: (_c(2.3, 0.91, 0.9055), _c(60, 152.4, 152, 5, words=r"five f(?:ee|oo)t")),
+    11: (_BEATS,),
     13: (_c(280, 40, 7, words=r"naegele"),),
     22: (_c(40, 4, 1000, 100, 60, 1500),),
     23: (_c(0.957, 9.57), _c(0.378, 3.78), _c(1.12, 11.2), _c(0.643, 6.43)),
@@ -308,6 +314,7 @@ CONSTANTS: Mapping[int, tuple[Constant, ...]] = {
     38: (_c(140),),
     44: (_c(5, 0.2, 2.2, 0.45, words=r"fifth|five"),),
     46: (_c(0.9402, 0.98767, 0.9877),),
+    56: (_BEATS,),
     57: (_c(154, 0.154), _BEATS),
     58: (_c(1.75, 105),),
     59: (_c(120), _c(180)),
@@ -453,6 +460,8 @@ def _right_until_computed(case: Case) -> Sorted | None:
         if equation.right and case.final is not None and close(equation.value, case.final, 0.01):
             return None  # the answer given is this one's result
         inside = case.low <= equation.value <= case.high
+        if case.calculator_id == 49 and len(case.result.used["doses"]) > 1 and "+" not in equation.text:
+            continue  # one drug of several
         if not inside or len(equation.numbers) < 2 or not _uses_the_values(place, case):
             continue
         if not known or not all(each.right or _alike(each) for each in equations[:place]):
@@ -550,7 +559,8 @@ def _other_formula(case: Case) -> Sorted | None:
     constants = [number for each in constants_of(case.calculator_id, case.result.used) for number in each.values]
     if any(close(value.used, number) for value in case.values for number in (0, 1, *constants)):
         return None  # a constant could be taken for the value
-    if any(_stated_instead(value, case.working.text) is not None for value in case.values if not _is_told(value, case)):
+    instead = [(value, _stated_instead(value, case.working.text)) for value in case.values]
+    if any(number is not None and not among(value.accepted, [number]) for value, number in instead):
         return None
     middle = (case.low + case.high) / 2
     equations = case.working.equations

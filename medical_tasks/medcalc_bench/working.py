@@ -228,6 +228,8 @@ def _lines(text: str) -> Iterator[Piece]:
 def _row(cells: list[str], column: int | None) -> Piece:
     points = _cell(cells[column]) if column is not None and column < len(cells) else None
     rest = [cell for place, cell in enumerate(cells) if cell and (points is None or place != column)]
+    if points is not None and re.fullmatch(r"\d+\.?", rest[0] if rest else ""):
+        rest = rest[1:]  # the row's number
     named = [cell for cell in rest if not re.fullmatch(r"[\d.]+", cell)]
     joined = ": ".join(rest) if points is None else " ; ".join(rest)
     return Piece(joined, named[0] if named and points is not None else "", points, depth=0)
