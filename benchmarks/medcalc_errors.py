@@ -479,6 +479,8 @@ def _other_rule(items: list[Told], labels: Sequence[tuple[str, float]], dice: ra
         name = dice.choice(FOREIGN)
         return [*items, Told(name, "present", f"The patient has {name.lower()}", 1, notable=True)]
     able = [place for place, (label, points) in enumerate(labels) if points or not label.endswith(" absent")]
+    if not able:
+        return items
     place = dice.choice(able)
     points = items[place].points
     choices = [points + 1, points + 2, points - 1] if points > 0 else [points - 1, points + 1, points + 2]

@@ -247,9 +247,7 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     base = _steps(calculator, plain_case) or own
     words = {each.parameter: each.words for each in calculator.inputs if isinstance(each, Choice)}
     inputs: list[set[str]] = [set() for _ in own]
-    possible: list[set[float]] = [
-        {0.0, points} if label.endswith((" present", " absent")) else {points} for label, points in own
-    ]
+    possible: list[set[float]] = [{points} for _, points in own]
     for name, value in used.items():
         for other in _others(value, words.get(name)):
             for start, before in ((plain_case, base), (used, own)):
@@ -269,7 +267,7 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
             Criterion(
                 label=label,
                 points=points,
-                present=True if label.endswith(" present") else False if label.endswith(" absent") else None,
+                present=label.endswith(" present") if _is_finding(label, names, used) else None,
                 inputs=tuple(names),
                 names=_compiled(calculator.id, tuple(names), _head(label)),
                 possible=frozenset(possible[place]),
@@ -281,6 +279,10 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
             )
         )
     return found
+
+
+def _is_finding(label: str, names: Sequence[str], used: Mapping[str, object]) -> bool:
+    return label.endswith((" present", " absent")) and all(isinstance(used[name], bool) for name in names)
 
 
 def _points_at(calculator: Any, used: Mapping[str, object], place: int) -> float | None:
@@ -296,7 +298,7 @@ def _others(value: object, words: Mapping[str, object] | None) -> list[object]:
     if isinstance(value, int):
         return list(range(1, 16))
     if isinstance(value, float):
-        many = [value * factor for factor in _FACTORS] + [float(n) for n in range(3, 16)]
+        many: list[object] = [value * factor for factor in _FACTORS] + [float(n) for n in range(3, 16)]
         return many if value else [0.05, 1.0, 10.0, 20.0]
     return []
 
@@ -351,11 +353,21 @@ class Reading:
         """The points it gives; None where it gives none, or several."""
         own = self.criterion
         mine = {form for forms in own.accepted.values() for form in forms}
-        weak = {
-            each for each in self.perhaps if each in own.possible or (abs(each) <= _MOST_GUESSED and each not in mine)
-        }
-        said = self.points or weak
-        return next(iter(said)) if len(said) == 1 else None
+        weak = {n for n in self.perhaps if n in own.possible or (abs(n) <= _MOST_GUESSED and n not in mine)}
+        said = self.points or weak or self._met()
+        if len(said) != 1:
+            return None
+        (number,) = said
+        if own.present is not None and number and number in own.possible and _state(" ; ".join(self.deciding), own) is False:
+            return None if own.present else 0.0  # what the finding would give stands beside one that is not there
+        return number
+
+    def _met(self) -> set[float]:
+        """Of a criterion that is met or not: 1 or 0."""
+        if self.criterion.possible != {0.0, 1.0}:
+            return set()
+        text = " ; ".join(self.texts)
+        return {0.0} if _NOT_MET.search(text) else {1.0} if _MET.search(text) else set()
 
 
 @dataclass
@@ -386,6 +398,7 @@ _N: Final = r"[+-]?\d+(?:\.\d+)?|" + "|".join((*NUMBER_WORDS, "no", "an?", "sing
 _TOTALS: Final = re.compile(
     r"\b(?:(?:running |current |final |overall |grand )?(?:total|tally|sum)(?: (?:score|points|count|of|so far|criteria))*|"
     r"(?:the |current |running |overall |final )+(?:score|count)|score(?= (?:is|=|remains|stays|at|to|becomes))|an? score(?= of)|"
+    r"(?:number of )?(?:\w+ )?criteria (?:that are )?met(?= ?(?:=|:|is))|"
     r"\b(?:adding|summing)\b[\w ,]*?\b(?:gives|yields|makes|results in|get|have)\b(?: an?)?(?: total| score| of)*)"
     r"(?:\s*(?:is|now|=|:|to|of|at|becomes|remains|stays|therefore|then|unchanged|goes|comes)\b|\s*[=:])*\s*"
     r"(?P<expression>[-+(]*\d+(?:\.\d+)?\)?(?:\s*[-+]\s*\(?-?\d+(?:\.\d+)?\)?)*(?:\s*=\s*-?\d+(?:\.\d+)?)?)",
@@ -434,6 +447,11 @@ _CLOSING: Final = re.compile(
     r"current (?:score|total|count)|score|step_by|result|so the (?:total|score))\b",
     re.IGNORECASE,
 )
+_MET: Final = re.compile(r"\b(?:met|meets|meeting|satisf(?:ied|ies|ying)|fulfil\w+)\b", re.IGNORECASE)
+_NOT_MET: Final = re.compile(r"(?:\bnot|n't|\bfails? to|\bneither|\bwithout)\b[\w ,]{0,16}\b(?:met|meet\w*|satisf\w+|fulfil\w+)", re.IGNORECASE)
+_WEIGHT: Final = re.compile(r"\(\s*(?:\+|max\w* |up to |worth )?(?P<n>-?\d+(?:\.\d+)?)\s*(?:points?|pts?)\s*\)\s*[:?]\s*(?=\S)", re.IGNORECASE)
+_PURE_SUM: Final = re.compile(r"^\W*\d[-\d.+()\s]*=\s*-?[\d.]+(?: points?)?\W*$")
+_FOR: Final = re.compile(r"(?<![\w.])(?P<n>[+-]?\d+(?:\.\d)?|one|two|three|four|five) for\b", re.IGNORECASE)
 _EACH: Final = re.compile(
     r"\b(?:each|both|all|none|neither|respectively|nor|no points? for|nothing for)\b", re.IGNORECASE
 )
@@ -506,7 +524,7 @@ def _read_sentence(
         found.extras.extend((sentence, each) for each in more)
         return places[0]
     if not places:
-        if _CLOSING.search(sentence):
+        if _CLOSING.search(sentence) or _PURE_SUM.search(sentence):
             return None
         points = _points(sentence, ())
         if current is not None and not (points[0] and found.readings[current].points):
@@ -568,6 +586,9 @@ def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[fl
 
 def _points_and_more(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float], list[float]]:
     """The same, and points in a later part of the sentence, which are something else's."""
+    weight = _WEIGHT.search(text)
+    if weight:
+        text = text[: weight.start()] + "_" * (weight.end() - weight.start()) + text[weight.end() :]
     bare = list(_without_totals(text))
     for _, start, end in mentions:
         bare[start:end] = "_" * (end - start)
@@ -585,6 +606,8 @@ def _points_and_more(text: str, mentions: Sequence[tuple[int, int, int]]) -> tup
     running = None if own else _RUNNING.search(text)
     if running:
         own.add(float(running["n"]) * (-1 if running["sign"] == "-" else 1))
+    if weight and not own:
+        own.add(0.0 if _NO.search(text, weight.end()) else float(weight["n"]))
     return own, set() if own else {number for number, _, _ in _awards(said, _WEAK)}, more
 
 
@@ -602,6 +625,7 @@ def _clauses(
         {(a, b) for _, a, b in _awards(text, _AWARDS)} | {match.span() for match in _NOTHING.finditer(text)}
     )
     awards = awards or sorted({(a, b) for _, a, b in _awards(text, _WEAK[:2])})
+    awards = sorted({*awards, *(match.span() for match in _FOR.finditer(text))})
     first = bool(awards) and awards[0][0] < mentions[0][1]  # "1 point for hypertension", not "hypertension (1 point)"
     cuts, last = [0], {}
     named = [each for at, each in enumerate(mentions) if not at or mentions[at - 1][0] != each[0]]
@@ -667,7 +691,7 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
         state = next(filter(lambda each: each is not None, (_state(" ; ".join(t), own) for t in (reading.deciding, reading.texts))), None)
         truth = own.present if own.present is not None else own.label.startswith("No")
         if state is not None:
-            return state == truth, {own.points} if state == truth else own.possible - {own.points}
+            return state == truth, {own.points} if state == truth else set(own.possible) - {own.points}
         return None, set(own.possible)
     for name, words in own.choices.items():
         stated = _choice(text, name, words, own)
