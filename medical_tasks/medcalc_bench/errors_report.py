@@ -114,21 +114,19 @@ def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
         rows: of one source.
 
     Returns:
-        `n` (with a type), `coverage` and, for each type, `count`, `value`, `ci_low`, `ci_high` (95 %, Wilson's, at the effective
-        sample size where answers share a note) and the bounds that answers without a type leave. `undetermined` is a type
-        of the rules; a judge has none. Values of an empty distribution are null.
+        `n` (answers with a type), `coverage` with the `undetermined` and the `unscored` ones, and for each type `count`, its share
+        `value` among those with a type with `ci_low` and `ci_high` (95 %, Wilson's, at the effective sample size where
+        answers share a note), and `bound_low` and `bound_high`: its share of all answers, had those without a type been all of
+        another type, or all of this. Values of an empty distribution are null.
     """
-    typed = [row for row in rows if row.error_type]
-    judged = any(row.source == "judge" for row in rows)
+    typed = [row for row in rows if row.error_type in _GIVEN]
     types: dict[str, Any] = {}
-    for name, meaning in TYPES.items():
-        if judged and name == "undetermined":
-            continue
+    for name in _GIVEN:
         values = [float(row.error_type == name) for row in typed]
         found = proportion_interval(values, clusters=[row.cluster for row in typed])
         low, high = bounds(values, len(rows))
         types[name] = {
-            "meaning": meaning,
+            "meaning": TYPES[name],
             "count": int(sum(values)),
             "value": _number(found.value),
             "ci_low": _number(found.ci_low),
@@ -137,11 +135,12 @@ def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
             "bound_high": _number(high),
         }
     missing = Counter(row.reason for row in rows if not row.error_type)
-    return {
-        "n": len(typed),
-        "coverage": {"asked": len(rows), "scored": len(typed), "unscored": dict(missing.most_common())},
-        "types": types,
-    }
+    undetermined = sum(row.error_type == "undetermined" for row in rows)
+    coverage = {"asked": len(rows), "scored": len(typed), "undetermined": undetermined}
+    return {"n": len(typed), "coverage": {**coverage, "unscored": dict(missing.most_common())}, "types": types}
+
+
+_GIVEN: Final = tuple(name for name in TYPES if name != "undetermined")
 
 
 def _number(value: float) -> float | None:
