@@ -616,7 +616,8 @@ def equation_reply(row: Mapping[str, Any], truth: str, layout: str, dice: random
         values["kappa"] = 0.7 if female else 0.9
         values["alpha"] = -1.2 if values["creatinine_mg_dl"] > values["kappa"] else (-0.241 if female else -0.302)
     slip = dice.randrange(len(chain)) if truth == "C" else None
-    shown, results = [], []
+    shown: list[tuple[str, str, str, float]] = []
+    results: list[float] = []
     for place, form in enumerate(forms):
         filled = re.sub(r"\{(\d)\}", lambda match: f"{results[int(match[1]) - 1]:g}", form).format_map(
             {name: f"{number:g}" for name, number in values.items()}

@@ -5,8 +5,8 @@
 
 RUN is the folder that `run` or `score` wrote. Wrong answers on rows whose label the published rule bears out are sorted into
 the paper's types: A knowledge, B extraction, C computation, D other; without a judge from what the reply shows (what shows
-nothing is "undetermined": counted, and in the bounds of each share), with --judge by that model too. For a run of `score` give the file that was scored with
---responses. Written into RUN: errors.json, error_items.csv, attributes_TASK.csv and two plots.
+nothing is "undetermined": counted, and in the bounds of each share), with --judge by that model too. For a run of `score` give
+the file that was scored with --responses. Written into RUN: errors.json, error_items.csv, attributes_TASK.csv and two plots.
 """
 
 from __future__ import annotations
@@ -148,8 +148,7 @@ def _judge(
 ) -> list[Any]:
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.judges.open_session import open_session
-    from medical_tasks.medcalc_bench.errors_report import PROMPT_SHA256, judge_errors
-    from medical_tasks.medcalc_bench.errors_report import verdict_rows
+    from medical_tasks.medcalc_bench.errors_report import PROMPT_SHA256, judge_errors, verdict_rows
     from medical_tasks.models.opener import parse_model_args
     from medical_tasks.run_folder import existing_run_folder
 
@@ -187,13 +186,21 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
                 continue
             part = entry[source]
             rows += [
-                (source, kind, each["meaning"], str(each["count"]), percent(each["value"]), interval(each), bounds(each))
+                (
+                    source,
+                    kind,
+                    each["meaning"],
+                    str(each["count"]),
+                    percent(each["value"]),
+                    interval(each),
+                    bounds(each),
+                )
                 for kind, each in part["types"].items()
             ]
             if part["coverage"]["undetermined"]:
                 notes.append(
-                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. Shares are "
-                    f"over the other {part['n']}; the bounds are for all, whatever type the undetermined ones have."
+                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. "
+                    f"Shares are over the other {part['n']}; the bounds are for all, whatever type the undetermined ones have."
                 )
         lines += [*align(("source", "type", "meaning", "n", "share %", "95 % interval", "bounds %"), rows), *notes]
         lines.append("")

@@ -19,7 +19,7 @@ from medical_tasks.calculators.inputs import Choice
 from medical_tasks.medcalc_bench.plain_text import NUMBER_WORDS
 from medical_tasks.medcalc_bench.working import NUMBER, Piece, Working, close
 
-__all__ = ["Criterion", "Reading", "ScoreReading", "criteria_of", "other_points", "read_score"]
+__all__ = ["Criterion", "Reading", "ScoreReading", "criteria_of", "other_points", "read_score", "words_of"]
 
 _STEP = re.compile(r"(?P<label>.*): (?P<points>[+-][\d.]+), total [-\d.]+\.")
 _FACTORS: Final = (
@@ -47,152 +47,175 @@ _FACTORS: Final = (
     9,
 )
 
-# Words for inputs, by parameter. Those that are not here are known by the dataset's own names.
+# Further names of inputs, beside the dataset's own and what is left of those without "history", "in the last month" and the
+# like. Parameters of one meaning share a line; VTE stands for the names of venous thromboembolism.
 _VTE: Final = r"(?:dvt|pe\b|vte|venous thrombo\w+|deep (?:vein|venous) thrombosis|pulmonary embol\w+)"
-_BEFORE: Final = r"(?:previous(?:ly)?|prior|past|history of|documented)"
 _NAMES: Final[Mapping[str, str]] = {
     "age_years": r"age|aged|ages|[- ]?years?[- ]?old|y/?o",
-    "sex": r"sex(?: category)?|gender|female|male|wom[ae]n|m[ae]n|girl|boy",
-    "heart_failure": r"(?:congestive )?(?:heart|cardiac) failure|chf|hfr?ef|lvef|left ventricular dysfunction",
+    "sex": r"sex category|female|male|wom[ae]n|m[ae]n|girl|boy",
+    "heart_failure cardiac_failure recent_heart_failure": r"(?:congestive )?(?:heart|cardiac) failure|chf|hfr?ef|"
+    r"lvef|left ventricular dysfunction",
     "hypertension": r"hypertensi(?:on|ve)|high blood pressure|htn",
     "diabetes": r"diabet(?:es(?: mellitus)?|ic)|t[12]?dm|dm",
-    "stroke": r"strokes?|cva",
+    "stroke recent_stroke cerebrovascular_accident": r"strokes?|cva|cerebrovascular (?:accident|disease)",
     "transient_ischemic_attack": r"transient isch[ae]*mic attacks?|tia",
     "thromboembolism": r"(?:systemic |prior )?thromboembol\w+",
-    "vascular_disease": r"vascular disease|peripheral (?:arter\w+|vascular) disease|pad|aortic plaque",
-    "dvt_signs": rf"(?:clinical )?(?:signs?|symptoms?|features?|findings?)[\w /]{{0,26}}{_VTE}|dvt (?:signs|symptoms)",
-    "pe_most_likely": r"(?:pulmonary embol\w+|pe)(?: \(pe\))?(?: \w+){0,3} (?:#1|number one|no\. 1|first|most likely|"
-    r"leading|primary|likel\w+|more likely)[\w #-]*|alternative diagnos\w+(?: (?:is|being))? less likely[\w ]*",
+    "vascular_disease peripheral_vascular_disease": r"vascular disease|peripheral (?:arter\w+|vascular) disease|"
+    r"pvd|pad|aortic plaque",
+    "dvt_signs": r"(?:clinical )?(?:signs?|symptoms?|features?|findings?)[\w /]{0,26}VTE|dvt (?:signs|symptoms)",
+    "pe_most_likely": r"(?:pulmonary embol\w+|pe)(?: \(pe\))?(?: \w+){0,3} (?:#1|number one|no\. 1|first|"
+    r"most likely|leading|primary|likel\w+)[\w #-]*|alternative diagnos\w+(?: (?:is|being))? less likely[\w ]*",
     "heart_rate_per_min": r"heart rate|pulse(?: rate)?|hr|tachycardia",
-    "immobilization": r"immobili[sz]\w+|bed ?rest|bedridden",
-    "surgery": r"(?:recent )?surger(?:y|ies)|operation|surgery type|type of (?:surgery|admission)",
-    "previous_pe": rf"{_BEFORE}[\w ,/()-]{{0,24}}?{_VTE}(?:\)?(?: ?/ ?| or |, )\(?{_VTE}\)?)*",
-    "previous_dvt": rf"{_BEFORE}[\w ,/()-]{{0,24}}?{_VTE}(?:\)?(?: ?/ ?| or |, )\(?{_VTE}\)?)*",
+    "immobilization bedridden": r"immobili[sz]\w+|bed ?rest|bedridden",
+    "surgery major_surgery": r"(?:recent |major )?surger(?:y|ies)|operation|type of (?:surgery|admission)",
+    "previous_pe previous_dvt": r"(?:previous(?:ly)?|prior|past|history of|documented)[\w ,/()-]{0,24}?VTE(?:\)"
+    r"?(?: ?/ ?| or |, )\(?VTE\)?)*",
     "hemoptysis": r"ha?emoptysis|cough\w* (?:up )?blood",
-    "malignancy": r"malignan\w+|cancers?|neoplas\w+",
-    "bilirubin_mg_dl": r"(?:total |serum )?bilirubin|jaundice",
+    "malignancy neoplastic_disease active_cancer": r"(?:active |ongoing )?(?:malignan\w+|cancers?|neoplas\w+)"
+    r"(?: disease| treatment)?",
+    "bilirubin_mg_dl": r"(?:total |serum )?bilirubin",
     "albumin_g_dl": r"(?:serum )?albumin",
-    "inr": r"inr|international normali[sz]ed ratio|prothrombin time",
-    "ascites": r"ascites",
-    "encephalopathy": r"(?:hepatic )?encephalopathy",
-    "active_cancer": r"(?:active |ongoing )?(?:cancer|malignancy)(?: treatment)?",
-    "bedridden": r"bedridden|bed ?rest|immobili[sz]\w+",
-    "major_surgery": r"major surgery|recent surgery|surgery",
+    "encephalopathy": r"hepatic encephalopathy",
+    "inr": r"inr|prothrombin time",
     "calf_swelling": r"calf (?:swelling|circumference|asymmetry|diameter)|swollen calf|swelling of (?:the |one )?calf",
     "collateral_veins": r"(?:collateral|superficial)[\w ()-]{0,34}veins?|venous collaterals",
-    "entire_leg_swollen": r"(?:entire|whole)[- ]leg (?:swell\w+|swollen)|entire leg(?: is)? swollen|"
+    "entire_leg_swollen": r"(?:entire|whole)[- ]leg (?:swell\w+|swollen)|entire leg is swollen|"
     r"swelling of the (?:entire|whole) leg",
-    "tenderness": r"(?:localized |local |deep )?(?:(?:deep )?venous )?tenderness(?: along[\w ]{0,24}(?:veins?|venous system))?",
-    "pitting_edema": r"pitting (?:o?edema)(?:,? (?:confined to|of|in|on)[\w ]{0,24}leg)?",
+    "tenderness": r"(?:localized |local |deep )?(?:(?:deep )?venous )?tenderness(?: along[\w ]{0,24}(?:veins?|"
+    r"venous system))?",
+    "pitting_edema": r"pitting o?edema(?:,? (?:confined to|of|in|on)[\w ]{0,24}leg)?",
     "paralysis_or_plaster": r"paralysis|paresis|plaster(?: cast| immobili[sz]ation)?|leg cast|cast",
-    "alternative_diagnosis": r"alternat(?:ive|e) diagnos[ei]s(?: to)?(?: \(?(?:dvt|deep vein thrombosis)\)?)?[\w ]{0,40}likely"
-    r"(?: than (?:dvt|deep vein thrombosis))?|alternat(?:ive|e) diagnos[ei]s",
+    "alternative_diagnosis": r"alternat(?:ive|e) diagnos[ei]s(?: to)?(?: \(?VTE\)?)?(?:[\w ]"
+    r"{0,40}likely(?: than VTE)?)?",
     "elevated_risk_surgery": r"(?:elevated|high)(?:er)?[- ]risk[\w ]{0,12} (?:surgery|procedure|operation)",
     "ischemic_heart_disease": r"isch[ae]*mic heart disease|ihd|coronary (?:artery|heart) disease|cad",
     "cerebrovascular_disease": r"cerebrovascular (?:disease|accident)|cvd|stroke|tia|transient isch[ae]*mic attacks?",
-    "cerebrovascular_accident": r"cerebrovascular (?:accident|disease)|cva|strokes?",
     "insulin": r"insulin(?:[- ]treated(?: diabetes)?| (?:therapy|treatment|use))?",
-    "creatinine_mg_dl": r"(?:serum |pre-?operative )?creatinine|s?cr|renal|kidneys?",
+    "creatinine_mg_dl": r"(?:serum |plasma )?creatinine|s\.?cr|p\.?cr",
     "suspicion": r"suspicio\w+|history(?= ?(?:[:;|(=\[]|scor|component|is |was |with |$))",
     "electrocardiogram": r"electrocardio\w+|ecg|ekg",
     "hypercholesterolemia": r"hyper(?:cholesterol|lipid)\w+|risk factors?",
     "obesity": r"obes\w+",
     "smoking": r"smok\w+",
-    "family_history": r"parent or sibling[\w ]*|family[\w ]{0,16}(?:cvd|thrombo\w+|clots?|vte|coronary[\w ]*|disease)|family history",
+    "family_history": r"parent or sibling[\w ]*|family[\w ]{0,16}(?:cvd|thrombo\w+|clots?|vte|coronary[\w ]*|"
+    r"disease)|family history",
     "atherosclerotic_disease": r"atherosclero\w+(?: disease)?",
     "troponin": r"(?:initial )?troponins?",
     "temperature_c": r"(?:body )?temp(?:erature)?|fever",
     "cough_absent": r"(?:absence of )?(?:a )?cough",
-    "tender_nodes": r"(?:tender|swollen)[\w/ ]{0,20}(?:cervical|lymph)?[\w ]{0,16}(?:(?:lymph )?nodes?|lymphadenopathy|adenopathy)|"
-    r"lymph nodes?|lymphadenopathy",
-    "tonsillar_exudate": r"exudates?[\w ]{0,20}tonsils?|tonsil\w*(?: swelling)?(?: or)? ?(?:exudates?|swelling)?|exudates?",
+    "tender_nodes": r"(?:tender|swollen)[\w/ ]{0,20}(?:cervical|lymph)?[\w ]{0,16}(?:(?:lymph )?nodes?|(?:lymph)"
+    r"?adenopathy)|lymph ?(?:nodes?|adenopathy)",
+    "tonsillar_exudate": r"exudates?[\w ]{0,20}tonsils?|tonsil\w*(?: swelling)?(?: or)? ?(?:exudates?|swelling)?|"
+    r"exudates?",
     "eye_response": r"(?:best )?eyes?(?: opening)?(?: response)?",
     "verbal_response": r"(?:best )?verbal(?: response)?",
     "motor_response": r"(?:best )?motor(?: response)?",
-    "renal_disease": r"(?:abnormal )?(?:renal|kidney) (?:disease|function|impairment|dysfunction|failure)|ckd",
-    "liver_disease": r"(?:abnormal )?(?:liver|hepatic) (?:disease|function|impairment|dysfunction)|cirrhosis",
+    "renal_disease kidney_disease": r"(?:abnormal |chronic )?(?:renal|kidney) (?:disease|function|impairment|"
+    r"dysfunction|failure)|ckd",
+    "liver_disease hepatic_disease": r"(?:abnormal )?(?:liver|hepatic) (?:disease|function|impairment|dysfunction)"
+    r"|cirrhosis",
     "bleeding": r"(?:prior |major |previous )*bleed\w*(?: history)?(?: or predisposition(?: to bleeding)?)?",
     "labile_inr": r"(?:labile|unstable)[\w ]*(?:inrs?|international normali[sz]ed ratio)|inrs?",
-    "medication": r"(?:medications?|drugs?|antiplatelets?|nsaids?|aspirin)(?: use| usage)?(?:,? (?:or|and) nsaids?)?"
-    r"(?: predisposing to bleeding)?",
+    "medication": r"(?:medications?|drugs?|antiplatelets?|nsaids?|aspirin)(?: use| usage)?(?:,? (?:or|and)"
+    r" nsaids?)?(?: predisposing to bleeding)?",
     "drinks_per_week": r"alcohol\w*(?: use| consumption| intake)?|drinks?(?: per | a |/)?(?:week)?",
-    "bun_mg_dl": r"bun|(?:blood )?urea(?: nitrogen)?",
-    "urea_mmol_l": r"bun|(?:blood )?urea(?: nitrogen)?",
-    "urea": r"bun|(?:blood )?urea(?: nitrogen)?",
+    "bun_mg_dl urea_mmol_l": r"bun|(?:blood )?urea(?: nitrogen)?(?: \(bun\))?",
     "hemoglobin_g_dl": r"ha?emoglobin|hgb|hb",
-    "systolic_mm_hg": r"systolic(?: blood pressure| bp| pressure)?|sbp|blood pressure|bp|mean arterial pressure|map|"
-    r"cardiovascular|circulat\w+",
-    "diastolic_mm_hg": r"diastolic(?: blood pressure| bp| pressure)?|dbp|blood pressure|bp",
+    "systolic_mm_hg": r"systolic(?: blood pressure| bp| pressure)?(?: \(sbp\))?|sbp",
+    "diastolic_mm_hg": r"diastolic(?: blood pressure| bp| pressure)?(?: \(dbp\))?|dbp",
     "melena": r"mela?ena|(?:black,? )?tarry stools?",
-    "syncope": r"(?:recent )?syncop\w+",
-    "hepatic_disease": r"(?:hepatic|liver) disease",
-    "cardiac_failure": r"(?:congestive )?(?:heart|cardiac) failure|chf",
+    "syncope": r"syncop\w+",
     "respiratory_rate_per_min": r"respirat(?:ory|ion)(?: rate)?|breathing rate|rr|tachypn\w+",
     "aa_gradient_mm_hg": r"a-?a gradient|alveolar[\w -]*gradient|oxygenation",
-    "pao2_mm_hg": r"pao2(?:/fio2)?(?: ratio)?|p/f ratio|pa?o2|partial pressure of oxygen|oxygenation|respirat(?:ory|ion)",
+    "pao2_mm_hg": r"pao2(?:/fio2)?(?: ratio)?|p/f ratio|pa?o2|partial pressure of oxygen|oxygenation|"
+    r"respirat(?:ory|ion)",
     "ph": r"(?:arterial )?ph",
-    "sodium_mmol_l": r"(?:serum )?sodium|na",
+    "sodium_mmol_l": r"(?:serum |plasma |measured )?sodium|na\+?",
     "potassium_mmol_l": r"(?:serum )?potassium|k",
     "acute_renal_failure": r"acute (?:renal|kidney) (?:failure|injury)",
     "hematocrit_percent": r"ha?ematocrit|hct",
     "white_cells_10e9_l": r"white (?:blood )?(?:cells?|cell count)|wbcs?(?: count)?|leu[ck]ocyt\w+",
-    "glasgow_coma_score": r"gcs|glasgow coma (?:score|scale)|coma|consciousness|central nervous system|cns|neurolog\w+",
-    "chronic_illness": r"(?:severe |chronic )*organ (?:failure|insufficiency|dysfunction)|immuno(?:compromis|suppress)\w+|"
-    r"chronic health",
-    "nursing_home": r"nursing[- ]home(?: resident| residen\w+)?",
-    "neoplastic_disease": r"neoplas\w+(?: disease)?|malignan\w+|cancer",
-    "altered_mental_status": r"altered (?:mental status|mentation|consciousness)|(?:acute )?confusion|disorientation",
-    "glucose_mg_dl": r"(?:serum |blood )?glucose|hyperglyc[ae]*mia",
-    "pleural_effusion": r"(?:pleural )?effusion",
+    "glasgow_coma_score": r"gcs|glasgow coma (?:score|scale)|coma|consciousness|central nervous system|cns|"
+    r"neurolog\w+",
+    "chronic_illness": r"(?:severe |chronic )*organ (?:failure|insufficiency|dysfunction)|immuno(?:compromis|"
+    r"suppress)\w+|chronic health",
+    "nursing_home": r"nursing[- ]home(?: residen\w+)?",
+    "altered_mental_status confusion": r"altered (?:mental status|mentation|consciousness)|(?:acute |mental )"
+    r"?confusion|confused|disorient\w+",
+    "glucose_mg_dl": r"(?:serum |fasting |blood |plasma )?glucose|hyperglyc[ae]*mia",
+    "pleural_effusion": r"effusion",
     "myocardial_infarction": r"(?:acute )?myocardial infarction|heart attack|mi",
-    "peripheral_vascular_disease": r"peripheral (?:vascular|arter\w+) disease|pvd|pad",
-    "dementia": r"dementia",
-    "chronic_pulmonary_disease": r"chronic (?:obstructive )?(?:pulmonary|lung) disease|copd",
-    "connective_tissue_disease": r"connective tissue (?:disease|disorder)|rheumat\w+(?: disease)?",
-    "peptic_ulcer": r"peptic ulcers?(?: disease)?|pud",
+    "chronic_pulmonary_disease copd": r"chronic (?:obstructive )?(?:pulmonary|lung) disease|copd",
+    "connective_tissue_disease": r"connective tissue disorder|rheumat\w+(?: disease)?",
+    "peptic_ulcer": r"peptic ulcers?|pud",
     "hemiplegia": r"hemi(?:plegia|paresis)(?: or paraplegia)?|paraplegia",
-    "kidney_disease": r"(?:moderate to severe )?(?:chronic )?(?:kidney|renal) disease|ckd",
     "solid_tumor": r"(?:solid )?(?:tumou?r|malignancy|cancer)|metasta\w+",
     "leukemia": r"leuka?emia",
-    "lymphoma": r"lymphoma",
-    "aids": r"aids(?:/hiv)?|hiv(?:/aids)?",
+    "aids": r"hiv(?:/aids)?|aids/hiv",
     "fever": r"fever",
     "cough_and_coryza_absent": r"(?:absence of )?(?:a )?cough(?: (?:or|and) coryza)?|coryza",
-    "onset_within_3_days": r"(?:rapid )?(?:symptom )?onset|attend\w* rapidly|symptom duration|duration of symptoms|symptoms for",
-    "purulent_tonsils": r"purulen\w+(?: (?:of the |of )?tonsils)?|pus(?: on(?: the)? tonsils?)?|tonsillar (?:purulence|exudates?)",
-    "severe_inflammation": r"(?:severe\w*|significant)[\w ]{0,8}(?:tonsil\w*)? ?inflam\w+(?:(?: of the)? tonsils?)?|inflamed tonsils",
-    "recent_major_surgery": r"major surgery in[\w ]* month|recent major surgery|major surgery",
-    "recent_heart_failure": r"(?:congestive )?(?:heart|cardiac) failure|chf",
-    "recent_sepsis": r"sepsis",
-    "recent_pneumonia": r"pneumonia",
-    "recent_plaster_cast": r"(?:immobili[sz]ing )?plaster cast|cast",
+    "onset_within_3_days": r"(?:rapid )?(?:symptom )?onset|attend\w* rapidly|symptom duration|"
+    r"duration of symptoms|symptoms for",
+    "purulent_tonsils": r"purulen\w+(?: (?:of the |of )?tonsils)?|pus(?: on(?: the)? tonsils?)?|"
+    r"tonsillar (?:purulence|exudates?)",
+    "severe_inflammation": r"(?:severe\w*|significant)[\w ]{0,8}(?:tonsil\w*)? ?inflam\w+(?: (?:of the )?tonsils?)"
+    r"?|inflamed tonsils",
+    "recent_plaster_cast": r"plaster cast|cast",
     "recent_fracture": r"(?:hip[\w, ]*)?fracture",
-    "recent_stroke": r"stroke",
-    "recent_trauma": r"(?:multiple )?trauma",
-    "recent_spinal_cord_injury": r"(?:acute )?spinal cord injury(?:[\w ]{0,10} paralysis)?",
+    "recent_trauma": r"trauma",
+    "recent_spinal_cord_injury": r"spinal cord injury(?:[\w ]{0,10} paralysis)?",
     "varicose_veins": r"varicos\w+(?: veins)?",
-    "swollen_legs": r"(?:swollen legs?|leg swelling|leg o?edema)(?: now)?",
+    "swollen_legs": r"leg swelling|leg o?edema",
     "central_venous_access": r"central (?:venous )?(?:access|line|catheter)|cvc",
-    "factor_v_leiden": r"factor v(?: leiden)?",
+    "factor_v_leiden": r"factor v",
     "prothrombin_20210a": r"prothrombin(?: (?:gene )?(?:20210a|mutation))?|20210a",
-    "homocysteine": r"(?:elevated )?(?:serum )?homocyst\w+",
-    "lupus_anticoagulant": r"lupus anticoagulant",
-    "anticardiolipin": r"(?:elevated )?anti-?cardiolipin(?: antibod\w+)?",
+    "homocysteine": r"(?:serum )?homocyst\w+",
+    "anticardiolipin": r"anti-?cardiolipin(?: antibod\w+)?",
     "heparin_thrombocytopenia": r"heparin[- ]induced thrombocytop\w+|hit",
-    "other_thrombophilia": r"(?:other )?(?:congenital or acquired )?thrombophilia",
-    "mobility": r"mobility|bed ?rest|confined to bed",
-    "bowel_disease": r"inflammatory bowel disease|ibd",
-    "bmi_kg_m2": r"bmi|body mass index",
-    "copd": r"chronic (?:obstructive )?(?:pulmonary|lung) disease|copd",
-    "platelets_10e9_l": r"platelets?(?: count)?|plt|coagulation|thrombocytop\w+",
-    "urine_ml_day": r"urine(?: output)?",
-    "confusion": r"(?:mental )?confusion|confused|altered mental status|disorient\w+",
+    "other_thrombophilia": r"(?:congenital or acquired )?thrombophilia",
+    "mobility": r"bed ?rest|confined to bed",
+    "bowel_disease": r"ibd",
+    "bmi_kg_m2": r"(?:target |desired )?(?:bmi|body mass index)",
+    "platelets_10e9_l": r"platelets?(?: count)?|plt",
+    "urine_ml_day": r"urine",
     "oxygen_saturation_percent": r"(?:oxygen |o2 )?saturation|sp?ao2|spo2|o2 sat\w*",
-    "leg_swelling": r"(?:unilateral |one-sided )?leg swelling|swelling of one leg|swollen leg",
-    "surgery_or_trauma": r"(?:recent )?(?:surgery|operation)(?: or (?:trauma|injury))?|trauma",
+    "leg_swelling": r"(?:one-sided )?leg swelling|swelling of one leg|swollen leg",
+    "surgery_or_trauma": r"(?:surgery|operation)(?: or (?:trauma|injury))?|trauma",
     "hormone_use": r"(?:exogenous )?(?:o?estrogen|hormon)\w*(?: use| therapy)?|(?:oral )?contracepti\w+",
     "paco2_mm_hg": r"pa?co2",
+    "weight_kg": r"(?:body |actual )?weight",
+    "height_cm": r"height",
+    "qt_ms": r"qt(?: interval)?",
+    "urine_creatinine_mg_dl": r"(?:urine|urinary) creatinine|u\.?cr",
+    "calcium_mg_dl": r"(?:serum |total |measured )?calcium",
+    "urine_sodium_mmol_l": r"(?:urine|urinary) sodium|una",
+    "chloride_mmol_l": r"(?:serum )?chloride|cl-?",
+    "bicarbonate_mmol_l": r"(?:serum )?bicarbonate|hco3-?",
+    "insulin_micro_iu_ml": r"(?:fasting )?insulin",
+    "ast_u_l": r"ast|aspartate aminotransferase(?: \(ast\))?",
+    "alt_u_l": r"alt|alanine aminotransferase(?: \(alt\))?",
+    "total_cholesterol_mg_dl": r"total cholesterol|tc",
+    "hdl_mg_dl": r"hdl(?:[- ]c)?(?: cholesterol)?",
+    "triglycerides_mg_dl": r"triglycerides?|tg",
 }
+_NAME_OF: Final = {parameter: names.replace("VTE", _VTE) for key, names in _NAMES.items() for parameter in key.split()}
+# Names of what a score makes of them: no name of the value itself.
+_SYSTEMS: Final[Mapping[str, str]] = {
+    "systolic_mm_hg": r"blood pressure|bp|mean arterial pressure|map|cardiovascular|circulat\w+",
+    "creatinine_mg_dl": r"renal|kidneys?",
+    "bilirubin_mg_dl": r"liver|hepatic|jaundice",
+    "platelets_10e9_l": r"coagulation|thrombocytop\w+",
+}
+_ASIDE: Final = re.compile(
+    r"^(?:history of |recent |current |positive |elevated |acute |initial |best )|(?: history| present| in the last month|"
+    r" on x-ray| severity| disease history| criteria for .*)$",
+    re.IGNORECASE,
+)
+
+
+def words_of(parameter: str) -> str:
+    """A pattern of the names of an input, "" when none are known."""
+    return _NAME_OF.get(parameter, "")
 
 
 @dataclass(frozen=True)
@@ -271,7 +294,11 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
                 inputs=tuple(names),
                 names=_compiled(calculator.id, tuple(names), _head(label)),
                 possible=frozenset(possible[place]),
-                accepted={name: _forms(name, used[name], accepted) for name in names if _is_number(used[name]) and name not in words}
+                accepted={
+                    name: _forms(name, used[name], accepted)
+                    for name in names
+                    if _is_number(used[name]) and name not in words
+                }
                 | _derived(label),
                 choices={name: words[name] for name in names if name in words},
                 own={name: used[name] for name in names},
@@ -298,8 +325,9 @@ def _others(value: object, words: Mapping[str, object] | None) -> list[object]:
     if isinstance(value, int):
         return list(range(1, 16))
     if isinstance(value, float):
-        many: list[object] = [value * factor for factor in _FACTORS] + [float(n) for n in range(3, 16)]
-        return many if value else [0.05, 1.0, 10.0, 20.0]
+        return (
+            [*(value * factor for factor in _FACTORS), *map(float, range(3, 16))] if value else [0.05, 1.0, 10.0, 20.0]
+        )
     return []
 
 
@@ -314,16 +342,17 @@ def _forms(name: str, used: float, accepted: Mapping[str, tuple[float, ...]]) ->
 def _pattern(name: str, calculator: Any) -> str:
     item = next((each for each in calculator.inputs if each.parameter == name), None)
     own = [re.escape(each) for each in (item.name, *item.aliases) if len(each) > 2] if item is not None else []
-    return "|".join(filter(None, (*own, _NAMES.get(name))))
+    return "|".join(filter(None, (*own, _NAME_OF.get(name))))
 
 
 @functools.cache
 def _compiled(calculator_id: int, names: tuple[str, ...], head: str) -> tuple[re.Pattern[str], ...]:
     """Each input's own names, each of the common ones and our label: of those that match, the longest counts."""
     calculator = find(calculator_id)
-    forms = [re.escape(head), *filter(None, (_NAMES.get(name) for name in names))]
+    forms = [re.escape(head), *(table[name] for table in (_NAME_OF, _SYSTEMS) for name in names if name in table)]
     items = [each for each in calculator.inputs if each.parameter in names]
-    forms += [re.escape(word) for each in items for word in (each.name, *each.aliases) if len(word) > 2]
+    own = [word for each in items for word in (each.name, *each.aliases) if len(word) > 1]
+    forms += [re.escape(form) for word in own for form in (word, _ASIDE.sub("", word))]
     return tuple(re.compile(rf"(?<![A-Za-z0-9])(?:{form})(?![A-Za-z])", re.IGNORECASE) for form in dict.fromkeys(forms))
 
 
@@ -358,7 +387,12 @@ class Reading:
         if len(said) != 1:
             return None
         (number,) = said
-        if own.present is not None and number and number in own.possible and _state(" ; ".join(self.deciding), own) is False:
+        if (
+            own.present is not None
+            and number
+            and number in own.possible
+            and _state(" ; ".join(self.deciding), own) is False
+        ):
             return None if own.present else 0.0  # what the finding would give stands beside one that is not there
         return number
 
@@ -412,7 +446,8 @@ _AWARDS: Final = (
         re.I,
     ),
     re.compile(
-        rf"\b(?:(?P<less>{_LESS})|add\w*|increas\w*|increment\w*|plus)(?: (?:the|it|its|our|score|total|count|criteria|current|by|of|another)){{0,5}} (?P<n>{_N})\b(?! (?:years|mg|mm))",
+        rf"\b(?:(?P<less>{_LESS})|add\w*|increas\w*|increment\w*|plus)"
+        rf"(?: (?:the|it|its|our|score|total|count|criteria|current|by|of|another)){{0,5}} (?P<n>{_N})\b(?! (?:years|mg|mm))",
         re.I,
     ),
     re.compile(r"\b(?:points?|pts|score)\s*[:=]\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?![\d.]*\s*[/+=%])", re.I),
@@ -421,7 +456,8 @@ _AWARDS: Final = (
 )
 _WEAK: Final = (
     re.compile(
-        r"(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?)\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))",
+        r"(?:→|\bscor(?:es?|ing|ed)|\bearns?|\bgets?|\bgiv(?:es|ing)|\bworth|\bcontribut\w+|\bcounts?(?: as| for)?)"
+        r"\s*(?P<n>[+-]?\d+(?:\.\d+)?)(?=\s*(?:[.,;)\]]?\s*$|[,;)\]]|for\b))",
         re.I,
     ),
     re.compile(r"[\[(]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[\])]"),
@@ -432,7 +468,8 @@ _NOTHING: Final = re.compile(
     r"\b(?:(?:score|total|count|tally)? ?(?:remains?|stays?|is|keep\w*)(?: \w+){0,3} (?:unchanged|the same)|"
     r"points? (?:should|is|are|was|were|will|would|can)(?: not|n't)\b[\w ]{0,16}|points?(?: \w+)? not (?:be )?\w+|"
     r"(?:does|do|did|is|are)(?: not|n't) (?:score|count\w*|add\w*|earn|contribute|awarded|given)\w*|"
-    r"(?:scores?|adds?|earns?|contributes?|counts?(?: for)?) (?:nothing|none|zero)|nothing (?:is )?added|no (?:additional |extra )?points?)\b|"
+    r"(?:scores?|adds?|earns?|contributes?|counts?(?: for)?) (?:nothing|none|zero)|nothing (?:is )?added|"
+    r"no (?:additional |extra )?points?)\b|"
     r"\bkeeping the (?:current |running )?total",
     re.IGNORECASE,
 )
@@ -443,13 +480,18 @@ _RULE: Final = re.compile(
     re.IGNORECASE,
 )
 _CLOSING: Final = re.compile(
-    r"^\W*(?:the )?(?:total|sum|final|overall|adding|summing|add(?:ed)? (?:up|together)|therefore|hence|thus|in total|answer|altogether|"
+    r"^\W*(?:the )?(?:total|sum|final|overall|adding|summing|add(?:ed)? (?:up|together)|therefore|hence|thus|in total|answer|"
+    r"altogether|"
     r"current (?:score|total|count)|score|step_by|result|so the (?:total|score))\b",
     re.IGNORECASE,
 )
 _MET: Final = re.compile(r"\b(?:met|meets|meeting|satisf(?:ied|ies|ying)|fulfil\w+)\b", re.IGNORECASE)
-_NOT_MET: Final = re.compile(r"(?:\bnot|n't|\bfails? to|\bneither|\bwithout)\b[\w ,]{0,16}\b(?:met|meet\w*|satisf\w+|fulfil\w+)", re.IGNORECASE)
-_WEIGHT: Final = re.compile(r"\(\s*(?:\+|max\w* |up to |worth )?(?P<n>-?\d+(?:\.\d+)?)\s*(?:points?|pts?)\s*\)\s*[:?]\s*(?=\S)", re.IGNORECASE)
+_NOT_MET: Final = re.compile(
+    r"(?:\bnot|n't|\bfails? to|\bneither|\bwithout)\b[\w ,]{0,16}\b(?:met|meet\w*|satisf\w+|fulfil\w+)", re.IGNORECASE
+)
+_WEIGHT: Final = re.compile(
+    r"\(\s*(?:\+|max\w* |up to |worth )?(?P<n>-?\d+(?:\.\d+)?)\s*(?:points?|pts?)\s*\)\s*[:?]\s*(?=\S)", re.IGNORECASE
+)
 _PURE_SUM: Final = re.compile(r"^\W*\d[-\d.+()\s]*=\s*-?[\d.]+(?: points?)?\W*$")
 _FOR: Final = re.compile(r"(?<![\w.])(?P<n>[+-]?\d+(?:\.\d)?|one|two|three|four|five) for\b", re.IGNORECASE)
 _EACH: Final = re.compile(
@@ -458,6 +500,8 @@ _EACH: Final = re.compile(
 _SENTENCE: Final = re.compile(
     r"(?<=[^\W\d][^\W\d])[.!?]\s+|(?<=\d)\.\s+(?=[A-Z])|(?<=[)\]\"'%])[.!]\s+|\s+;\s+(?=[A-Z][a-z]+ [a-z]+ )"
 )
+MAX_SENTENCE: Final = 3000
+"""How much of a sentence is looked at, in characters."""
 _MOST_GUESSED: Final = 4
 """A bare number that is larger is taken for points only if the rule has it."""
 _BREAK: Final = re.compile(
@@ -490,7 +534,7 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
         if piece.depth is not None and mentions:
             depth = piece.depth if current is None or depth is None else depth
         for sentence in _SENTENCE.split(piece.text):
-            current = _read_sentence(sentence, criteria, found, current, listed=piece.depth is not None)
+            current = _read_sentence(sentence[:MAX_SENTENCE], criteria, found, current, listed=piece.depth is not None)
     return found
 
 
@@ -655,7 +699,8 @@ def _clauses(
 
 
 _YES: Final = re.compile(
-    r"\b(?:yes|present|positive|true|met|meets|confirmed|documented|reported|noted|describ\w+|appl(?:y|ies)|known|has|had|have|there (?:is|was)|shows?|gives?|suffers|with|"
+    r"\b(?:yes|present|positive|true|met|meets|confirmed|documented|reported|noted|describ\w+|appl(?:y|ies)|known|"
+    r"has|had|have|there (?:is|was)|shows?|gives?|suffers|with|"
     r"diagnosed|is on|takes|underwent|evidence of|history of|mentions)\b",
     re.IGNORECASE,
 )
@@ -664,9 +709,11 @@ _NO: Final = re.compile(
     re.IGNORECASE,
 )
 _BOUND: Final = re.compile(
-    r"(?:[<>≤≥]|\b(?:under|over|above|below|(?:less|more|greater|fewer|older|younger|lower|higher) (?:than|or equal)|at least|at most|"
+    r"(?:[<>≤≥]|\b(?:under|over|above|below|(?:less|more|greater|fewer|older|younger|lower|higher) (?:than|or equal)|"
+    r"at least|at most|"
     r"exceed\w*|between|up to|within|last|past|previous|threshold|normal|range|cut-?off|limit|class|reaches|equal to))"
-    r"(?: (?:of|or equal to|or|equal to|than|the|is|from|a))*\s*\d[\d.,]*(?:\s*[^\s\d]{0,12}?\s*(?:-|to|and|or)\s*(?:under |over |less than |/)?\d[\d.,]*)*|"
+    r"(?: (?:of|or equal to|or|equal to|than|the|is|from|a))*\s*\d[\d.,]*"
+    r"(?:\s*[^\s\d]{0,12}?\s*(?:-|to|and|or)\s*(?:under |over |less than |/)?\d[\d.,]*)*|"
     r"\d[\d.,]*\s*(?:-|to)\s*(?:under |less than |<)?\d[\d.,]*|"
     r"\d[\d.,]*\s*[^\s\d]{0,8}\s*(?:or|and) (?:more|less|older|above|over|higher|below|under|lower|fewer|greater|younger)\b|\d+\+|"
     r"\d+\s*-?(?:days?|weeks?|months?|hours?|h)\b|\bstep \d+|\d+ of \d+",
@@ -688,7 +735,12 @@ def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
     said: bool | None = None
     changes: dict[str, list[object]] = {}
     if own.present is not None or "cough" in own.label.lower():
-        state = next(filter(lambda each: each is not None, (_state(" ; ".join(t), own) for t in (reading.deciding, reading.texts))), None)
+        state = next(
+            filter(
+                lambda each: each is not None, (_state(" ; ".join(t), own) for t in (reading.deciding, reading.texts))
+            ),
+            None,
+        )
         truth = own.present if own.present is not None else own.label.startswith("No")
         if state is not None:
             return state == truth, {own.points} if state == truth else set(own.possible) - {own.points}
@@ -783,8 +835,8 @@ def _choice(text: str, name: str, words: Mapping[str, object], own: Criterion) -
     for word, value in sorted({**words, **{str(v): v for v in words.values()}}.items(), key=lambda each: -len(each[0])):
         if len(word) < 2 or word in ("True", "False"):
             continue
-        pattern = rf"(?<![\w-]){re.escape(word)}(?![\w-])"
-        if re.search(pattern, bare, re.IGNORECASE):
+        form = rf"(?<![\w-]){re.escape(word)}(?![\w-])"
+        if re.search(form, bare, re.IGNORECASE):
             found.add(value)
-            bare = re.sub(pattern, " ", bare, flags=re.IGNORECASE)
+            bare = re.sub(form, " ", bare, flags=re.IGNORECASE)
     return next(iter(found)) if len(found) == 1 else None

@@ -21,7 +21,15 @@ from medical_tasks.calculators import Result, find
 from medical_tasks.calculators.inputs import Quantity
 from medical_tasks.calculators.opioids import FACTORS
 from medical_tasks.calculators.steroids import EQUIVALENT_MG
-from medical_tasks.medcalc_bench.criteria import Criterion, Reading, ScoreReading, criteria_of, other_points, read_score
+from medical_tasks.medcalc_bench.criteria import (
+    Criterion,
+    Reading,
+    ScoreReading,
+    criteria_of,
+    other_points,
+    read_score,
+    words_of,
+)
 from medical_tasks.medcalc_bench.dates import stated_dates
 from medical_tasks.medcalc_bench.recomputed import entities_of, label_agrees, recompute_or_none
 from medical_tasks.medcalc_bench.scoring import decide
@@ -265,9 +273,9 @@ def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, complete: bool) 
         return None
     for each in found.readings.values():
         own = each.criterion
-        if each.given is None and any(close(gold + points - own.points, case.final) for points in own.possible):
-            if other_points(each)[0] is not True:
-                return Sorted("undetermined", f"{own.label}: what the reply gives for it cannot be told")
+        could = any(close(gold + points - own.points, case.final) for points in own.possible)
+        if each.given is None and could and other_points(each)[0] is not True:
+            return Sorted("undetermined", f"{own.label}: what the reply gives for it cannot be told")
     return Sorted("C", f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}")
 
 
@@ -360,48 +368,6 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
         # Every table of equivalents gives the same ratios, whichever drug it puts at 1 or at 5.
         found = (Constant(f"{target:g} to {source:g}", ratios),) if source != target else ()
     return found
-
-
-_WORDS: Mapping[str, str] = {
-    "age_years": r"age",
-    "creatinine_mg_dl": r"(?:serum |plasma )?(?:creatinine|s\.?cr|p\.?cr)",
-    "urine_creatinine_mg_dl": r"(?:urine|urinary) creatinine|u\.?cr",
-    "weight_kg": r"(?:body |actual )?weight",
-    "height_cm": r"height",
-    "systolic_mm_hg": r"systolic(?: blood pressure| bp)?(?: \(sbp\))?|sbp",
-    "diastolic_mm_hg": r"diastolic(?: blood pressure| bp)?(?: \(dbp\))?|dbp",
-    "heart_rate_per_min": r"heart rate|pulse(?: rate)?|hr",
-    "respiratory_rate_per_min": r"respiratory rate|rr",
-    "qt_ms": r"qt(?: interval)?",
-    "calcium_mg_dl": r"(?:serum |total |measured )?calcium",
-    "albumin_g_dl": r"(?:serum )?albumin",
-    "sodium_mmol_l": r"(?:serum |plasma |measured )?sodium|na\+?",
-    "urine_sodium_mmol_l": r"(?:urine|urinary) sodium|una",
-    "chloride_mmol_l": r"(?:serum )?chloride|cl-?",
-    "bicarbonate_mmol_l": r"(?:serum )?bicarbonate|hco3-?",
-    "potassium_mmol_l": r"(?:serum )?potassium",
-    "glucose_mg_dl": r"(?:serum |fasting |blood |plasma )?glucose",
-    "insulin_micro_iu_ml": r"(?:fasting )?insulin",
-    "bun_mg_dl": r"bun|blood urea nitrogen(?: \(bun\))?",
-    "bilirubin_mg_dl": r"(?:total )?bilirubin",
-    "inr": r"inr",
-    "ast_u_l": r"ast|aspartate aminotransferase(?: \(ast\))?",
-    "alt_u_l": r"alt|alanine aminotransferase(?: \(alt\))?",
-    "platelets_10e9_l": r"platelets?(?: count)?",
-    "total_cholesterol_mg_dl": r"total cholesterol|tc",
-    "hdl_mg_dl": r"hdl(?:[- ]c)?(?: cholesterol)?",
-    "triglycerides_mg_dl": r"triglycerides?|tg",
-    "bmi_kg_m2": r"(?:target |desired )?(?:bmi|body mass index)",
-    "temperature_c": r"temp(?:erature)?",
-    "hematocrit_percent": r"hematocrit",
-    "hemoglobin_g_dl": r"hemoglobin",
-    "source_dose_mg": r"",
-}
-
-
-def words_of(parameter: str) -> str:
-    """A pattern of the words that stand before a value's number, "" when none are known."""
-    return _WORDS.get(parameter, "")
 
 
 _CONVERSIONS: Mapping[str, tuple[float, ...]] = {

@@ -147,7 +147,7 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 _ANSWER = re.compile(r"(?:final_?)?answer", re.IGNORECASE)
 _COUNTER = re.compile(r"(?:step|no|nr|number|id|index|#)\.?", re.IGNORECASE)
-_POINTS = re.compile(r"\b(?:points?|pts|score[ds]?|subscore|weight)\b", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:points?|pts|score[ds]?|subscore)\b", re.IGNORECASE)
 _GIVEN = re.compile(r"assign|award|given|patient|earned|actual|scored|applied", re.IGNORECASE)
 _POSSIBLE = re.compile(r"max|possib|available|if present|potential|range", re.IGNORECASE)
 _TOTAL = re.compile(r"\btotal|\bsum\b|overall|final|_score$", re.IGNORECASE)

@@ -10,10 +10,10 @@ import pytest
 
 from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.medcalc_bench.data import read_rows
-from medical_tasks.medcalc_bench.working import read_working
 from medical_tasks.medcalc_bench.errors import TYPES, sort_error
 from medical_tasks.medcalc_bench.kinds import answer_kind
 from medical_tasks.medcalc_bench.recomputed import answer_text, entities_of, label_agrees, recompute_or_none
+from medical_tasks.medcalc_bench.working import read_working
 from tests.support import SHARED, needs_shared
 
 
