@@ -51,7 +51,7 @@ _FACTORS: Final = (
 # like. Parameters of one meaning share a line; VTE stands for the names of venous thromboembolism.
 _VTE: Final = r"(?:dvt|pe\b|vte|venous thrombo\w+|deep (?:vein|venous) thrombosis|pulmonary embol\w+)"
 _NAMES: Final[Mapping[str, str]] = {
-    "age_years": r"age|aged|ages|[- ]?years?[- ]?old|y/?o",
+    "age_years": r"age|(?:older|younger) than|(?:patient|he|she) is(?= (?:a )?\d{1,3}\b)|aged|ages|[- ]?years?[- ]?old|y/?o",
     "sex": r"sex category|female|male|wom[ae]n|m[ae]n|girl|boy",
     "heart_failure cardiac_failure recent_heart_failure": r"(?:congestive )?(?:heart|cardiac) failure|chf|hfr?ef|"
     r"lvef|left ventricular dysfunction",
@@ -383,7 +383,7 @@ class Reading:
         own = self.criterion
         mine = {form for forms in own.accepted.values() for form in forms}
         weak = {n for n in self.perhaps if n in own.possible or (abs(n) <= _MOST_GUESSED and n not in mine)}
-        said = self.points or weak or self._met()
+        said = self.points or weak or self._implied()
         if len(said) != 1:
             return None
         (number,) = said
@@ -396,12 +396,13 @@ class Reading:
             return None if own.present else 0.0  # what the finding would give stands beside one that is not there
         return number
 
-    def _met(self) -> set[float]:
-        """Of a criterion that is met or not: 1 or 0."""
-        if self.criterion.possible != {0.0, 1.0}:
-            return set()
-        text = " ; ".join(self.texts)
-        return {0.0} if _NOT_MET.search(text) else {1.0} if _MET.search(text) else set()
+    def _implied(self) -> set[float]:
+        """Points that are not written: of a criterion that is met or not, of a finding that is there or not."""
+        own, text = self.criterion, " ; ".join(self.texts)
+        if own.possible == {0.0, 1.0} and (_NOT_MET.search(text) or _MET.search(text)):
+            return {0.0} if _NOT_MET.search(text) else {1.0}
+        state = _state(text, own) if own.present is not None else None
+        return set() if state is None else set(own.possible) - {0.0} if state else {0.0}
 
 
 @dataclass
@@ -461,7 +462,7 @@ _WEAK: Final = (
         re.I,
     ),
     re.compile(r"[\[(]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[\])]"),
-    re.compile(r"(?:=|→|:|-)\s*(?P<n>[+-]?\d+(?:\.\d)?)\s*(?:\([^()]*\))?\s*[.;]?$"),
+    re.compile(r"(?:=|→|:|-)\s*(?P<n>[+-]?\d+(?:\.\d)?)\s*(?:\([^()]*\))?[\s.,;]*$"),
     re.compile(r"^\s*(?P<n>[+-]?\d+(?:\.\d)?) (?:for|:|due to)"),
 )
 _NOTHING: Final = re.compile(
@@ -475,9 +476,11 @@ _NOTHING: Final = re.compile(
 )
 _RULE: Final = re.compile(
     r"(?:\bno\b|\byes\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d.*(?:\byes\b|\bno\b|absent|present)\s*(?:=|:|→)\s*[+-]?\d|"
-    r"[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b.*[,;/].*[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b|"
     r"\bpoints?\b[^.;]{0,20}\b(?:if|when|for each|per)\b|\bif (?:the|a|present|yes|any)\b|\bassigns?\b.*\bfor\b",
     re.IGNORECASE,
+)
+_CLASSES: Final = re.compile(
+    r"[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b.*[,;/].*[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b", re.IGNORECASE
 )
 _CLOSING: Final = re.compile(
     r"^\W*(?:the )?(?:total|sum|final|overall|adding|summing|add(?:ed)? (?:up|together)|therefore|hence|thus|in total|answer|"
@@ -494,6 +497,10 @@ _WEIGHT: Final = re.compile(
 )
 _PURE_SUM: Final = re.compile(r"^\W*\d[-\d.+()\s]*=\s*-?[\d.]+(?: points?)?\W*$")
 _FOR: Final = re.compile(r"(?<![\w.])(?P<n>[+-]?\d+(?:\.\d)?|one|two|three|four|five) for\b", re.IGNORECASE)
+_NAMED_TOTAL: Final = re.compile(
+    r"^\W*(?!points?\b)[A-Z][\w' -]{1,40}?\s*(?:=|:|\bis|\bof)\s*(?P<n>-?\d+(?:\.\d+)?)(?: points?)?\W*$", re.I
+)
+_OBJECT: Final = re.compile(r".{0,4}\W*(?:each )?(?:for|to|because|due|on account)\b", re.IGNORECASE | re.DOTALL)
 _EACH: Final = re.compile(
     r"\b(?:each|both|all|none|neither|respectively|nor|no points? for|nothing for)\b", re.IGNORECASE
 )
@@ -525,7 +532,8 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
             current = None
             continue
         mentions = _mentions(piece.text, criteria)
-        if _RULE.search(piece.text) and not re.search(r"\bpatient|\bso we\b|\btherefore\b", piece.text):
+        ruled = _RULE.search(piece.text) or (len({each[0] for each in mentions}) < 2 and _CLASSES.search(piece.text))
+        if ruled and not re.search(r"\bpatient|\bso we\b|\btherefore\b", piece.text):
             found.named |= {place for place, _, _ in mentions}
             current = None
             continue
@@ -569,6 +577,10 @@ def _read_sentence(
         return places[0]
     if not places:
         if _CLOSING.search(sentence) or _PURE_SUM.search(sentence):
+            return None
+        total = None if listed else _NAMED_TOTAL.match(sentence)
+        if total:
+            found.totals.append(float(total["n"]))
             return None
         points = _points(sentence, ())
         if current is not None and not (points[0] and found.readings[current].points):
@@ -670,7 +682,9 @@ def _clauses(
     )
     awards = awards or sorted({(a, b) for _, a, b in _awards(text, _WEAK[:2])})
     awards = sorted({*awards, *(match.span() for match in _FOR.finditer(text))})
-    first = bool(awards) and awards[0][0] < mentions[0][1]  # "1 point for hypertension", not "hypertension (1 point)"
+    first = (
+        bool(awards) and awards[0][0] < mentions[0][1] and _OBJECT.match(text, awards[0][1] - 4) is not None
+    )  # "1 point for hypertension", not "hypertension (1 point)"
     cuts, last = [0], {}
     named = [each for at, each in enumerate(mentions) if not at or mentions[at - 1][0] != each[0]]
     for place, _, end in mentions:  # a second name of the same criterion goes on with it
