@@ -555,6 +555,8 @@ def _read_row(piece: Piece, criteria: Sequence[Criterion], found: ScoreReading) 
         places = {place for place, _, _ in _mentions(text, criteria)}
         if len(places) == 1:
             (place,) = places
+            if piece.points and place in found.readings and found.readings[place].points:
+                break  # a second row that only shares a word with the first
             _attach(found, criteria, place, piece.text, ({piece.points}, set()))
             found.named.add(place)
             return
@@ -827,7 +829,11 @@ def _state(text: str, own: Criterion) -> bool | None:
         bare = pattern.sub(" ", bare)
     no, yes = _NO.search(bare) is not None, _YES.search(bare) is not None
     if "cough" in own.label.lower():
-        told = re.search(r"absen\w+[\w ]*\W{1,4}(no|false|not|yes|true|present)\b", bare, re.IGNORECASE)
+        told = re.search(
+            r"absen\w+[\w ]*\W{1,4}(?:(?:finding|evidence|value)\W{1,3})?(no|false|not|absent|yes|true|present)\b",
+            bare,
+            re.IGNORECASE,
+        )
         if told:
             return told[1].lower() in ("yes", "true", "present")
         return no if yes or no else None

@@ -213,7 +213,7 @@ def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
     if differing:
         return Sorted("undetermined", "the points that could be read do not account for the answer")
     wrong_rule = _other_rule(case, criteria, found, clear, gold)
-    return wrong_rule or _wrong_sum(case, found, gold, complete=complete)
+    return wrong_rule or _wrong_sum(case, found, gold, count=len(criteria), complete=complete)
 
 
 def _difference(reading: Reading) -> Sorted:
@@ -257,14 +257,15 @@ MOST_CRITERIA: Final = 0.6
 _SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)+\)?")
 
 
-def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, complete: bool) -> Sorted | None:
+def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, count: int, complete: bool) -> Sorted | None:
     """C: a sum whose true total is the right score has another; or every criterion is right and the total is not."""
     for equation in case.working.equations:
         whole = _SUM.fullmatch(equation.text) and len(equation.numbers) >= 2 and close(equation.value, gold)
         if whole and equation.stated is not None and not close(equation.stated, gold):
             return Sorted("C", f"{short(equation.text)} is {gold:g}, the reply makes it {equation.stated:g}")
-    if not complete or any(points for _, points in found.extras) or case.final is None:
-        return None
+    few = len(found.readings) < MOST_CRITERIA * count and sum(bool(each.given) for each in found.readings.values()) < 2
+    if not complete or few or any(points for _, points in found.extras) or case.final is None:
+        return None  # of few criteria, a reply that breaks off looks complete
     if not found.totals:
         return None
     if close(found.totals[-1], gold):
