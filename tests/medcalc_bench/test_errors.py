@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import medcalc_errors
@@ -231,18 +231,19 @@ def test_scores_as_models_write_them() -> None:
 
 def test_planted_errors_are_found_in_every_layout() -> None:
     """At least 80 of 100 planted errors of scores get their type, and no more than 2 of 100 another."""
-    counts = medcalc_errors.tally(medcalc_errors.replies(11, 110, "scores"))
+    counts = medcalc_errors.tally(medcalc_errors.replies(11, 55, "scores"))
     assert {layout for _, layout, _ in counts} == set(medcalc_errors.LAYOUTS)
     for truth, layout in itertools.product(medcalc_errors.TRUTHS, medcalc_errors.LAYOUTS):
         own = {given: n for (planted, place, given), n in counts.items() if (planted, place) == (truth, layout)}
         total = sum(own.values())
         right = sum(n for kind, n in own.items() if medcalc_errors.is_right(truth, kind))
         unsaid = 0 if truth == "none" else own.get("undetermined", 0)
-        assert total >= 30
+        assert total >= 15
         assert right >= 0.8 * total, (truth, layout, own)
         assert total - right - unsaid <= 0.02 * total, (truth, layout, own)
 
 
+@settings(max_examples=20)
 @given(heart_rate=st.integers(91, 180), threshold=st.sampled_from(["> 90", "over 90", ">90 bpm", "above 90/min"]))
 def test_a_threshold_is_never_the_patients_value(heart_rate: int, threshold: str) -> None:
     """The rule's number stands in the label; the patient's stands elsewhere in the line, or not at all."""
