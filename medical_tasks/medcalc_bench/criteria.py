@@ -671,7 +671,7 @@ def _points_and_more(text: str, mentions: Sequence[tuple[int, int, int]]) -> tup
 
 def _apart(between: str) -> bool:
     """Whether another thing is named between two numbers of points."""
-    return _BREAK.search(between) is not None and re.search(r"[A-Za-z]{4}", _EACH.sub("", between)) is not None
+    return _BREAK.search(between) is not None and re.search(r"[A-Za-z]{4}|_{3}", _EACH.sub("", between)) is not None
 
 
 def _clauses(
@@ -836,6 +836,8 @@ def _state(text: str, own: Criterion) -> bool | None:
         )
         if told:
             return told[1].lower() in ("yes", "true", "present")
+        bare = re.sub(r"absence of (?:a )?cough", " ", bare, flags=re.IGNORECASE)
+        no, yes = _NO.search(bare) is not None, _YES.search(bare) is not None
         return no if yes or no else None
     if no:
         inside = any(_NO.search(match[0]) for names in own.names for match in names.finditer(bare))

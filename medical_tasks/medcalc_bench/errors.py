@@ -275,7 +275,8 @@ def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, count: int, comp
     for each in found.readings.values():
         own = each.criterion
         could = any(close(gold + points - own.points, case.final) for points in own.possible)
-        if each.given is None and could and other_points(each)[0] is not True:
+        muddled = each.points or each.perhaps or (could and other_points(each)[0] is not True)
+        if each.given is None and muddled:
             return Sorted("undetermined", f"{own.label}: what the reply gives for it cannot be told")
     return Sorted("C", f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}")
 
