@@ -573,7 +573,7 @@ def _read_sentence(
     places = list(dict.fromkeys(place for place, _, _ in mentions))
     found.named |= set(places)
     if len(places) == 1:
-        own, perhaps, more = _points_and_more(sentence, mentions)
+        own, perhaps, more = _points(sentence, mentions)
         _attach(found, criteria, places[0], sentence, (own, perhaps))
         found.extras.extend((sentence, each) for each in more)
         return places[0]
@@ -584,7 +584,7 @@ def _read_sentence(
         if total:
             found.totals.append(float(total["n"]))
             return None
-        points = _points(sentence, ())
+        points = _points(sentence, ())[:2]
         if current is not None and not (points[0] and found.readings[current].points):
             _attach(found, criteria, current, sentence, points)
             return current
@@ -636,14 +636,8 @@ def _without_totals(text: str) -> str:
     return _TOTALS.sub(lambda match: " " * len(match[0]), text)
 
 
-def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float]]:
-    """The points that a sentence about one criterion gives, and the bare numbers that may be points."""
-    own, perhaps, _ = _points_and_more(text, mentions)
-    return own, perhaps
-
-
-def _points_and_more(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float], list[float]]:
-    """The same, and points in a later part of the sentence, which are something else's."""
+def _points(text: str, mentions: Sequence[tuple[int, int, int]]) -> tuple[set[float], set[float], list[float]]:
+    """The points that a sentence about one criterion gives, the bare numbers that may be points, and the points of others."""
     weight = _WEIGHT.search(text)
     if weight:
         text = text[: weight.start()] + "_" * (weight.end() - weight.start()) + text[weight.end() :]
@@ -704,7 +698,7 @@ def _clauses(
     cuts.append(len(sentence))
     parts = []
     for (place, start, end), a, b in zip(named, cuts, cuts[1:], strict=False):
-        own, perhaps, more = _points_and_more(sentence[a:b], ((place, start - a, end - a),))
+        own, perhaps, more = _points(sentence[a:b], ((place, start - a, end - a),))
         parts.append((place, sentence[a:b], (own, perhaps)))
         extras.extend((sentence[a:b], each) for each in more)
     shared: tuple[set[float], set[float]] = (set(), set())
