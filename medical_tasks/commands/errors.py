@@ -5,8 +5,8 @@
 
 RUN is the folder that `run` or `score` wrote. Wrong answers on rows whose label the published rule bears out are sorted into
 the paper's types: A knowledge, B extraction, C computation, D other; without a judge from what the reply shows (what shows
-nothing is "undetermined"), with --judge by that model too. For a run of `score` give the file that was scored with
---responses. Written into RUN: errors.json, error_items.csv, attributes_TASK.csv and two plots.
+nothing is "undetermined": counted, and in the bounds of each share), with --judge by that model too. For a run of `score` give
+the file that was scored with --responses. Written into RUN: errors.json, error_items.csv, attributes_TASK.csv and two plots.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from medical_tasks.guard import add_guard_arguments
 
 __all__ = ["add_arguments", "run"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _BENCHMARK = "medical_tasks.medcalc_bench"
 
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sorted_errors(arguments: argparse.Namespace, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
-    from medical_tasks.medcalc_bench.error_report import rule_rows, write_attributes, write_errors
+    from medical_tasks.medcalc_bench.errors_report import rule_rows, write_attributes, write_errors
     from medical_tasks.results import read_items
 
     folder: Path = arguments.run
@@ -102,7 +102,7 @@ def _wrong_answers(
     spec: Any, recipe: Mapping[str, Any], own: Sequence[Mapping[str, Any]], arguments: argparse.Namespace
 ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
     from medical_tasks.catalog import dataset_spec
-    from medical_tasks.medcalc_bench.error_report import WrongAnswer
+    from medical_tasks.medcalc_bench.errors_report import WrongAnswer
     from medical_tasks.run_responses import run_responses
     from medical_tasks.task_data import load_task_data
 
@@ -138,7 +138,7 @@ def _wrong_answers(
 
 
 def _distribution(rows: Sequence[Any]) -> dict[str, Any]:
-    from medical_tasks.medcalc_bench.error_report import distribution
+    from medical_tasks.medcalc_bench.errors_report import distribution
 
     return distribution(rows)
 
@@ -148,8 +148,7 @@ def _judge(
 ) -> list[Any]:
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.judges.open_session import open_session
-    from medical_tasks.medcalc_bench.error_judge import PROMPT_SHA256, judge_errors
-    from medical_tasks.medcalc_bench.error_report import verdict_rows
+    from medical_tasks.medcalc_bench.errors_report import PROMPT_SHA256, judge_errors, verdict_rows
     from medical_tasks.models.opener import parse_model_args
     from medical_tasks.run_folder import existing_run_folder
 
@@ -172,7 +171,7 @@ def _judge(
 
 
 def _tables(report: Mapping[str, Any]) -> list[str]:
-    from medical_tasks.report.numbers import interval, percent
+    from medical_tasks.report.numbers import bounds, interval, percent
     from medical_tasks.report.table import align
 
     lines: list[str] = []
@@ -181,17 +180,29 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
             f"{name}: {entry['wrong']} of {entry['items']} wrong; {entry['examined']} examined, "
             f"{entry['label_not_borne_out']} left out (label not borne out by the published rule)"
         )
-        rows = []
+        rows, notes = [], []
         for source in ("rules", "judge"):
             if source not in entry:
                 continue
             part = entry[source]
-            cover = f"{part['coverage']['scored']}/{part['coverage']['asked']}"
             rows += [
-                (source, kind, each["meaning"], percent(each["value"]), interval(each), str(each["count"]), cover)
+                (
+                    source,
+                    kind,
+                    each["meaning"],
+                    str(each["count"]),
+                    percent(each["value"]),
+                    interval(each),
+                    bounds(each),
+                )
                 for kind, each in part["types"].items()
             ]
-        lines += align(("source", "type", "meaning", "share %", "95 % interval", "n", "scored"), rows)
+            if part["coverage"]["undetermined"]:
+                notes.append(
+                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. "
+                    f"Shares are over the other {part['n']}; the bounds are for all, whatever type the undetermined ones have."
+                )
+        lines += [*align(("source", "type", "meaning", "n", "share %", "95 % interval", "bounds %"), rows), *notes]
         lines.append("")
         points = [
             (p["kind"], str(p["attributes"]), "", percent(p["accuracy"]), interval(p), str(p["n"]))

@@ -41,7 +41,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
 
 def errors(folder: Path) -> dict[str, Any]:
     found = json.loads((folder / "errors.json").read_text())
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     return dict(found["tasks"])
 
 
@@ -65,16 +65,18 @@ def test_a_run_of_a_model(data: Path, tmp_path: Path, server: FaultServer, capsy
     assert (folder / "answers.sqlite").stat().st_size == before
     (entry,) = errors(folder).values()
     rows = lines(folder)
-    assert entry["examined"] == len(rows) == entry["rules"]["n"] >= 20
+    coverage = entry["rules"]["coverage"]
+    assert entry["examined"] == len(rows) == coverage["asked"] == coverage["scored"] + coverage["undetermined"] >= 20
     assert entry["wrong"] == entry["examined"] + entry["label_not_borne_out"]
-    assert sum(each["count"] for each in entry["rules"]["types"].values()) == entry["examined"]
-    assert Counter(row["error_type"] for row in rows) == Counter(
-        {kind: each["count"] for kind, each in entry["rules"]["types"].items() if each["count"]}
-    )
+    given = {kind: each["count"] for kind, each in entry["rules"]["types"].items()}
+    assert Counter(row["error_type"] for row in rows) == Counter({**given, "undetermined": coverage["undetermined"]})
+    for each in entry["rules"]["types"].values():
+        assert each["bound_low"] == pytest.approx(each["count"] / coverage["asked"])
+        assert each["bound_high"] == pytest.approx((each["count"] + coverage["undetermined"]) / coverage["asked"])
     assert {row["source"] for row in rows} == {"rules"}
     assert sum(point["n"] for point in entry["attributes"]["points"]) == entry["items"]
     out = capsys.readouterr().out
-    assert "undetermined" in out
+    assert f"rules: {coverage['undetermined']} of {coverage['asked']} answers are undetermined" in out
     for name in ("attributes_medcalc.csv", "attributes_medcalc_equation.svg", "attributes_medcalc_rule.svg"):
         assert (folder / name).is_file()
         assert name in out

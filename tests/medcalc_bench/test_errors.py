@@ -4,16 +4,20 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from benchmarks import medcalc_errors
 from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.medcalc_bench.data import read_rows
 from medical_tasks.medcalc_bench.decision import answer_kind
-from medical_tasks.medcalc_bench.error_reading import read_working
-from medical_tasks.medcalc_bench.error_types import TYPES, sort_error
+from medical_tasks.medcalc_bench.errors import TYPES, sort_error
 from medical_tasks.medcalc_bench.recomputed import answer_text, entities_of, label_agrees, recompute_or_none
+from medical_tasks.medcalc_bench.working import read_working
 from tests.support import SHARED, needs_shared
 
 
@@ -213,11 +217,66 @@ def test_what_counts_as_a_wrong_calculation(text: str, wrong: list[str]) -> None
     assert found == wrong
 
 
-def test_hostile_texts_end() -> None:
-    for text in ("(" * 9000, "9^" * 5000, "= " * 8000, "1+" * 8000 + "1 = 2", "sodium is " * 1500, "\\frac{" * 3000):
-        found = sort_error(LDL, text + '\n{"answer": "5"}')
+WRITTEN = json.loads((Path(__file__).parent / "written_scores.json").read_text(encoding="utf-8"))
+
+
+def test_scores_as_models_write_them() -> None:
+    """Rules, weights and thresholds beside the patient's data, short forms, findings without points."""
+    assert len(WRITTEN) == 35
+    for each in WRITTEN:
+        found = sort_error(row(each["calculator_id"], each["entities"]), each["reply"])
         assert found is not None
-        assert found.error_type in TYPES
+        assert found.error_type == each["type"], (each["reply"], found.reason)
+
+
+def test_planted_errors_are_found_in_every_layout() -> None:
+    """At least 80 of 100 planted errors of scores get their type, and no more than 2 of 100 another."""
+    counts = medcalc_errors.tally(medcalc_errors.replies(11, 110, "scores"))
+    assert {layout for _, layout, _ in counts} == set(medcalc_errors.LAYOUTS)
+    for truth, layout in itertools.product(medcalc_errors.TRUTHS, medcalc_errors.LAYOUTS):
+        own = {given: n for (planted, place, given), n in counts.items() if (planted, place) == (truth, layout)}
+        total = sum(own.values())
+        right = sum(n for kind, n in own.items() if medcalc_errors.is_right(truth, kind))
+        unsaid = 0 if truth == "none" else own.get("undetermined", 0)
+        assert total >= 30
+        assert right >= 0.8 * total, (truth, layout, own)
+        assert total - right - unsaid <= 0.02 * total, (truth, layout, own)
+
+
+@settings(max_examples=20)
+@given(heart_rate=st.integers(91, 180), threshold=st.sampled_from(["> 90", "over 90", ">90 bpm", "above 90/min"]))
+def test_a_threshold_is_never_the_patients_value(heart_rate: int, threshold: str) -> None:
+    """The rule's number stands in the label; the patient's stands elsewhere in the line, or not at all."""
+    entities = {
+        "Temperature": [37.0, "degrees celsius"],
+        "Heart Rate or Pulse": [heart_rate, "beats per minute"],
+        "respiratory rate": [18, "breaths per minute"],
+        "White blood cell count": [9000, "µL"],
+    }
+    case = row(51, entities)
+    rest = "Temperature 37 °C: 0 points\n{}\nRespiratory rate 18: 0 points\nWBC 9,000: 0 points\nTotal: 0"
+    seen = sort_error(case, rest.format(f"Heart rate {threshold}: the pulse is {heart_rate}, 0 points"))
+    assert seen is not None
+    assert seen.error_type == "A"
+    unseen = sort_error(case, rest.format(f"Heart rate {threshold}: 0 points"))
+    assert unseen is not None
+    assert unseen.error_type == "undetermined"
+
+
+def test_hostile_texts_end() -> None:
+    for text in (
+        "(" * 9000,
+        "9^" * 5000,
+        "= " * 8000,
+        "1+" * 8000 + "1 = 2",
+        "sodium is " * 1500,
+        "\\frac{" * 3000,
+        "1 point, " * 2000,
+    ):
+        for case in (LDL, HAS_BLED):
+            found = sort_error(case, text + '\n{"answer": "5"}')
+            assert found is not None
+            assert found.error_type in TYPES
 
 
 @pytest.mark.upstream

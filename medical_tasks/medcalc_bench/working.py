@@ -1,4 +1,4 @@
-"""Reads the working of a reply: its reasoning text, the numbers it states, and its arithmetic `a op b ... = r`.
+"""Reads the working of a reply: lines, list items, table rows and JSON steps, its numbers, and its arithmetic `a op b = r`.
 
 Arithmetic is worked out by `formulas.formula_value`; nothing of a reply is ever run. What cannot be read whole is passed
 over: half an expression would look like a wrong one.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from medical_tasks.medcalc_bench.decision import MAX_REPLY
 from medical_tasks.medcalc_bench.formulas import formula_value
 from medical_tasks.medcalc_bench.plain_text import plain
 
-__all__ = ["NUMBER", "Equation", "Working", "close", "read_working"]
+__all__ = ["NUMBER", "Equation", "Piece", "Working", "close", "read_working"]
 
 MAX_LINES = 400
 """How many lines of a reply are looked at."""
@@ -73,18 +74,35 @@ class Equation:
 
 
 @dataclass(frozen=True, slots=True)
-class Working:
-    """What a reply shows of its way.
+class Piece:
+    """A line of the working, a row of a table or an object of JSON.
 
     Attributes:
-        text: the reasoning in plain signs, without the final answer of a JSON object.
-        lines: its lines.
+        text: its words in plain signs, cells and members joined by " ; ".
+        name: the first cell or member of a row or object, "" for a line.
+        points: what its column or member of points says.
+        depth: indentation of a list item; None for a line that is none.
+    """
+
+    text: str
+    name: str = ""
+    points: float | None = None
+    depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """What a reply shows of its way, without the final answer of a JSON object.
+
+    Attributes:
+        text: in plain signs.
+        pieces: its lines, rows and objects.
         numbers: every number in it.
         equations: its calculations, in order.
     """
 
     text: str
-    lines: tuple[str, ...]
+    pieces: tuple[Piece, ...]
     numbers: tuple[float, ...]
     equations: tuple[Equation, ...]
 
@@ -100,29 +118,121 @@ def read_working(response: str) -> Working:
     Args:
         response: the model's raw text; its last `MAX_REPLY` characters are looked at.
     """
-    text = _plain(_reasoning(response[-MAX_REPLY:]))
-    lines = tuple(line.strip() for line in text.split("\n") if line.strip())[:MAX_LINES]
-    numbers = tuple(_float(match[0]) for line in lines for match in NUMBER.finditer(line))
+    pieces = tuple(_pieces(response[-MAX_REPLY:]))[:MAX_LINES]
     return Working(
-        text=text,
-        lines=lines,
-        numbers=numbers,
-        equations=tuple(found for line in lines for part in _CLAUSE.split(line) for found in _equations(part)),
+        text="\n".join(piece.text for piece in pieces),
+        pieces=pieces,
+        numbers=tuple(_float(match[0]) for piece in pieces for match in NUMBER.finditer(piece.text)),
+        equations=tuple(found for piece in pieces for part in _CLAUSE.split(piece.text) for found in _equations(part)),
     )
 
 
-def _reasoning(text: str) -> str:
-    """What stands before the answer: the texts of a JSON object but its answer, or the whole reply."""
+def _pieces(text: str) -> Iterator[Piece]:
     start, end = text.find("{"), text.rfind("}")
+    first = text.find("[{")
+    if 0 <= first < start:
+        start, end = first, text.rfind("]")
     if 0 <= start < end:
         try:
             value = json.loads(text[start : end + 1], strict=False)
         except (ValueError, RecursionError):
             value = None
-        if isinstance(value, dict):
-            inside = "\n".join(part for key, part in value.items() if key != "answer" and isinstance(part, str))
-            return "\n".join((text[:start], inside, text[end + 1 :]))
-    return text.replace("\\n", "\n") if "\n" not in text else text
+        if isinstance(value, dict | list):
+            yield from _lines(text[:start])
+            yield from _members(value, "", 0)
+            yield from _lines(text[end + 1 :])
+            return
+    yield from _lines(text.replace("\\n", "\n") if "\n" not in text else text)
+
+
+_ANSWER = re.compile(r"(?:final_?)?answer", re.IGNORECASE)
+_COUNTER = re.compile(r"(?:step|no|nr|number|id|index|#)\.?", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:points?|pts|score[ds]?|subscore)\b", re.IGNORECASE)
+_GIVEN = re.compile(r"assign|award|given|patient|earned|actual|scored|applied", re.IGNORECASE)
+_POSSIBLE = re.compile(r"max|possib|available|if present|potential|range", re.IGNORECASE)
+_TOTAL = re.compile(r"\btotal|\bsum\b|overall|final|_score$", re.IGNORECASE)
+_MOST_DEPTH = 8
+
+
+def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
+    """The texts of a JSON value; an object with a member for its points, and each step of a list, is one piece."""
+    if depth > _MOST_DEPTH:
+        return
+    if isinstance(value, dict):
+        keys = [key for key in value if not _COUNTER.fullmatch(key) and not (depth == 0 and _ANSWER.fullmatch(key))]
+        column = _column([key.replace("_", " ") for key in keys]) if depth else None
+        points = None if column is None else _cell(str(value[keys[column]]))
+        if column is None or points is None:
+            for key in keys:
+                yield from _members(value[key], key, depth + 1)
+            return
+        rest = [key for place, key in enumerate(keys) if place != column]
+        first = name or next((value[key] for key in rest if isinstance(value[key], str)), "")
+        said = [name, *(f"{key.replace('_', ' ')}: {_spoken(value[key])}" for key in rest)]
+        yield Piece(plain(" ; ".join(filter(None, said))), plain(first), points, depth=0)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _members(each, "", depth + 1)
+    elif isinstance(value, str) and ("\n" in value or depth < 2 or not name):
+        yield from _lines(value)
+    elif value is not None:
+        yield Piece(_plain(f"{name.replace('_', ' ')}: {_spoken(value)}"), depth=0)
+
+
+def _spoken(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _column(heads: list[str]) -> int | None:
+    """The column that says how many points the patient gets."""
+    fitting = [place for place, head in enumerate(heads) if _POINTS.search(head) and not _TOTAL.search(head)]
+    given = [place for place in fitting if _GIVEN.search(heads[place])]
+    plainly = [place for place in fitting if not _POSSIBLE.search(heads[place])]
+    best = given or plainly or fitting
+    return best[-1] if best else None
+
+
+def _cell(text: str) -> float | None:
+    match = re.fullmatch(r"\W*?([+-]?\s?\d+(?:\.\d+)?)\s*(?:points?|pts?)?\W*", plain(text))
+    return float(match[1].replace(" ", "")) if match else None
+
+
+_MARKER = re.compile(r"^(\s*)(?:[-*+•▪●–]|\(?\d{1,2}[.):]|\(?[a-z]\)|#{1,6})\s+")
+_RULE_LINE = re.compile(r"^[\s|:+=-]+$")
+
+
+def _lines(text: str) -> Iterator[Piece]:
+    """The lines of a text; rows of a Markdown table are read with its head."""
+    column, heads = None, False
+    for raw in text.split("\n"):
+        if not raw.strip() or raw.lstrip().startswith("```"):
+            heads = False
+            continue
+        if raw.count("|") >= 2 or (heads and "|" in raw):
+            cells = [_plain(cell).strip() for cell in raw.strip().strip("|").split("|")]
+            if _RULE_LINE.match(raw):
+                continue
+            if not heads:
+                heads, column = True, _column(cells)
+                if column is not None and _cell(cells[column]) is None:
+                    continue
+            yield _row(cells, column)
+            continue
+        heads = False
+        marker = _MARKER.match(raw)
+        line = _plain(raw[marker.end() :] if marker else raw).strip()
+        if line:
+            yield Piece(line, depth=len(marker[1]) if marker else None)
+
+
+def _row(cells: list[str], column: int | None) -> Piece:
+    points = _cell(cells[column]) if column is not None and column < len(cells) else None
+    rest = [cell for place, cell in enumerate(cells) if cell and (points is None or place != column)]
+    if points is not None and re.fullmatch(r"\d+\.?", rest[0] if rest else ""):
+        rest = rest[1:]  # the row's number
+    named = [cell for cell in rest if not re.fullmatch(r"[\d.]+", cell)]
+    joined = ": ".join(rest) if points is None else " ; ".join(rest)
+    return Piece(joined, named[0] if named and points is not None else "", points, depth=0)
 
 
 def _plain(text: str) -> str:

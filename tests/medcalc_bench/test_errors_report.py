@@ -8,7 +8,7 @@ import pytest
 
 from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Unreadable
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.medcalc_bench.error_judge import ErrorVerdict, judge_errors, judge_messages, read_type
+from medical_tasks.medcalc_bench.errors_report import ErrorVerdict, judge_errors, judge_messages, read_type
 from medical_tasks.spec import Item
 from medical_tasks.store import Store
 from tests.judges.scripted import ScriptedBackend
