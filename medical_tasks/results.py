@@ -71,7 +71,8 @@ def summarise(
             limits.
 
     Returns:
-        The entry: `n_items`, `metrics`, `coverage`, `breakdown`, `recipe`.
+        The entry: `n_items`, `metrics`, `coverage`, `breakdown`, `recipe`; `notes`, the number of answers with each, where
+        there are any.
     """
     unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
@@ -93,6 +94,7 @@ def summarise(
             for group in _groups(item, by):
                 members.setdefault(group, []).append(item)
         breakdown[by] = {group: metrics_of(members[group]) for group in sorted(members)}
+    notes = Counter(note.partition(":")[0] for score in scores.values() for note in score.notes)
     return {
         "n_items": len(items),
         "metrics": metrics_of(items),
@@ -102,6 +104,7 @@ def summarise(
             "scored": n_scored,
             "unscored": dict(sorted(unscored.items())),
         },
+        **({"notes": dict(sorted(notes.items()))} if notes else {}),
         "breakdown": breakdown,
         "recipe": dict(recipe),
     }

@@ -348,6 +348,8 @@ class ItemScore:
         limits: for metrics that are absent, what is known all the same: smallest and largest value they can have.
         weights: for each `ratio` metric its denominator on this item; for an absent one the largest it can be, `inf` (or not
             there) when that is not known.
+        notes: what a reader of the score should know of this answer, each a word and, behind a colon, the particulars; the words
+            are counted in `results.json`.
         counts: for metrics of a judged answer, decided or not, the verdicts that they add up. What is decided without a judge
             (an empty answer) has none.
     """
@@ -359,6 +361,7 @@ class ItemScore:
     unscored: str | None = None
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=dict)
 
     @classmethod

@@ -34,7 +34,7 @@ from medical_tasks.medcalc_bench.official import official_code_decision, officia
 from medical_tasks.medcalc_bench.quantities import DAYS_A_WEEK, Quantity, ages, dates, dimension, measurements, scores
 from medical_tasks.medcalc_bench.reading import read_answer
 from medical_tasks.medcalc_bench.recomputed import answer_text, label_agrees, recompute_or_none
-from medical_tasks.medcalc_bench.statements import Statement, Subject
+from medical_tasks.medcalc_bench.statements import OTHER_UNIT, Statement, Subject
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["decide", "score_items"]
@@ -91,7 +91,7 @@ def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> I
             why = f"{why}; by the published rule: {published.why}"
         if agrees:
             values["accuracy_agreed"] = values["accuracy"]
-    return ItemScore(id=item.id, values=values, parsed=sane.parsed, why=why)
+    return ItemScore(id=item.id, values=values, parsed=sane.parsed, why=why, notes=sane.notes)
 
 
 def decide(
@@ -178,7 +178,9 @@ def _weeks_and_days(age: int | None) -> str:
 
 def _nothing(statement: Statement, what: str) -> Decision:
     why = f"no final {what} found"
-    return Decision(correct=False, parsed="", why=f"{why}: {statement.why}" if statement.why else why)
+    # Of a score the number does not decide: a share or a duration is no number of points.
+    notes = (f"unit_mismatch: {statement.why}",) if statement.why.startswith(OTHER_UNIT) else ()
+    return Decision(correct=False, parsed="", why=f"{why}: {statement.why}" if statement.why else why, notes=notes)
 
 
 def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:

@@ -75,6 +75,7 @@ TAKEN_BACK: Final = "taken back"
 REVISED: Final = "revised"
 OPERAND: Final = "an operand, or arithmetic not worked out"
 OTHER: Final = "of something else"
+OTHER_UNIT: Final = "in a unit that a score does not have"
 
 # The quantities of a passage are masked by Q, one sign each, so that the grammar is one of words.
 Q: Final = "\x01"
@@ -686,7 +687,7 @@ class _Passage:
         if quantity.undone or (sign and Q in rest[sign.end() :] and not re.search(r"[.;,]\s", rest[: sign.start()])):
             return OPERAND
         if self.subject.points and dimension(quantity.unit):
-            return f"in a unit that a score does not have ({quantity.unit})"
+            return f"{OTHER_UNIT} ({quantity.unit})"
         lead = self.text[max(place - _LEAD, self.places[at - 1] + 1 if at else 0) : place]
         lead = lead[max(map(lead.rfind, (",", ";", "\n", ". "))) + 1 :]
         own = self.subject.own

@@ -86,6 +86,8 @@ def value_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(
             f"{_names(names)}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
         )
+    answered = entry["coverage"]["answered"]
+    said += [f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()]
     return said
 
 

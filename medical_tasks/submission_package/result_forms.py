@@ -45,6 +45,7 @@ _ENTRY: Final[Mapping[str, Field]] = {
     "cut_at_length": whole_number(),
     "shortened": optional(whole_number()),
     "judge": optional(_OBJECT),
+    "notes": optional(_COUNTS),
 }
 _COVERAGE: Final = {
     "asked": whole_number(1),

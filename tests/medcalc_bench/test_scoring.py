@@ -18,6 +18,7 @@ from medical_tasks.medcalc_bench.decision import DATE_IDS, DECIMAL_IDS, INTEGER_
 from medical_tasks.medcalc_bench.recomputed import answer_text, recompute_or_none
 from medical_tasks.medcalc_bench.scoring import decide, score_items
 from medical_tasks.medcalc_bench.spec import BENCHMARK, MEDCALC
+from medical_tasks.results import summarise
 from medical_tasks.spec import Item, TaskSpec
 from tests.support import SHARED, needs_shared
 
@@ -296,6 +297,26 @@ def test_views_of_the_label(
     calculator_id: int, entities: object, gold: str, reply: str, views: tuple[float, float, float]
 ) -> None:
     assert _views(calculator_id, entities, gold, reply) == views
+
+
+def test_a_unit_of_another_dimension_is_noted() -> None:
+    items = [_item(2, "25.2", "23.94", "26.46"), _item(2, "25.2", "23.94", "26.46"), _item(4, "3", "3", "3", "integer")]
+    replies = ["25.2 mg/dL", "25.2 mL/min", "3%"]
+    scores = score_items(TASK, [replace(item, id=str(n)) for n, item in enumerate(items)], replies)
+    assert [score.values["accuracy"] for score in scores] == [1, 1, 0]
+    assert [score.notes for score in scores] == [
+        ("unit_mismatch: mg/dL for mL/min",),
+        (),
+        ("unit_mismatch: in a unit that a score does not have (%)",),
+    ]
+    entry = summarise(
+        MEDCALC,
+        [replace(item, id=str(n), groups=dict.fromkeys(MEDCALC.groups, "x")) for n, item in enumerate(items)],
+        {score.id: score for score in scores},
+        {},
+        recipe={},
+    )
+    assert entry["notes"] == {"unit_mismatch": 2}
 
 
 def test_rows_without_entities_have_two_numbers() -> None:
