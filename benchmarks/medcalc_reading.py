@@ -95,10 +95,10 @@ def _wrong(kind: AnswerKind, gold: str) -> str:
 FORMS: Mapping[str, Mapping[str, Mapping[str, Mapping[str, list[str]]]]] = json.loads(
     Path(__file__).with_name("medcalc_forms.json").read_text(encoding="utf-8")
 )
-"""Forms by author, side (`right` states the gold, `wrong` only mentions it), what they fit (`any` answer, `numbers`, `scores`), and kind.
+"""Forms by author, side (`right` states the gold, `wrong` only mentions it), what they fit (`any`, `numbers`, `scores`) and kind.
 
-`{g}` is the gold, `{w}` a wrong answer, `{u}` the unit, `{n}` the calculator; `{j}` in front puts the rest into an answer field. The
-first author wrote the reader too; the second did not know it.
+`{g}` is the gold, `{w}` a wrong answer, `{u}` the unit, `{n}` the calculator; `{j}` in front puts the rest into a field. The
+first author wrote the reader too; the others did not know it when they wrote.
 """
 EACH: Final = 5
 """Each form is tried on every fifth calculator, the next form on the next ones."""

@@ -47,7 +47,6 @@ OVERALL_ITEMS = 1047
 
 _KEY = 'nswer":'
 _SPACE = re.compile(r"\s*+")
-_SPACES = re.compile(r"\s++")
 _DATE = re.compile(r"(0?[1-9]|1[0-2])/(0?[1-9]|[12][0-9]|3[01])/(\d{4})")
 _LIST_BEGIN = re.compile(r"\d, ?-?\d")
 _LIST = re.compile(r"\d(?:, ?-?\d++)++")
@@ -140,6 +139,12 @@ def tagged_answer(reply: str) -> str | None:
     return None
 
 
+def _single_spaced(text: str) -> str:
+    """The text with each run of white space as one space; splitting is several times as fast as a pattern."""
+    words = " ".join(text.split())
+    return f"{' ' * text[:1].isspace()}{words}{' ' * (text[-1:].isspace() and bool(words))}"
+
+
 def official_answer(response: str, kind: AnswerKind) -> str:
     """Reads the answer out of a reply, in the form the authors store as "LLM Answer".
 
@@ -227,7 +232,7 @@ def _one_line(response: str) -> str:
         if _KEY not in text[start:]:
             start = max(0, text.rfind(_KEY) - 1)
         text = text[start : start + MAX_REPLY]
-    return _SPACES.sub(" ", text)
+    return _single_spaced(text)
 
 
 def _captured(text: str) -> str:

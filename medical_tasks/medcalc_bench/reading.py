@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from medical_tasks.medcalc_bench.decision import MAX_REPLY
-from medical_tasks.medcalc_bench.statements import HERE, REFUSAL, RETRACTION, Q, Statement, Subject, read_statement
+from medical_tasks.medcalc_bench.grammar import HERE, REFUSAL, RETRACTION, Q
+from medical_tasks.medcalc_bench.statements import Statement, Subject, read_statement
 from medical_tasks.scoring.reasoning import spoken
 
 __all__ = ["MAX_VALUE", "read_answer"]
@@ -77,6 +78,20 @@ _REFERENCE: Final = re.compile(
     re.IGNORECASE,
 )
 """A line of a bibliography."""
+_HEADING: Final = re.compile(
+    r"[\W_]*(?:interpretation|risk\s+(?:categories|classes|groups|levels|stratification)|for\s+reference|reference(?:s|\s+ranges?)?|classification|categories|"
+    r"legend|scale|inputs?(?:\s+used)?|explanation|notes?|discussion|next\s+steps|recommendations?|sources?|cut-?offs?|steps|what\s+this\s+means)[\W_]*",
+    re.IGNORECASE,
+)
+"""A line that says what comes under it, where that is not the answer."""
+_CLASS: Final = re.compile(
+    r"\s*[-*•]\s+[*_]*(?:scores?\s+|points?\s+)?(?:[<>≤≥]=?\s*)?[0-9]+(?:\.[0-9]+)?(?:\s*(?:-|–|to)\s*[0-9]+(?:\.[0-9]+)?|\s+or\s+\w+|\s*\+)?\s*(?:points?)?[*_]*\s*[:=]\s*[*_]*\s*[A-Za-z0-9]"
+    r"|\s*\|\s*[*_]*(?:[<>≤≥]=?\s*)?[0-9]+(?:\s*(?:-|–|to)\s*[0-9]+|\s*\+)?\s*(?:points?)?[*_]*\s*\|\s*[*_]*[A-Za-z]"
+    r"|\s*[-*•]\s+[*_]*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal|borderline|abnormal|minimal|critical)\b[^:\n]{0,20}:",
+    re.IGNORECASE,
+)
+"""An item of a list of classes: "- 0-1: low risk", "- Normal: < 100"."""
+_OBJECT: Final = re.compile(r"\{\s*[\"'][A-Za-z_ ]{1,40}[\"']\s*:")
 _DIGIT: Final = re.compile("[0-9]")
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![0-9.~≈-]))+")
 
@@ -144,18 +159,30 @@ def _read_prose(text: str, words: list[int], subject: Subject) -> Statement:
                 end = text.find("\n", piece[1])
                 return _unless_taken_back(reading, text[piece[1] :] if end >= 0 else "", subject)
     lines = [line for line in text.split("\n") if line and not line.isspace()]
-    weaker, taken_back = Statement(), False
+    heading = next((at for at, line in enumerate(lines) if at and _HEADING.fullmatch(line)), len(lines))
+    best = Statement()
+    if heading < len(lines):
+        # What stands under "Interpretation:" or "References" explains the answer before it.
+        best = _read_lines(lines[:heading], subject)
+    return best if best.plainly else _read_lines(lines, subject)
+
+
+def _read_lines(lines: list[str], subject: Subject) -> Statement:
+    """The last of the lines that plainly states a quantity, else the one that does best."""
+    best, why, taken_back = Statement(), Statement(), False
     for line in reversed(lines[-MAX_LINES:]):
-        if _REFERENCE.fullmatch(line):
+        if _REFERENCE.fullmatch(line) or _CLASS.match(line):
             continue
-        reading = read_statement(_BULLET.sub("", line[-MAX_LINE:]), subject, last=True)
-        if reading.plainly and reading.stated:
-            return reading if not taken_back else weaker if weaker.stated else Statement(why="taken back")
+        statement = read_statement(_BULLET.sub("", line[-MAX_LINE:]), subject, last=True)
+        if statement.plainly:
+            return statement if not taken_back else best if best.stated else Statement(why="taken back")
         taken_back = taken_back or RETRACTION.search(line) is not None
-        weaker = weaker if weaker.stated else reading if reading.stated or not weaker.why else weaker
-        if not reading.stated and not weaker.stated and (reading.why == "taken back" or _ends_without(line)):
+        if statement.stated and statement.strength > best.strength:
+            best = statement
+        why = why if why.why else statement
+        if not statement.stated and not best.stated and (statement.why == "taken back" or _ends_without(line)):
             break
-    return weaker
+    return best if best.stated else why
 
 
 def _ends_without(line: str) -> bool:
@@ -164,8 +191,11 @@ def _ends_without(line: str) -> bool:
 
 
 def _is_cut_off(text: str) -> bool:
-    """Whether the reply is an object that ends before it gets to its answer."""
-    return text.lstrip(" \r\n\t`jsonJSON").startswith("{") and "}" not in text
+    """Whether the reply ends inside an object, before it gets to its answer."""
+    if text.lstrip(" \r\n\t`jsonJSON").startswith("{") and "}" not in text:
+        return True
+    start = text.rfind("{")
+    return start >= 0 and "}" not in text[start:] and _OBJECT.match(text, start) is not None
 
 
 def _words(text: str) -> list[int]:

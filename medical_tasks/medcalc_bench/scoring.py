@@ -30,11 +30,12 @@ from medical_tasks.medcalc_bench.decision import (
     limits,
     within,
 )
+from medical_tasks.medcalc_bench.grammar import OTHER_UNIT
 from medical_tasks.medcalc_bench.official import official_code_decision, official_decision
 from medical_tasks.medcalc_bench.quantities import DAYS_A_WEEK, Quantity, ages, dates, dimension, measurements, scores
 from medical_tasks.medcalc_bench.reading import read_answer
 from medical_tasks.medcalc_bench.recomputed import answer_text, label_agrees, recompute_or_none
-from medical_tasks.medcalc_bench.statements import OTHER_UNIT, Statement, Subject
+from medical_tasks.medcalc_bench.statements import Statement, Subject
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["decide", "score_items"]
