@@ -386,7 +386,7 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
                 * (-1 if re.search(r"(?:^|=)\s*-\s*[\d.]+$", match["expression"]) else 1)
             )
         if piece.points is not None:
-            _read_row(piece, criteria, found)
+            _read_row(piece, piece.points, criteria, found)
             current = None
             continue
         mentions = _mentions(piece.text, criteria)
@@ -404,24 +404,23 @@ def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
     return found
 
 
-def _read_row(piece: Piece, criteria: Sequence[Criterion], found: ScoreReading) -> None:
-    assert piece.points is not None
+def _read_row(piece: Piece, points: float, criteria: Sequence[Criterion], found: ScoreReading) -> None:
     if _CLOSING.search(piece.name):
-        found.totals.append(piece.points)
+        found.totals.append(points)
         return
     for text in (piece.name, piece.text):
         places = {place for place, _, _ in _mentions(text, criteria)}
         if len(places) == 1:
             (place,) = places
-            if piece.points and place in found.readings and found.readings[place].points:
+            if points and place in found.readings and found.readings[place].points:
                 break  # a second row that only shares a word with the first
-            _attach(found, criteria, place, piece.text, ({piece.points}, set()))
+            _attach(found, criteria, place, piece.text, ({points}, set()))
             found.named.add(place)
             return
         if places:
             found.named |= places
             break
-    found.extras.append((piece.name, piece.points))
+    found.extras.append((piece.name, points))
 
 
 def _read_sentence(

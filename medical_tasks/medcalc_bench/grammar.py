@@ -53,7 +53,7 @@ NEGATION: Final = (
         "|"
         + _any(
             """previous earlier initial first original old former preliminary provisional tempting common naive rejected bad
-            draft discarded"""
+    draft discarded"""
         )
         + r"\s+(?:\w+\s+)?"
     )
@@ -74,7 +74,7 @@ OTHERS: Final = (
     r"|authors|models|people))\s+"
     r"(?:(?:might|may|could|would|will|often|wrongly|has|have|had)\s+)*(?:be\s+tempted\s+to\s+)?"
     r"(?:say|said|think|thought|claim|argue|answer|guess|believe|expect|assume|suggest|report|state|write|wrote"
-    r"|propose|arrive|call|tell|told)(?:s|ed)?\b|\btempted\b"
+    r"|propose|arrive|call|tell|told)(?:s|ed)?\b|\btempted\b|\bis\s+said\s+to\s+be\b"
     r"|\b(?:no\s+\w+|nothing|few|nobody|whoever)\b[^,;.]{0,60}\b(?:support|justif|lead|accept|say|give|point"
     r"|suggest)\w*\b(?=[^,;.]{0,90}$)"
     r"|\b(?:most|many|some|other)\s+(?:\w+\s+)?(?:students|clinicians|doctors|residents|authors|models|people"
@@ -111,7 +111,8 @@ RIGHT: Final = _any("right correct true fit possible valid accurate plausible se
 AFTER_DENIED: Final = _compile(
     rf"\W*(?:{LINK}\b\s*,?\s*){{0,6}}(?:"
     rf"(?:{NOT}|n['’]t|cannot|never)\s+(?:\w+\s+){{0,4}}?(?:{RIGHT}|(?:the|my|an?|our)\s+(?:\w+\s)?answer)\b"
-    rf"|(?:not|n['’]t|cannot|never)\s*(?:[.,!;]|$)|{WRONG}\b|or\s+not\b|not\s+(?:what|the)\b|(?:one|an?"
+    rf"|(?:not|n['’]t|cannot|never)\s*(?:[.,!;]|$)|{WRONG}\b|or\s+not\b|not\s+(?:what|the)\b"
+    rf"|an?\s+(?:\w+\s+){{0,2}}(?:wrong|mistake|error|trap|misreading)\b|(?:one|an?"
     r"|only\s+one)\s+(?:possibility|option|candidate)\b"
     r"|but\s+(?:that|this|it)\s+is\s+(?:without|before|not|only|uncorrected)\b"
     rf"|[^.,;:\n{Q}]{{0,60}}\b(?:is|was|are|were|seems|looks)\s+(?:\w+\s+)?{WRONG}\b|[^.;:\n{Q}]{{0,40}}\b(?:is"
@@ -220,43 +221,59 @@ REFUSAL: Final = _compile(
     r"refuse|decline|lacks?|lacking|missing|(?:more|additional|further)\s+(?:information|data|details)\s+(?:is|are"
     r"|would\s+be)?\s?(?:needed|required))\b"
 )
+_THE_ANSWER: Final = _any(
+    """determin calculat comput estimat assess answer say state be_given tell know deriv confirm establish finish complete
+    reproduce make_sense"""
+)
+NO_ANSWER: Final = _compile(
+    r"\b(?:(?:cannot|can['’]?t|can\s+not|could\s+not|couldn['’]?t|unable\s+to|not\s+able\s+to|(?:im"
+    r"|not\s+)possible\s+to|won['’]t|will\s+not"
+    rf"|refuse\s+to|decline\s+to)\s+(?:\w+\s+){{0,3}}?(?:{_THE_ANSWER}\w*|(?:give|provide)\s+(?:an?\s+|the\s+"
+    r"|you\s+)?(?:answer|score|value|result|number|figure)|help)"
+    r"|(?:insufficient|not\s+enough|lacks?|lacking)\s+(?:\w+\s+){0,2}(?:information|data|details)|(?:data"
+    r"|information)\s+(?:is|are)\s+(?:insufficient|not\s+enough|missing)"
+    rf"|not\s+(?:be\s+)?{_any('calculated determined computed calculable computable determinable answerable')}"
+    r"|(?:do\s+not|don['’]?t)\s+know|no\s+(?:answer|idea)"
+    r"|no\s+(?:\w+\s+){1,3}can\s+be|can\s+only\s+say|(?:more|additional|further)\s+(?:information|data"
+    r"|details)\s+(?:is|are|would\s+be)?\s?(?:needed|required)"
+    r"|indeterminate|unanswerable)\b|^\W*(?:unknown|unclear|uncertain|undetermined|N/A|impossible|insufficient"
+    r"|the\s+\w+\s+lacks)\b|\bimpossible\s+to\b"
+)
+"""That there is no answer, whatever else is said; `REFUSAL` may also be about an input."""
 DESPITE: Final = _compile(r"\b(?:answer|score|total|result|final|therefore|thus|hence)\b|=")
 # Words without which a pattern cannot match: the searches cost most of the time.
 HINTS: Final = {
     kind: frozenset(words.split())
     for kind, words in {
-        DENIED: """possibility
-            option candidate not never neither nor cannot hardly scarcely except excluding wrong wrongly incorrect incorrectly
-            false falsely mistaken mistakenly mistake erroneous erroneously error doubt doubtful doubts doubted
-            unlikely impossible rule rules ruled ruling reject rejects rejected rejecting deny denies denied
-            avoid ignore ignores ignored ignoring disregard disregarded disregarding discard discarded
-            discarding contrary far anything nowhere nothing longer rather instead other opposed different
-            differs unequal nobody no previous earlier initial first original old former preliminary provisional
-            tempting common naive untrue disagree implausible excluded invalid inaccurate off out too n t
-            someone somebody others chart note textbook model colleague student author tempted prior uncorrected
-            unadjusted outdated before last past preceding way means circumstances account none fail fails
-            failed place exclude excludes dismiss dismissed replace replaced replacing scratch students
-            clinicians doctors residents authors models resident doctor bad opposite forget few whoever refuted
-            disproved say says said think thinks thought claim claims argue argues answer guess believe believes
-            expect expects assume assumes suggest suggests report reports state states write writes wrote
-            propose arrive arrives call calls tell tells told give get support supports justify justifies
+        DENIED: """possibility option candidate not never neither nor cannot hardly scarcely except excluding wrong wrongly
+            incorrect incorrectly false falsely mistaken mistakenly mistake erroneous erroneously error doubt doubtful
+            doubts doubted unlikely impossible rule rules ruled ruling reject rejects rejected rejecting deny denies
+            denied avoid ignore ignores ignored ignoring disregard disregarded disregarding discard discarded discarding
+            contrary far anything nowhere nothing longer rather instead other opposed different differs unequal nobody
+            no previous earlier initial first original old former preliminary provisional tempting common naive untrue
+            disagree implausible excluded invalid inaccurate off out too n t someone somebody others chart note textbook
+            model colleague student author tempted prior uncorrected unadjusted outdated before last past preceding way
+            means circumstances account none fail fails failed place exclude excludes dismiss dismissed replace replaced
+            replacing scratch students clinicians doctors residents authors models resident doctor bad opposite forget
+            few whoever refuted disproved say says said think thinks thought claim claims argue argues answer guess
+            believe believes expect expects assume assumes suggest suggests report reports state states write writes
+            wrote propose arrive arrives call calls tell tells told give get support supports justify justifies
             justified lead leads accept accepts point points""",
-        BOUND: """less fewer more greater higher lower larger smaller bigger older younger later earlier longer
-            shorter better worse over under above below beyond exceed exceeds exceeded exceeding surpass
-            surpasses up upward upwards north south excess short as before after until till since within prior
-            past by minimum maximum ceiling floor limit bound min max tops and capped reached starts limited
-            least most""",
-        CONDITION: """if unless whether suppose supposing provided case event hypothetically theory were had depends
-            depending long when should except otherwise would could might imagine let lets sake argument once
-            man woman men women soon time younger older healthy hypothetical textbook average typical normal
-            another other different male males female females without fictitious imaginary assuming next""",
-        REFUSED: """cannot can could unable impossible insufficient indeterminate undetermined undefined inconclusive
-            unknown uncertain unclear unanswerable n not don no refuse decline lack lacks lacking missing more
-            additional further won will only doesn""",
-        TAKEN_BACK: """no nope wait hold sorry oops hmm hmmm correction scratch strike second let wrong incorrect right
-            correct mistake error my apologies miscalculated misread made ignore disregard forget bad edit
-            update erratum p scrap kidding retract take above previous actually upon oh review reflection closer
-            wrongly only just merely another""",
+        BOUND: """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better
+            worse over under above below beyond exceed exceeds exceeded exceeding surpass surpasses up upward upwards
+            north south excess short as before after until till since within prior past by minimum maximum ceiling floor
+            limit bound min max tops and capped reached starts limited least most""",
+        CONDITION: """if unless whether suppose supposing provided case event hypothetically theory were had depends depending
+            long when should except otherwise would could might imagine let lets sake argument once man woman men women
+            soon time younger older healthy hypothetical textbook average typical normal another other different male
+            males female females without fictitious imaginary assuming next""",
+        REFUSED: """cannot can could unable impossible insufficient indeterminate undetermined undefined inconclusive unknown
+            uncertain unclear unanswerable n not don no refuse decline lack lacks lacking missing more additional
+            further won will only doesn""",
+        TAKEN_BACK: """no nope wait hold sorry oops hmm hmmm correction scratch strike second let wrong incorrect right correct
+            mistake error my apologies miscalculated misread made ignore disregard forget bad edit update erratum p
+            scrap kidding retract take above previous actually upon oh review reflection closer wrongly only just merely
+            another""",
         REVISED: """corrected actually mean make should revised update updated amended changed adjusted modified recalculated
             becomes instead rather precisely precise exact""",
     }.items()
@@ -272,7 +289,7 @@ JOIN: Final = _compile(
     r"[\s,;:/|&()\[\]\"'*-]*(?:(?:"
     + _any(
         r"""or and and/or vs\.? versus unless alternatively otherwise else maybe perhaps possibly even also either then both
-        respectively"""
+    respectively"""
     )
     + rf"|{ABOUT}|{_any('depending it is would could might be')}"
     rf"|(?:{_any('for in if when with were')}\s+)?(?:{_any('a an the patient he she they is are were was')}\s+){{0,4}}{PEOPLE})"
@@ -280,6 +297,7 @@ JOIN: Final = _compile(
 )
 CONTRAST: Final = _compile(
     r"[^.\n]{0,60}\b(?:otherwise|without|alternatively|as\s+well\s+as|or\s+else|or\s+rather|compared\s+to|the\s+other"
+    r"|the\s+second\s+time"
     r"|another)\b[^.\n]{0,60}"
 )
 LABEL: Final = _compile(
@@ -334,10 +352,11 @@ INPUT_WORDS: Final = frozenset(
 TIMES_BEFORE: Final = _compile(
     r"(?:\b(?:twice|double|triple|(?:two|three|four|five|ten|[0-9]+)\s+times|half\s+of|(?:one|two|a)\s+(?:third"
     r"|quarter|half|tenth)s?\s+of|root\s+of|logarithm\s+of|"
-    r"log|ln|sqrt|factor\s+of)|√)\s*[({]?\s*$"
+    r"log|ln|sqrt|factor\s+of|(?:add|multiply|subtract|divide|insert|enter)(?:\s+\w+){0,2})|√|\w\s[+×*/])\s*[({]?\s*$"
 )
 TIMES_WORDS: Final = frozenset(
-    "twice double triple times half third thirds quarter tenth root logarithm log ln sqrt factor".split()
+    """twice double triple times half third thirds quarter tenth root logarithm log ln sqrt factor add multiply subtract
+    divide insert enter""".split()
 )
 COUNT_WORDS: Final = frozenset(
     "worth need needs another lost loses lose contribute contributes alone sum starts start begins begin there each".split()
@@ -356,7 +375,7 @@ COUNT_AFTER: Final = _compile(
     r"\s*(?:of\s+(?:the\s+)?)?(?:criteria|items|components|variables|parameters|questions|domains|elements|points)?\s*"
     r"(?:(?:are|were|is|was|could|can|cannot|have)\s+(?:not|n['’]t|missing|unknown|unmet|absent|lost|lacking)\b"
     r"|(?:items|components|variables|parameters|questions|domains)\b|"
-    r"in\s+this\s+(?:score|rule)\b|more\s+points?\b|for\s+(?:age|sex|each|one|the\s+\w+)\b|short\b|away\b|left\b"
+    r"in\s+this\s+(?:score|rule)\b|more\s+points?\b|for\s+(?:age|sex|each|one)\b|short\b|away\b|left\b"
     r"|until\b)"
 )
 ELSEWHERE_WORDS: Final = frozenset(
@@ -368,11 +387,11 @@ BESIDE_WORDS: Final = frozenset(
 )
 LEAD: Final = 160
 ELSEWHERE: Final = _compile(
-    r"\b(?:normal|reference|healthy|typical|usual)\b[^,;:=]{0,90}$"
+    r"\b(?:normal|reference|healthy|typical)\b[^,;:=]{0,90}$"
     r"|\b(?:cut-?offs?|thresholds?|(?P<own>target)|goal|scale|ranges?|upper\s+limit|lower\s+limit"
     r"|possible)\b[^,;=]{0,90}$"
     r"|\b(?:scores|values|levels|results|totals|points)\s+(?:of|from|between|above|below|over|under"
-    r"|at)\s+(?:about\s+)?$"
+    r"|at|around|near)\s+(?:about\s+)?$"
 )
 STATISTIC: Final = _compile(
     r"\b(?:(?P<own>(?<!i )mean)|average|median|maximum|minimum|maximal|minimal|standard\s+deviation|change\s+in"
@@ -390,7 +409,7 @@ STATISTIC: Final = _compile(
     r"|\b(?:assumed|taken|set)\s+(?:to\s+be|as|at|to)\s*$"
     r"|\b(?:normal|healthy|expected|(?<!i )mean|average|median|reference|typical|usual|examples?|sample|template"
     r"|yesterday|tomorrow|last\s+year|previously"
-    r"|another\s+patient\)?)(?:\s+\w+){0,4}\)?\s*[:=]\s*$"
+    r"|another\s+patient\)?)(?:\s+[\w()-]+){0,8}\)?\s*[:=]\s*$"
 )
 STATISTIC_WORDS: Final = frozenset(
     """mean average median maximum minimum maximal minimal standard change error expected difference highest lowest
@@ -414,7 +433,9 @@ BESIDE: Final = _compile(
     rf"\b(?:{'|'.join(sorted(BESIDE_WORDS))})\b[^,;:]{{0,30}}"
     rf"(?:is|was|of|=|at|{ABOUT})\s*$"
 )
-IN_GENERAL: Final = _compile(r"^\W*(?:an?|any|each|every)\s(?:[\w-]+\s){1,6}(?:of|at)\s*$")
+IN_GENERAL: Final = _compile(
+    r"^\W*(?:(?:whereas|while|although|but|and|since)\s+)?(?:an?|any|each|every)\s[^.,;:]{1,80}\s(?:of|at)\s*$"
+)
 MEANS: Final = _compile(
     r"\s*(?:would|may|might|could|can|indicates?|suggests?|means?|corresponds?|usually|typically|are|"
     r"(?:is|was)\s+(?:considered|typical|seen|common|usual|normal|high|low|associated|linked))\b"
@@ -443,8 +464,8 @@ BARE: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 BROKEN_OFF: Final = _compile(
     r"(?:\b"
     + _any(
-        """the a an and or but by of to for with from is are was were we then which that in on at as so be have has i now it
-        his her gives give plus minus times obtain add"""
+        """the a an and or but by of to for with from is are was were we then which that in on at as so be have has i now
+    it his her gives give plus minus times obtain add"""
     )
     + r"|[(+×*/=-])\s*$"
 )

@@ -72,7 +72,7 @@ _EXPONENT: Final = re.compile(
 _CALENDAR: Final = re.compile(r"(?<![0-9/.-])[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}(?![0-9/])")
 _NUMBERED: Final = frozenset(
     """stage grade class category group type phase tier nyha killip step day visit question item part figure table
-    page row case patient bed room line equation eq eq. section level child-pugh apache option example note no.
+    page row case patient bed room line equation eq eq. section level child-pugh apache option example criterion rule note no.
     number nr nr. g curb fib version # per""".split()
 )
 """Words before a number that is a name or a place in a series."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from medical_tasks.medcalc_bench.decision import MAX_REPLY
-from medical_tasks.medcalc_bench.grammar import HERE, REFUSAL, RETRACTION, Q
+from medical_tasks.medcalc_bench.grammar import HERE, NO_ANSWER, RETRACTION, Q
 from medical_tasks.medcalc_bench.statements import Statement, Subject, read_statement
 from medical_tasks.scoring.reasoning import spoken
 
@@ -46,7 +46,7 @@ _QUALIFIED: Final = re.compile(
 _KEY_END: Final = re.compile(r"(?:\s\([^()\"'\n]{0,40}\))?(?P<quote>\\?[\"'])\s*+:\s*+")
 _KEY_BEGIN: Final = re.compile(r"(?P<quote>\\?[\"'])(?P<name>[^\"'\n]{0,40})$")
 _BARE_KEY: Final = re.compile(r"\s{0,3}:\s{0,4}")
-_BARE_BEGIN: Final = re.compile(r"[{,]\s{0,8}(?P<name>[a-z_ -]{0,30})$")
+_BARE_BEGIN: Final = re.compile(r"(?:(?<![A-Za-z])\{|,)\s{0,8}(?P<name>[a-z_ -]{0,30})$")
 _NEXT_KEY: Final = r",\s*+(?:\\?[\"'][^\"'\n:{}]{1,60}\\?[\"']|[A-Za-z_]\w{0,60})\s{0,4}:"
 _FOLLOWING_KEY: Final = re.compile(_NEXT_KEY)
 _CLOSING: Final = {
@@ -74,7 +74,7 @@ _AFTER: Final = re.compile(
     r"(?:[^.\n:={}]{0,80}?\b(?:is|isn['’]t|are|was|wasn['’]t|be|equals|cannot)\b[\s*_]{0,4}:?|[:=→>]|-(?=\s)|\n)[\s*_#`]{0,8}"
 )
 _REFERENCE: Final = re.compile(
-    r"\s*\[[0-9]{1,3}\](?:\s.*)?|\s*(?:references?|sources?|literature)\b\W*|.*\b(?:19|20)[0-9]{2}\s?;\s?[0-9].*",
+    r"\s*\[[0-9]{1,3}\](?:\s.*)?|\s*(?:references?|sources?|literature)\b(?:\W*|\s*:.*)|.*\b(?:19|20)[0-9]{2}\s?;\s?[0-9].*",
     re.IGNORECASE,
 )
 """A line of a bibliography."""
@@ -86,7 +86,7 @@ _HEADING: Final = re.compile(
 """A line that says what comes under it, where that is not the answer."""
 _CLASS: Final = re.compile(
     r"\s*[-*•]\s+[*_]*(?:scores?\s+|points?\s+)?(?:[<>≤≥]=?\s*)?[0-9]+(?:\.[0-9]+)?(?:\s*(?:-|–|to)\s*[0-9]+(?:\.[0-9]+)?|\s+or\s+\w+|\s*\+)?\s*(?:points?)?[*_]*\s*[:=]\s*[*_]*\s*[A-Za-z0-9]"
-    r"|\s*\|\s*[*_]*(?:[<>≤≥]=?\s*)?[0-9]+(?:\s*(?:-|–|to)\s*[0-9]+|\s*\+)?\s*(?:points?)?[*_]*\s*\|\s*[*_]*[A-Za-z]"
+    r"|\s*\|\s*[*_]*(?:[<>≤≥]=?\s*)?[0-9]+(?:\s*(?:-|–|to)\s*[0-9]+|\s*\+)?\s*(?:points?)?[*_]*\s*\|\s*[*_]*[A-Za-z][^|0-9]*\|?\s*$"
     r"|\s*[-*•]\s+[*_]*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal|borderline|abnormal|minimal|critical)\b[^:\n]{0,20}:",
     re.IGNORECASE,
 )
@@ -187,7 +187,7 @@ def _read_lines(lines: list[str], subject: Subject) -> Statement:
 
 def _ends_without(line: str) -> bool:
     """Whether a line says that there is no answer, or takes back the one before it."""
-    return _DIGIT.search(line) is None and (REFUSAL.search(line) is not None or RETRACTION.search(line) is not None)
+    return _DIGIT.search(line) is None and (NO_ANSWER.search(line) is not None or RETRACTION.search(line) is not None)
 
 
 def _is_cut_off(text: str) -> bool:

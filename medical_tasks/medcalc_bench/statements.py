@@ -100,7 +100,7 @@ def read_statement(text: str, subject: Subject, *, last: bool = False) -> Statem
         # Mostly the last sentence is enough; what stands before it cannot take it back.
         start = max((end.end() for end in g.SENTENCE.finditer(text)), default=0)
         head = text[:start]
-        safe = start and (g.HINTS[g.REFUSED].isdisjoint(g.WORDS.findall(head.lower())) or not g.REFUSAL.search(head))
+        safe = start and (g.HINTS[g.REFUSED].isdisjoint(g.WORDS.findall(head.lower())) or not g.NO_ANSWER.search(head))
         statement = _read(text[start:], subject, last=True) if safe else Statement()
         if statement.plainly:
             return statement
@@ -250,7 +250,7 @@ class _Passage:
             sentence = self.text[start:end]
             if inside:
                 self._void_in_sentence(sentence, start, inside, refused=refused)
-            refusal = g.REFUSAL.search(sentence) if g.REFUSED in self.hints else None
+            refusal = g.NO_ANSWER.search(sentence) if g.REFUSED in self.hints else None
             if refusal and not any(self.places[at] < start + refusal.start() and not self.voids[at] for at in inside):
                 refused = True
             start = end
@@ -302,7 +302,8 @@ class _Passage:
         end_of_clause = self.text[place + 1 :]
         head = self.text[max(0, place - 40) : place]
         if (
-            ("√" in head or not g.TIMES_WORDS.isdisjoint(self.words)) and g.TIMES_BEFORE.search(head)
+            ("√" in head or head.rstrip()[-1:] in "+×*/" or not g.TIMES_WORDS.isdisjoint(self.words))
+            and g.TIMES_BEFORE.search(head)
         ) or g.TIMES_AFTER.match(end_of_clause):
             return g.OPERAND
         if self.subject.points:
