@@ -213,7 +213,7 @@ def test_prompts_without_examples_say_where_to_get_them(capsys: pytest.CaptureFi
         assert main([*words, "official"]) == 3
         assert "--prompts official needs --upstream DIR" in capsys.readouterr().err
         assert main([*words, "official", "--upstream", str(tmp_path)]) == 3
-        assert "no run.py there nor in its evaluation/ folder" in capsys.readouterr().err
+        assert "the authors' evaluation/run.py is not there" in capsys.readouterr().err
         assert main([*words, "mine"]) == 2
         assert "unknown prompt set 'mine'" in capsys.readouterr().err
     finally:

@@ -45,7 +45,7 @@ WORDS = {**JUDGE, "name": "lexical", "comparable": False}
     "sound",
     [
         changed(),
-        changed({"task_version": "1-B"}),
+        changed({"task_version": "2-B"}),
         changed(data("medcalc", config="v1.2")),
         changed({"prompts": None}),
         changed({"model": {"name": "baseline/random"}, "prompts": None}),
@@ -68,7 +68,7 @@ def test_what_is_taken(sound: Package) -> None:
         ),
         (changed({"data": []}), "lacks data, data.name"),
         (changed({"task": "kqa"}), "its recipe is of the task kqa"),
-        (changed({"task_version": "2-A"}), "task version 2-A, this leaderboard takes 1-A"),
+        (changed({"task_version": "1-A"}), "task version 1-A, this leaderboard takes 2-A"),
         (changed({"max_samples": 50}), r"only 50 items were asked \(--max-samples\). Run it on the whole split"),
         (changed({"statistics": {"confidence": 0.5}}), "its intervals are not of 95 %"),
         (changed({"statistics": [0.95]}), "its intervals are not of 95 %"),
@@ -105,7 +105,7 @@ def test_what_is_not_taken(odd: Package, message: str) -> None:
 
 def test_all_reasons_are_told_at_once() -> None:
     with pytest.raises(AdmissionError) as told:
-        check_admission(changed({"task_version": "2-A", "max_samples": 1, **data("medcalc", config="demo")}))
+        check_admission(changed({"task_version": "1-A", "max_samples": 1, **data("medcalc", config="demo")}))
     assert [line.split(":")[0] for line in str(told.value).splitlines()] == ["not taken", *["  medcalc"] * 3]
 
 

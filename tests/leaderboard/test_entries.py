@@ -60,7 +60,7 @@ def test_only_accepted_ones_are_shown(board: Board) -> None:
     assert entry.metrics["accuracy"]["value"] == 0.8
     assert entry.breakdown["category"]["physical"]["accuracy"]["n"] == 5
     assert entry.coverage == {"asked": 5, "answered": 5, "scored": 5, "unscored": {}}
-    assert entry.recipe["task_version"] == "1-A"
+    assert entry.recipe["task_version"] == "2-A"
 
 
 def test_accepted_by_verification_is_verified(board: Board) -> None:

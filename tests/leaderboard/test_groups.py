@@ -26,7 +26,7 @@ def other(key: str, **changes: Any) -> dict[str, Any]:
     "changes",
     [
         {"suite": "medical-tasks 9"},
-        {"task_version": "1-B"},
+        {"task_version": "2-B"},
         {"model": {"name": "another"}},
         {"python": "3.12.0", "packages": {}},
         other("data", source={"renamed.csv": "c2" * 32}),
@@ -44,7 +44,7 @@ def test_what_belongs_to_the_model_does_not_separate(changes: dict[str, Any]) ->
 @pytest.mark.parametrize(
     "changes",
     [
-        {"task_version": "2-A"},
+        {"task_version": "1-A"},
         other("data", rows_sha256="77" * 32),
         other("data", config="v1.2"),
         other("data", split="dev"),
