@@ -125,7 +125,11 @@ COMPARISON: Final = _any(
     """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better
     worse"""
 )
-APPROXIMATELY: Final = rf"(?:{ABOUT}|{_any('the a an score value of exactly just well far much even slightly only')})"
+FILLERS: Final = _any(
+    """the a an score value of exactly just well far much even slightly only measured normal reported initial actual
+    observed usual"""
+)
+APPROXIMATELY: Final = rf"(?:{ABOUT}|{FILLERS})"
 LIMIT: Final = _any("minimum maximum ceiling floor limit bound min max")
 BELOW: Final = _any(
     r"""over under above below beyond exceed(?:s|ed|ing)? surpass(?:es|ed|ing)?
@@ -397,7 +401,7 @@ STATISTIC: Final = _compile(
     r"\b(?:(?P<own>(?<!i )mean)|average|median|maximum|minimum|maximal|minimal|standard\s+deviation|change\s+in"
     r"|error\s+of|expected|difference\s+between|highest|lowest|largest|smallest|numerator|denominator|(?:first|second"
     r"|third)\s+(?:term|bracket|factor)|bracket|offset|product|quotient|used\s+to\s+be|previously|had\s+been|tomorrow"
-    r"|previous\s+patient|running\s+total|normally|usually|comparison|uncorrected|"
+    r"|previous\s+patient|running\s+total|normally|usually|comparison|measured\s+(?:value|level|result|concentration)|uncorrected|"
     r"unadjusted|population|derivation|cohort|examples?|sample|template|placeholder|for\s+instance|goal|brought"
     r"|so\s+far|thus\s+far|up\s+to\s+(?:here|now)|at\s+this\s+point|interim|"
     r"intermediate|preliminary|provisional|running|partial|subtotal|brother|sister|mother|father|wife|husband|son"
@@ -412,7 +416,7 @@ STATISTIC: Final = _compile(
     r"|another\s+patient\)?)(?:\s+[\w()-]+){0,8}\)?\s*[:=]\s*$"
 )
 STATISTIC_WORDS: Final = frozenset(
-    """mean average median maximum minimum maximal minimal standard change error expected difference highest lowest
+    """measured mean average median maximum minimum maximal minimal standard change error expected difference highest lowest
     largest smallest numerator denominator term factor bracket offset product quotient used previously had tomorrow
     previous running normally usually comparison uncorrected unadjusted population derivation cohort example examples
     sample template placeholder instance goal brought far up point interim intermediate preliminary provisional partial
@@ -464,7 +468,7 @@ BARE: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 BROKEN_OFF: Final = _compile(
     r"(?:\b"
     + _any(
-        """the a an and or but by of to for with from is are was were we then which that in on at as so be have has i now
+        """the an and or but by of to for with from is are was were we then which that in on at as so be have has now
     it his her gives give plus minus times obtain add"""
     )
     + r"|[(+×*/=-])\s*$"
