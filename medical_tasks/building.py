@@ -38,7 +38,6 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_SPACE_TEXT = "Not enough disk space"
 _WRITER_SETTINGS = threading.Lock()
 _HASH_DIGITS = 12
-_LEAST_OF_A_RELEASE = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,8 +311,7 @@ def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSp
         if rows == published:
             continue
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
-        # Corrections of a living release add and drop a row here and there.
-        if config not in source.living or rows < _LEAST_OF_A_RELEASE * published:
+        if config not in source.living:
             raise UsageError(f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}")
         notes.append(
             f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one"
