@@ -232,7 +232,9 @@ def _one_line(response: str) -> str:
         if _KEY not in text[start:]:
             start = max(0, text.rfind(_KEY) - 1)
         text = text[start : start + MAX_REPLY]
-    return _single_spaced(text)
+    # What stands before the first key is never looked at again.
+    first = text.find(_KEY)
+    return _single_spaced(text[max(0, first - 1) :]) if first >= 0 else ""
 
 
 def _captured(text: str) -> str:
