@@ -45,13 +45,16 @@ def test_the_table_sorts_by_mouse_and_by_keyboard_and_says_so(open_page: Callabl
     def values() -> list[str]:
         return list(page.locator(f"{ROWS} td:nth-child(4)").all_inner_texts())
 
-    before = values()
+    def numbers(texts: list[str]) -> list[float]:
+        return [float(text.removesuffix(" %")) for text in texts if text != "n/a"]
+
+    before = numbers(values())
     head = page.locator("#all-metrics th[data-name=value]")
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "descending"
-    numbers = [float(text) for text in values() if text != "n/a"]
-    assert len(numbers) == 11
-    assert numbers == sorted(numbers, reverse=True) != [float(text) for text in before if text != "n/a"]
+    after = numbers(values())
+    assert len(after) == 11
+    assert after == sorted(after, reverse=True) != before
     assert values()[-1] == "n/a"
     head.locator("button").press("Enter")
     assert head.get_attribute("aria-sort") == "ascending"
