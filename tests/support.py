@@ -1,4 +1,4 @@
-"""What many tests share: where the upstream files are."""
+"""What many tests share: where the upstream files are, and small helpers."""
 
 from __future__ import annotations
 
@@ -23,3 +23,11 @@ class GeneratesOnly:
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [None for _ in requests]
+
+
+def alive(pid: int) -> bool:
+    """Says whether a process still runs (Linux): one that ended and that nobody has waited for yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):  # the second: it ended between the opening and the reading
+        return False

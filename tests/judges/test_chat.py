@@ -23,6 +23,7 @@ from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
 from tests.fault_server import Call as Received
 from tests.fault_server import Fault, FaultServer, echo_answer, first
+from tests.support import alive
 
 SIZE = 16
 
@@ -489,13 +490,6 @@ def served(tmp_path: Path) -> Iterator[ChatJudge]:
     judge = open_chat(f"vllm-server/{folder}", options, log_dir=tmp_path / "logs")
     yield judge
     judge.close()
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_server_is_started_for_the_first_call_and_gone_at_close(served: ChatJudge, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from medical_tasks.models.server_programs import find_vllm, gpu_nodes, read_flag
 from medical_tasks.models.toy import make_toy_model
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
+from tests.support import alive
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,13 +58,6 @@ class Handler(BaseHTTPRequestHandler):
 
 HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 30.0) -> bool:
