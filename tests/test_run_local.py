@@ -98,7 +98,8 @@ def alone(home: Path, warm: WarmProcess) -> Path:
 
 
 def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
-    launcher = "import os, runpy, sys; print('WORLD', os.environ['WORLD_SIZE'], file=sys.stderr); "
+    # One write each: the two share a stream, and print writes its parts one by one.
+    launcher = "import os, runpy; os.write(2, ('WORLD ' + os.environ['WORLD_SIZE'] + chr(10)).encode()); "
     launcher += "runpy.run_module('medical_tasks', run_name='__main__')"
     script = home / "launch.py"
     script.write_text(launcher)
