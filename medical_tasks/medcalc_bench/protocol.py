@@ -44,8 +44,8 @@ _PRINTS: Final = re.compile(r"\bprint\s*\(")
 _ESCAPE: Final = re.compile(r"\\(?!\r?\n).", re.DOTALL)
 _THOUGHTS_END: Final = "</think>"
 _THEIR_BLOCK: Final = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# As the authors' script runs a program: without `__main__`, and with what it writes and its error in one text. The names are those
-# that stand in the traceback there.
+# A program for the sandbox, never for this process: it runs a model's as the authors' script does, without `__main__`, and with
+# what it writes and its error in one text. The names are those that stand in the traceback there.
 _THEIR_RUN: Final = """import sys, traceback
 sys.stderr = sys.stdout
 def capture_exec_output_and_errors(code):

@@ -1,9 +1,9 @@
 """Scores answers of MedCalc-Bench: `accuracy` (sane), `accuracy_official` (the authors' decision), and two more views.
 
 Khandekar et al. 2024, section 3.1: scores of points must equal the gold, measurements lie within 5 % of it (the row's own
-limits), dates equal it. `accuracy` reads the final answer in whatever form a model writes it (`answers`, `numbers`, `dates`,
-`gestational_age`); `accuracy_official` is the authors' script, bug for bug (`official`). No reply is evaluated as code, and
-none raises.
+limits), dates equal it. `accuracy` reads the final answer in whatever form a model writes it (`reading`, `statements`,
+`quantities`); `accuracy_official` is the authors' script, bug for bug (`official`). No reply is evaluated as code, and none
+raises.
 
 Labels themselves can be wrong (`docs/medcalc_audit.md`). `accuracy_recomputed` is the same reading judged against the
 published rule's answer for the row's entities, and `accuracy_agreed` is `accuracy` on the rows whose label that answer bears
@@ -212,7 +212,7 @@ def _subject(calculator_id: int, kind: AnswerKind) -> Subject:
 
 _OWN = {
     **dict.fromkeys((11, 56, 57, 58, 59), frozenset({"qt", "rr"})),
-    **dict.fromkeys((5,), frozenset({"blood"})),
+    5: frozenset({"blood"}),
     **dict.fromkeys((24, 49), frozenset({"dose", "dosage"})),
     44: frozenset({"cholesterol"}),
 }
