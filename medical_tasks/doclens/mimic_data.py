@@ -211,7 +211,7 @@ def read_table_rows(
         seed: of the sample, likewise.
 
     Yields:
-        Rows with the names and types of `mimic_rows.MIMIC_COLUMNS`: of a table with splits in its order, else by growing id.
+        Rows with the names and types of `MIMIC_COLUMNS`: of a table with splits in its order, else by growing id.
 
     Raises:
         UsageError: The table is not as it must be, has no row of the split, or fewer than the sample; the message names line,
