@@ -262,7 +262,8 @@ HINTS: Final = {
             few whoever refuted disproved say says said think thinks thought claim claims argue argues answer guess
             believe believes expect expects assume assumes suggest suggests report reports state states write writes
             wrote propose arrive arrives call calls tell tells told give get support supports justify justifies
-            justified lead leads accept accepts point points""",
+            justified lead leads accept accepts point points answers answered claimed guessed expected suggested reported
+            called""",
         BOUND: """less fewer more greater higher lower larger smaller bigger older younger later earlier longer shorter better
             worse over under above below beyond exceed exceeds exceeded exceeding surpass surpasses up upward upwards
             north south excess short as before after until till since within prior past by minimum maximum ceiling floor
@@ -283,6 +284,7 @@ HINTS: Final = {
     }.items()
 }
 BOUND_SIGNS: Final = re.compile(r"[<>≤≥∈+]")
+QUANTITY: Final = re.compile(Q)
 WORDS: Final = re.compile("[a-z]+")
 
 PEOPLE: Final = _any(
@@ -474,6 +476,7 @@ BROKEN_OFF: Final = _compile(
     + r"|[(+×*/=-])\s*$"
 )
 """How a sentence ends that was cut off."""
+OPEN_SIGNS: Final = "(+×*/=-"
 TAIL: Final = 12
 IDIOM: Final = _compile(
     r"\b(?:there\s+is\s+|i\s+have\s+)?no\s+(?:doubt|question)(?:\s+that)?\b|\bwithout\s+(?:any\s+)?doubt\b"

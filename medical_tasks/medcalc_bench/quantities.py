@@ -65,6 +65,7 @@ _NUMBER: Final = re.compile(
       | [0-9]++(?:\.[0-9]++)?+ | (?<!\.)\.[0-9]++""",
     re.VERBOSE,
 )
+_DIGIT: Final = re.compile("[0-9]")
 _EXPONENT: Final = re.compile(
     r"[eE](?P<short>[-+]?[0-9]{1,4})(?![0-9.])"
     r"|[ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({]{0,2}[ ]?(?P<long>[-+]?[0-9]{1,4})(?![0-9])[ )}]{0,3}"
@@ -176,12 +177,17 @@ def scores(text: str) -> list[Quantity]:
 def _numbers(text: str, *, score: bool) -> list[Quantity]:
     if "\n" in text or text[:4].strip(" >\t")[:1].isdigit():
         text = _blank(_ITEM, text)
-    if "-" in text or "/" in text or "." in text:
+    if text.count("-") > 1 or text.count("/") > 1 or text.count(".") > 1:
         text = _blank(_CALENDAR, text)
     found: list[Quantity] = []
     position = 0
     while len(found) < MAX_QUANTITIES:
-        match = _NUMBER.search(text, position)
+        digit = _DIGIT.search(text, position)
+        if digit is None:
+            break
+        start = digit.start()
+        pointed = start > position and text[start - 1] == "."
+        match = (_NUMBER.match(text, start - 1) if pointed else None) or _NUMBER.match(text, start)
         if match is None:
             break
         quantity = _number(text, match, score=score)

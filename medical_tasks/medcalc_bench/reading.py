@@ -28,6 +28,7 @@ MAX_VALUE: Final = 300
 MAX_LINE: Final = 300
 MAX_LINES: Final = 8
 """How many lines from the end are read, and how much of each from its end, when nothing names the answer."""
+MAX_HEADING: Final = 80
 MAX_CUES: Final = 5
 """How many places of each kind are tried, from the last on, when nothing can be read behind them."""
 MAX_WORDS: Final = 60
@@ -78,6 +79,7 @@ _REFERENCE: Final = re.compile(
     re.IGNORECASE,
 )
 """A line of a bibliography."""
+_REFERENCE_BEGINS: Final = tuple("[rRsSlL")
 _HEADING: Final = re.compile(
     r"[\W_]*(?:interpretation|risk\s+(?:categories|classes|groups|levels|stratification)|for\s+reference|reference(?:s|\s+ranges?)?|classification|categories|"
     r"legend|scale|inputs?(?:\s+used)?|explanation|notes?|discussion|next\s+steps|recommendations?|sources?|cut-?offs?|steps|what\s+this\s+means)[\W_]*",
@@ -159,7 +161,10 @@ def _read_prose(text: str, words: list[int], subject: Subject) -> Statement:
                 end = text.find("\n", piece[1])
                 return _unless_taken_back(reading, text[piece[1] :] if end >= 0 else "", subject)
     lines = [line for line in text.split("\n") if line and not line.isspace()]
-    heading = next((at for at, line in enumerate(lines) if at and _HEADING.fullmatch(line)), len(lines))
+    heading = next(
+        (at for at, line in enumerate(lines) if at and len(line) <= MAX_HEADING and _HEADING.fullmatch(line)),
+        len(lines),
+    )
     best = Statement()
     if heading < len(lines):
         # What stands under "Interpretation:" or "References" explains the answer before it.
@@ -171,7 +176,9 @@ def _read_lines(lines: list[str], subject: Subject) -> Statement:
     """The last of the lines that plainly states a quantity, else the one that does best."""
     best, why, taken_back = Statement(), Statement(), False
     for line in reversed(lines[-MAX_LINES:]):
-        if _REFERENCE.fullmatch(line) or _CLASS.match(line):
+        if ((";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _REFERENCE.fullmatch(line)) or _CLASS.match(
+            line
+        ):
             continue
         statement = read_statement(_BULLET.sub("", line[-MAX_LINE:]), subject, last=True)
         if statement.plainly:

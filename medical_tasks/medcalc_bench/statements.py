@@ -122,7 +122,9 @@ def _masked(text: str, quantities: list[Quantity]) -> tuple[str, list[Quantity]]
     for quantity in quantities:
         parts += [text[end : quantity.start], g.Q]
         end = quantity.end
-    masked = g.FROM_TO.sub(f"{g.Q}, corrected: ", "".join((*parts, text[end:])))
+    masked = "".join((*parts, text[end:]))
+    if len(quantities) > 1:
+        masked = g.FROM_TO.sub(f"{g.Q}, corrected: ", masked)
     if "(" in masked or "[" in masked:
         masked, quantities = _without_asides(masked, quantities)
     if len(quantities) == 1:
@@ -174,7 +176,7 @@ class _Passage:
         self.text = text
         self.quantities = quantities
         self.subject = subject
-        self.places = [at for at, sign in enumerate(text) if sign == g.Q]
+        self.places = [found.start() for found in g.QUANTITY.finditer(text)]
         self.voids = [""] * len(self.places)
         self.words = frozenset(g.WORDS.findall(text.lower()))
         self.hints = {kind for kind, words in g.HINTS.items() if not words.isdisjoint(self.words)}
@@ -243,7 +245,7 @@ class _Passage:
         spoken_of = self.hints - {g.TAKEN_BACK, g.REVISED}
         for end in (
             (*(mark.end() for mark in g.END.finditer(self.text)), len(self.text))
-            if spoken_of or "?" in self.text or g.BROKEN_OFF.search(self.text[-g.TAIL :])
+            if spoken_of or "?" in self.text or _breaks_off(self.text)
             else ()
         ):
             inside = [at for at, place in enumerate(self.places) if start <= place < end]
@@ -266,7 +268,7 @@ class _Passage:
 
     def _void_in_sentence(self, sentence: str, start: int, inside: list[int], *, refused: bool) -> None:
         end = start + len(sentence)
-        if end == len(self.text) and g.BROKEN_OFF.search(sentence[-g.TAIL :]):
+        if end == len(self.text) and _breaks_off(sentence):
             for at in inside:
                 self.voids[at] = g.UNFINISHED
             return
@@ -284,7 +286,10 @@ class _Passage:
                 self.voids[at] = g.ASKED
             elif g.BOUND in self.hints and (g.BEFORE_BOUND.search(lead) or g.AFTER_BOUND.match(tail)):
                 self.voids[at] = g.BOUND
-            elif g.DENIED in self.hints and (g.BEFORE_DENIED.search(lead) or g.AFTER_DENIED.match(tail)):
+            elif g.DENIED in self.hints and (
+                ((_has(g.HINTS[g.DENIED], lead) or "≠" in lead) and g.BEFORE_DENIED.search(lead))
+                or g.AFTER_DENIED.match(tail)
+            ):
                 self.voids[at] = g.DENIED
             elif governed or subjunctive:
                 self.voids[at] = g.CONDITION
@@ -317,8 +322,8 @@ class _Passage:
         lead = self.text[max(place - g.LEAD, self.places[at - 1] + 1 if at else 0) : place]
         lead = lead[max(map(lead.rfind, (",", ";", "\n", ". "))) + 1 :]
         own = self.subject.own
-        named = None if g.INPUT_WORDS.isdisjoint(self.words) else g.INPUT.search(lead)
-        elsewhere = None if g.ELSEWHERE_WORDS.isdisjoint(self.words) else g.ELSEWHERE.search(lead)
+        named = g.INPUT.search(lead) if self._has(g.INPUT_WORDS, lead) else None
+        elsewhere = g.ELSEWHERE.search(lead) if self._has(g.ELSEWHERE_WORDS, lead) else None
         if (named and named[1].lower().split()[0] not in own) or (
             elsewhere and (elsewhere["own"] or "").lower() not in own
         ):
@@ -328,7 +333,8 @@ class _Passage:
         statistic = None
         if not g.STATISTIC_WORDS.isdisjoint(self.words):
             sentence = max(self.text.rfind(mark, 0, place) for mark in (";", "\n", ". ", g.HERE)) + 1
-            statistic = g.STATISTIC.search(self.text[max(sentence, place - g.LEAD) : place])
+            lead_in = self.text[max(sentence, place - g.LEAD) : place]
+            statistic = g.STATISTIC.search(lead_in) if _has(g.STATISTIC_WORDS, lead_in) else None
         if (statistic and (statistic["own"] or "").lower() not in own) or g.LONG_AGO.match(rest):
             return g.OTHER
         if "risk" not in own and not g.BESIDE_WORDS.isdisjoint(self.words) and g.BESIDE.search(lead):
@@ -337,6 +343,10 @@ class _Passage:
         if quantity.unit and unit and "" in self.voids[:at] and dimension(quantity.unit) != dimension(unit):
             return g.OTHER  # beside the answer: "25.2 mL/min, 48 kg"
         return ""
+
+    def _has(self, words: frozenset[str], part: str) -> bool:
+        """Whether a part of the passage has one of some words."""
+        return not words.isdisjoint(self.words) and _has(words, part)
 
     def _fit(self, at: int) -> float:
         """More for a quantity in the unit asked for; less for one in another, and for the value of a letter ("k = 0.85")."""
@@ -362,6 +372,15 @@ class _Passage:
         if before == line and g.OPENING.match(lead) and not g.LEGEND.match(self.text, place + 1):
             return 2
         return 2 if g.CUE.search(lead) and not g.IN_GENERAL.search(lead) else 1
+
+
+def _has(words: frozenset[str], text: str) -> bool:
+    return not words.isdisjoint(g.WORDS.findall(text.lower()))
+
+
+def _breaks_off(sentence: str) -> bool:
+    end = sentence[-1:] if not sentence[-1:].isspace() else sentence.rstrip()[-1:]
+    return (end.isalpha() or end in g.OPEN_SIGNS) and g.BROKEN_OFF.search(sentence[-g.TAIL :]) is not None
 
 
 def _clauses(sentence: str, *, conditional: bool) -> list[tuple[int, int, bool]]:
