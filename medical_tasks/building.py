@@ -38,6 +38,7 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_SPACE_TEXT = "Not enough disk space"
 _WRITER_SETTINGS = threading.Lock()
 _HASH_DIGITS = 12
+_LEAST_OF_A_RELEASE = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +85,7 @@ def build_dataset(
     config: str,
     out: Path | None = None,
     options: Mapping[str, int | None] | None = None,
+    partial: bool = False,
 ) -> BuiltDataset:
     """Builds one configuration of a dataset from its official files.
 
@@ -95,6 +97,7 @@ def build_dataset(
         config: which configuration.
         out: the dataset's folder; by default the one `run` looks in.
         options: of a generated configuration, name to value; None where one is not given.
+        partial: whether a part of a release that is still corrected is wanted.
 
     Returns:
         Where it is and how many rows it has.
@@ -105,7 +108,9 @@ def build_dataset(
         IncompleteError: The disk is full; what was built before is as it was.
     """
     folder = out or datasets_home() / name
-    return build_source(dataset_source(name), place=source, config=config, folder=folder, options=options)
+    return build_source(
+        dataset_source(name), place=source, config=config, folder=folder, options=options, partial=partial
+    )
 
 
 def build_source(
@@ -115,6 +120,7 @@ def build_source(
     config: str,
     folder: Path,
     options: Mapping[str, int | None] | None = None,
+    partial: bool = False,
 ) -> BuiltDataset:
     """Builds one configuration of a given source; see `build_dataset`.
 
@@ -124,6 +130,7 @@ def build_source(
         config: which configuration.
         folder: the dataset's folder, made when absent.
         options: as `build_dataset`.
+        partial: as `build_dataset`.
 
     Returns:
         Where it is and how many rows it has.
@@ -134,11 +141,17 @@ def build_source(
         IncompleteError: As `build_dataset`.
     """
     with _reading_begun(source.placed(config, place), config, place) as begun:
-        return _build(begun, place, config, folder, options or {})
+        return _build(begun, place, config, folder, options or {}, partial=partial)
 
 
 def _build(
-    source: DatasetSource, place: Path | None, config: str, folder: Path, options: Mapping[str, int | None]
+    source: DatasetSource,
+    place: Path | None,
+    config: str,
+    folder: Path,
+    options: Mapping[str, int | None],
+    *,
+    partial: bool,
 ) -> BuiltDataset:
     spec = source.spec
     made_from = _file_hashes(source, config, place)
@@ -147,7 +160,7 @@ def _build(
     try:
         with stage_in(folder, spec.name) as (stage, before):
             splits = _write_splits(source, config, place, stage, chosen)
-            notes = _check_rows(source, config, splits)
+            notes = _check_rows(source, config, splits, partial=partial)
             made = BuiltConfig(version=spec.version, suite=__version__, source=made_from, splits=splits)
             built = {
                 name: made if name == config else before[name] for name in spec.configs if name in {*before, config}
@@ -303,7 +316,7 @@ def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
     return inner
 
 
-def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit]) -> list[str]:
+def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit], *, partial: bool) -> list[str]:
     """Compares the numbers of rows with the published ones; a release still being corrected may differ, with a note."""
     notes: list[str] = []
     for split, published in source.published_rows.get(config, {}).items():
@@ -313,6 +326,12 @@ def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSp
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
         if config not in source.living:
             raise UsageError(f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}")
+        # Corrections add and drop a row here and there.
+        if rows < _LEAST_OF_A_RELEASE * published and not partial:
+            raise UsageError(
+                f"{text}. The file is cut off or of another release; build a smaller one on purpose with --partial.\n"
+                f"{steps_to_get(source.spec)}"
+            )
         notes.append(
             f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one"
         )

@@ -91,7 +91,7 @@ def built_from(spec: DatasetSpec, place: Path) -> Iterator[Path]:
     try:
         with in_use(home):
             folder = home / spec.name
-            build_source(source, place=given, config=config, folder=folder)
+            build_source(source, place=given, config=config, folder=folder, partial=True)
             yield folder
     finally:
         shutil.rmtree(home, ignore_errors=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.building import build_dataset, build_source, dataset_source
+from medical_tasks.building import BuiltDataset, build_dataset, build_source, dataset_source
 from medical_tasks.dataset_store import MARKER, built_configs, read_rows
 from medical_tasks.errors import IncompleteError, UsageError
 from tests.tiny_dataset import CREDENTIALED, SOURCE, SPEC, SPLITS, make_rows, with_spec, write_official
@@ -198,15 +198,23 @@ def test_published_number_of_rows(official: Path, folder: Path) -> None:
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("published", [2, 4])
-def test_a_release_still_being_corrected_may_differ_with_a_note(official: Path, folder: Path, published: int) -> None:
-    living = dataclasses.replace(
-        SOURCE, published_rows={"full": {"train": 3, "dev": published}}, living=frozenset({"full"})
-    )
-    built = build_source(living, place=official, config="full", folder=folder)
-    assert built.rows == 9
-    assert len(built.notes) == 1
-    assert f"split dev has 3 rows, {published} were published; right if the publisher has corrected" in built.notes[0]
+def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_purpose(
+    official: Path, folder: Path
+) -> None:
+    def build(published: int, *, partial: bool = False) -> BuiltDataset:
+        rows = {"full": {"train": 3, "dev": published}}
+        living = dataclasses.replace(SOURCE, published_rows=rows, living=frozenset({"full"}))
+        return build_source(living, place=official, config="full", folder=folder, partial=partial)
+
+    with pytest.raises(
+        UsageError, match=r"split dev has 3 rows, 4 were published. .*build a smaller one on purpose with --partial"
+    ):
+        build(4)
+    assert not folder.exists()
+    for built, published in ((build(2), 2), (build(4, partial=True), 4)):
+        assert built.rows == 9
+        assert len(built.notes) == 1
+        assert f"split dev has 3 rows, {published} were published; right if the publisher has" in built.notes[0]
 
 
 def test_file_of_another_config(official: Path, folder: Path) -> None:

@@ -20,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="NAME", help="configuration to build (default: the dataset's default one)")
     parser.add_argument("--seed", type=int, metavar="S", help="generated configurations: which set of rows")
     parser.add_argument("--n", type=int, metavar="N", help="generated configurations: how many rows")
+    parser.add_argument(
+        "--partial", action="store_true", help="build a part of a release that is still corrected, as it is"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: the user's data home)")
 
 
@@ -35,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         config=config,
         out=arguments.out,
         options={"seed": arguments.seed, "n": arguments.n},
+        partial=arguments.partial,
     )
     print(f"built {arguments.dataset}, configuration {built.config}: {built.rows} rows in {built.folder}")
     print(f'  load_dataset("{built.folder}", "{built.config}")')

@@ -162,7 +162,7 @@ def _import(arguments: argparse.Namespace) -> int:
         f"sentence: {made['without_essential']:,} cases; without an answer: {made['without_answer']:,}; with one over the limit of "
         f"words: {made['answers_over_word_limit']:,}."
     )
-    print(f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE}")
+    print(f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial")
     return _private(arguments.folder)
 
 

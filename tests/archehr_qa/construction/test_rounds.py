@@ -111,7 +111,7 @@ def test_it_can_be_built_and_run(folder: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     take(folder)
     out = tmp_path / "built"
-    assert main(["build", "archehr_qa", "--source", str(folder / "release"), "--out", str(out)]) == 0
+    assert main(["build", "archehr_qa", "--source", str(folder / "release"), "--partial", "--out", str(out)]) == 0
     assert list(out.rglob("*.parquet"))
 
 
