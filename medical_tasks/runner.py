@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,6 +79,7 @@ class AnsweredTask:
         sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
         scoring_args: settings of the scoring (`TaskSpec.scoring_arguments`) that were given.
         asked: item id to how many questions were answered about it, for a task with a protocol.
+        usage: what its answers took of the model (`_usage`); empty where none was asked.
     """
 
     task: TaskSpec
@@ -89,6 +91,7 @@ class AnsweredTask:
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scoring_args: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, int | float | None] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -100,6 +103,7 @@ class _Conversation:
     opening: tuple[Message, ...]
     request: Request
     answers: list[str] = field(default_factory=list)
+    records: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     response: str | None = None
     unanswered: str | None = None
     cut: bool = False
@@ -256,8 +260,9 @@ def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, num
         finished = store.get_many(ANSWER, requests)
     for one in conversations:
         if one.request.key in finished:
-            one.answers.append(finished[one.request.key]["text"])
-            one.cut = finished[one.request.key].get("finish") == "length"
+            record = one.records[one.request.key] = finished[one.request.key]
+            one.answers.append(record["text"])
+            one.cut = record.get("finish") == "length"
         else:
             one.unanswered = failures.get(one.request.key, "not asked")
 
@@ -312,16 +317,26 @@ def _received(text: str) -> Request:
 def _generate(model: Model, requests: Sequence[Request], store: Store | None, progress: Progress) -> dict[str, str]:
     """Asks questions and keeps the answers; returns key to reason for those that finally failed."""
     failures: dict[str, str] = {}
+    last = time.monotonic()
 
     def on_result(result: Answer | Failure) -> None:
+        nonlocal last
         progress.step()
+        # Answers that are made side by side share the time: all of them together take as long as the wall clock says.
+        before, last = last, time.monotonic()
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
             store.put(
                 ANSWER,
                 result.key,
-                {"text": result.text, "output_tokens": result.output_tokens, "finish": result.finish},
+                {
+                    "text": result.text,
+                    "prompt_tokens": result.prompt_tokens,
+                    "output_tokens": result.output_tokens,
+                    "finish": result.finish,
+                    "seconds": round(last - before, 6),
+                },
             )
 
     written = [request for request in requests if not request.continuations]
@@ -379,4 +394,17 @@ def _answered(
         sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
         scoring_args=task.scoring_args(options.task_args),
         asked={one.item.id: len(one.answers) for one in conversations} if protocol is not None else {},
+        usage=_usage({key: record for one in conversations for key, record in one.records.items()}),
     )
+
+
+def _usage(records: Mapping[str, Mapping[str, Any]]) -> dict[str, int | float | None]:
+    """Adds up requests that were answered, their tokens and the seconds they took; None for what is not known of all of them."""
+    made: dict[str, int | float | None] = {"requests": len(records)}
+    for name in ("prompt_tokens", "output_tokens", "seconds"):
+        each = [record.get(name) for record in records.values()]
+        known = [one for one in each if one is not None]
+        made[name] = sum(known) if len(known) == len(each) else None
+    if made["seconds"] is not None:
+        made["seconds"] = round(made["seconds"], 3)
+    return made

@@ -290,3 +290,28 @@ def test_lone_surrogates_reach_the_other_processes(data: TaskData, folder: RunFo
     thread.join(timeout=30)
     assert "\ud800" in cluster.seen[False][0][0].messages[0]["content"]
     assert cluster.seen[False] == cluster.seen[True]
+
+
+class Metered(Scripted):
+    """Reads 100 tokens in its first question, 200 in the second and so on, and says 7."""
+
+    def reply(self, request: Request) -> Answer | Failure:
+        said = super().reply(request)
+        assert isinstance(said, Answer)
+        return replace(said, prompt_tokens=100 * round_of(request), output_tokens=7)
+
+
+def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(data: TaskData, folder: RunFolder) -> None:
+    """A run that goes on tells of all its answers; one of an older store, without them, leaves open what is not known."""
+    model = Metered(data)
+    first, again = (
+        finish([run(each, data, folder)], folder)["tasks"][MEDCALC_CODE.name]["usage"]
+        for each in (model, Metered(data))
+    )
+    usage = {"requests": 18, "prompt_tokens": 100 * (6 + 2 * 5 + 3 * 4 + 4 * 3), "output_tokens": 7 * 18}
+    assert first == again == {**usage, "seconds": first["seconds"]}
+    assert first["seconds"] >= 0
+    with Store(folder.answers) as store:
+        text = store.get_many("answer", model.asked[:1])[model.asked[0]]["text"]
+        store.put("answer", model.asked[0], {"text": text, "output_tokens": 7, "finish": "stop"})
+    assert run(Metered(data), data, folder).usage == {**usage, "prompt_tokens": None, "seconds": None}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from medical_tasks.hub_eval import accepted_configs
-from medical_tasks.report.judge_notes import warning
+from medical_tasks.report.entry_notes import warning
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 __all__ = ["refusals"]

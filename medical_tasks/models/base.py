@@ -55,12 +55,14 @@ class Answer:
         key: the request's key.
         text: the answer, without the prompt; may truly be empty when the model said nothing. For a request with
             continuations `choice_scores.ChoiceScores.to_text()`.
-        output_tokens: tokens generated, None when the backend does not say.
+        prompt_tokens: tokens read, None when the backend does not say.
+        output_tokens: tokens generated, likewise.
         finish: `stop`, `length` (cut at `max_new_tokens`) or "" when unknown.
     """
 
     key: str
     text: str
+    prompt_tokens: int | None = None
     output_tokens: int | None = None
     finish: str = ""
 

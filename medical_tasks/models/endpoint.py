@@ -150,6 +150,7 @@ def _result(key: str, outcome: Completion | CallFailed) -> Answer | Failure:
     return Answer(
         key=key,
         text=outcome.text,
+        prompt_tokens=outcome.prompt_tokens,
         output_tokens=outcome.output_tokens,
         finish=finish if finish in ("stop", "length") else "",
     )

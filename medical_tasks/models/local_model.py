@@ -148,7 +148,9 @@ def read_answer(
     cut = min((place for place in (text.find(stop) for stop in prompt.stop) if place >= 0), default=None)
     if cut is not None:
         text, finish = text[:cut], "stop"
-    return Answer(key=prompt.request.key, text=text, output_tokens=len(kept), finish=finish)
+    return Answer(
+        key=prompt.request.key, text=text, prompt_tokens=len(prompt.tokens), output_tokens=len(kept), finish=finish
+    )
 
 
 class LocalModel(ABC):

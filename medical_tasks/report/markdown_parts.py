@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.report.judge_notes import judge_notes, warning
-from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number, value_notes, valued
-from medical_tasks.report.table import shortened_note
+from medical_tasks.report.entry_notes import entry_notes, warning
+from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, number, valued
 
 __all__ = [
     "METRIC_HEADER",
@@ -78,15 +77,11 @@ def metric_cells(name: str, metric: Mapping[str, Any], entry: Mapping[str, Any])
 def entry_lines(entry: Mapping[str, Any]) -> list[str]:
     """Writes what stands below a task's numbers: the judge, what has no score, what was cut. Each is a paragraph."""
     parts: list[str] = []
-    for note in (*judge_notes(entry), *value_notes(entry)):
+    for note in entry_notes(entry):
         parts += ["", cell(note)]
     if entry["coverage"]["unscored"]:
         parts += ["", "Not scored, and not counted as wrong:", ""]
         parts += [f"- {count} x {cell(reason)}" for reason, count in entry["coverage"]["unscored"].items()]
-    if entry.get("cut_at_length"):
-        parts += ["", f"{entry['cut_at_length']} answers were cut at the length limit (--max-new-tokens)."]
-    if entry.get("shortened"):
-        parts += ["", shortened_note(entry)]
     return parts
 
 

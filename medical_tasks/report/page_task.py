@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medical_tasks.published.records import PublishedResult
+from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.report.html_table import Cell, Column, html_table
 from medical_tasks.report.html_text import Markup, escaped, escaped_content, isolated, markup
-from medical_tasks.report.judge_notes import judge_notes, warning
-from medical_tasks.report.numbers import metric_label, percent, value_notes
+from medical_tasks.report.numbers import metric_label, percent
 from medical_tasks.report.page_breakdowns import breakdowns_section
 from medical_tasks.report.page_data import PagePlotPoint, ReportPlot, ReportTask
 from medical_tasks.report.page_items import browser
@@ -30,7 +30,6 @@ from medical_tasks.report.page_published import beside, published_label, publish
 from medical_tasks.report.plots import IntervalPoint, interval_mark, intervals_svg
 from medical_tasks.report.plots_curve import curve_svg
 from medical_tasks.report.plots_scale import finite
-from medical_tasks.report.table import shortened_note
 
 __all__ = ["section_id", "task_section"]
 
@@ -172,15 +171,11 @@ def _legend(published: bool) -> str:
 def _notes(tasks: Sequence[ReportTask]) -> Markup:
     items = []
     for task in tasks:
-        said = [*judge_notes(task.entry), *value_notes(task.entry)]
+        said = entry_notes(task.entry)
         missing = task.entry["coverage"]["unscored"]
         if missing:
             reasons = ", ".join(f"{count:,} x {reason}" for reason, count in missing.items())
             said.append(f"Not scored, and not counted as wrong: {reasons}.")
-        if task.entry.get("cut_at_length"):
-            said.append(f"{task.entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")
-        if task.entry.get("shortened"):
-            said.append(shortened_note(task.entry))
         items += [markup("<li>", isolated(task.run), ": ", escaped(text), "</li>") for text in said]
     return markup('<h3>Notes</h3><ul class="mt-notes">', *items, "</ul>") if items else Markup("")
 

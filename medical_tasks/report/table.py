@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from medical_tasks.report.judge_notes import judge_notes, warning
-from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, value_notes, valued
+from medical_tasks.report.entry_notes import entry_notes, warning
+from medical_tasks.report.numbers import bounds, coverage, interval, metric_label, valued
 
-__all__ = ["align", "on_terminal", "render_table", "shortened_note"]
+__all__ = ["align", "on_terminal", "render_table"]
 
 _HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
 
@@ -38,26 +38,15 @@ def render_table(*runs: Mapping[str, Any], bold: Callable[[str], str] = str) -> 
         said = warning(entry)
         if said is not None:
             notes.append(bold(f"{model}, {name}: {said}"))
-        notes += [f"{model}, {name}: {note}" for note in (*judge_notes(entry), *value_notes(entry))]
+        notes += [f"{model}, {name}: {note}" for note in entry_notes(entry)]
         if entry["coverage"]["unscored"]:
             notes.append(f"{model}, {name}: {_unscored(entry)}")
-        if entry.get("cut_at_length"):
-            cut = entry["cut_at_length"]
-            notes.append(f"{model}, {name}: {cut} answers were cut at the length limit (--max-new-tokens).")
-        if entry.get("shortened"):
-            notes.append(f"{model}, {name}: {shortened_note(entry)}")
     return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
 
 
 def on_terminal() -> Callable[[str], str]:
     """Returns what makes a text bold where standard output is a terminal, and leaves it alone elsewhere."""
     return (lambda text: f"\x1b[1m{text}\x1b[0m") if sys.stdout.isatty() else str
-
-
-def shortened_note(entry: Mapping[str, Any]) -> str:
-    """Says how many questions lost text to fit the model's context."""
-    rule = entry["recipe"]["truncation"]["rule"]
-    return f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the model's context ({rule})."
 
 
 def _unscored(entry: Mapping[str, Any]) -> str:

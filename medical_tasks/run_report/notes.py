@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.comparison_recipes import recipe_differences
-from medical_tasks.report.judge_notes import warning
+from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.page_data import ReportTask
 
 __all__ = ["report_notes"]

@@ -15,6 +15,7 @@ from medical_tasks.results import RESULTS_FILE, VERDICTS_FILE, read_items, read_
 __all__ = ["FinishedRun", "read_run", "short_names", "without_repeats"]
 
 _ENTRY_PARTS = {"metrics": dict, "coverage": dict, "breakdown": dict, "recipe": dict, "n_items": int}
+_USAGE_PARTS = ("requests", "prompt_tokens", "output_tokens", "seconds")
 _JUDGE_PARTS = {
     "name": str,
     "check": str,
@@ -115,6 +116,8 @@ def _check_entry(path: Path, task: str, entry: Mapping[str, Any]) -> None:
         raise _damaged(path, f"the coverage of {task} is not whole")
     if not all(isinstance(entry.get(part, 0), int) for part in ("cut_at_length", "shortened")):
         raise _damaged(path, f"a count of {task} is no number")
+    if not _is_usage(entry.get("usage")):
+        raise _damaged(path, f"what is told of the requests of {task} is not whole")
     if not _is_judge(entry.get("judge")):
         raise _damaged(path, f"what is told of the judge of {task} is not whole")
     truncation = entry["recipe"].get("truncation")
@@ -126,6 +129,13 @@ def _check_entry(path: Path, task: str, entry: Mapping[str, Any]) -> None:
     for metrics in (entry["metrics"], *groups):
         if not isinstance(metrics, dict) or not all(_is_estimate(value) for value in metrics.values()):
             raise _damaged(path, f"a metric of {task} is not whole")
+
+
+def _is_usage(usage: Any) -> bool:
+    if usage is None:
+        return True
+    numbers = [usage.get(part, "") for part in _USAGE_PARTS] if isinstance(usage, dict) else [""]
+    return all(each is None or isinstance(each, int | float) for each in numbers) and numbers[0] is not None
 
 
 def _is_judge(judge: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -16,6 +17,7 @@ from medical_tasks.submission_package.forms import (
     hash_or_empty,
     is_object,
     line_text,
+    number,
     one_of,
     plain_json,
     suite_name,
@@ -36,6 +38,15 @@ _COUNTS: Final = Field(
     holds=lambda value: is_object(value) and all(whole_number().holds(each) for each in value.values()),
     rule="an object of whole numbers",
 )
+_USAGE: Final = Field(
+    holds=lambda value: (
+        is_object(value)
+        and set(value) == {"requests", "prompt_tokens", "output_tokens", "seconds"}
+        and whole_number().holds(value["requests"])
+        and all(number(0.0, math.inf, null=True).holds(each) for each in value.values())
+    ),
+    rule="an object of requests, prompt_tokens, output_tokens and seconds, numbers or null",
+)
 _ENTRY: Final[Mapping[str, Field]] = {
     "n_items": whole_number(1),
     "metrics": _SETTING,
@@ -44,6 +55,7 @@ _ENTRY: Final[Mapping[str, Field]] = {
     "recipe": _SETTING,
     "cut_at_length": whole_number(),
     "shortened": optional(whole_number()),
+    "usage": optional(_USAGE),
     "judge": optional(_OBJECT),
     "notes": optional(_COUNTS),
 }

@@ -67,7 +67,7 @@ def test_every_request_gets_its_own_answer() -> None:
     by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
     for i in range(50):
         text = by_prompt[f"question {i}"]
-        assert found[f"k{i}"] == Answer(key=f"k{i}", text=text, output_tokens=2, finish="stop")
+        assert found[f"k{i}"] == Answer(key=f"k{i}", text=text, prompt_tokens=2, output_tokens=2, finish="stop")
 
 
 def test_no_requests_send_nothing() -> None:
@@ -98,7 +98,7 @@ def test_finish_reason(finish: str, kept: str) -> None:
 def test_truly_empty_answer_is_an_answer() -> None:
     with FaultServer(answer=lambda call: "") as server:
         (result,) = results_of(model_at(server), requests(1)).values()
-    assert result == Answer(key="k0", text="", output_tokens=0, finish="stop")
+    assert result == Answer(key="k0", text="", prompt_tokens=2, output_tokens=0, finish="stop")
 
 
 PERSISTENT = {

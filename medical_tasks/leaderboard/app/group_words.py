@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from medical_tasks.leaderboard.groups import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.report.judge_notes import warning
+from medical_tasks.report.entry_notes import warning
 from medical_tasks.spec import MetricSpec
 
 __all__ = ["Group", "groups_of", "measures_of"]

@@ -1,11 +1,13 @@
-"""What stands below the numbers of a judged task: how far the judge got, what it cost, and how far it is to be trusted."""
+"""What stands below a task's numbers: what is known of the judge, of values, of cut answers, and what the model was asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["judge_notes", "warning"]
+from medical_tasks.report.numbers import value_notes
+
+__all__ = ["entry_notes", "warning"]
 
 
 def warning(entry: Mapping[str, Any]) -> str | None:
@@ -19,15 +21,41 @@ def warning(entry: Mapping[str, Any]) -> str | None:
     )
 
 
-def judge_notes(entry: Mapping[str, Any]) -> list[str]:
-    """Writes the judge's coverage, cost and last check.
+def entry_notes(entry: Mapping[str, Any]) -> list[str]:
+    """Writes what is told below a task's numbers, but for what has no score.
 
     Args:
         entry: a task's entry of `results.json`.
 
     Returns:
-        Sentences; none for a task without a judge.
+        Sentences.
     """
+    said = [*_judge(entry), *value_notes(entry), *_usage(entry)]
+    if entry.get("cut_at_length"):
+        said.append(f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")
+    if entry.get("shortened"):
+        rule = entry["recipe"]["truncation"]["rule"]
+        said.append(
+            f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the model's context ({rule})."
+        )
+    return said
+
+
+def _usage(entry: Mapping[str, Any]) -> list[str]:
+    usage = entry.get("usage")
+    if not usage:
+        return []
+    parts = [f"{usage['requests']:,} requests"]
+    for name, what in (("prompt_tokens", "prompt tokens"), ("output_tokens", "answer tokens")):
+        if usage[name] is not None:
+            parts.append(f"{usage[name]:,} {what}")
+    if usage["seconds"] is not None:
+        parts.append(f"{usage['seconds']:,.1f} s")
+    return [f"model: {', '.join(parts)}."]
+
+
+def _judge(entry: Mapping[str, Any]) -> list[str]:
+    """The judge's coverage, cost and last check; nothing for a task without one."""
     judge = entry.get("judge")
     if judge is None:
         return []
