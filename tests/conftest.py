@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import random
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +15,25 @@ import pytest
 
 from tests.warm_process import LIBRARIES, WarmProcess, warm_process
 
+# What a user may have set and what would reach the suite: addresses, keys, homes, widths of terminals.
+_USERS = (
+    "MEDICAL_TASKS_", "HF_", "HUGGING_FACE_", "OPENAI_", "ANTHROPIC_", "INSPECT_", "ACCELERATE_", "XDG_", "GRADIO_", "COLUMNS",
+    "LINES", "NO_COLOR", "FORCE_COLOR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "WORLD_SIZE", "RANK", "LOCAL_RANK",
+)  # fmt: skip
+_HOME = "MEDICAL_TASKS_TESTS_HOME"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order, that of SEED")
+
 
 def pytest_configure(config: pytest.Config) -> None:
+    # No test finds what a user keeps, or leaves anything with them. Workers inherit the home of the process that started them.
+    if _HOME not in os.environ:
+        for name in [name for name in os.environ if name.upper().startswith(_USERS)]:
+            del os.environ[name]
+        os.environ[_HOME] = os.environ["HOME"] = tempfile.mkdtemp(prefix="home-")
+        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(_HOME), ignore_errors=True))
     # A suite started in the background inherits "ignore Ctrl-C", and so would every process it starts and interrupts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,8 +48,16 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts files with slow tests first: whichever comes last keeps one worker busy and the others idle."""
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        # Files in a random order, and the tests of each: what a file prepares is not prepared for every test anew.
+        drawn = random.Random(seed)
+        rank = {path: drawn.random() for path in dict.fromkeys(item.path for item in items)}
+        drawn.shuffle(items)
+        items.sort(key=lambda item: rank[item.path])
+        return
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: item.path not in slow)
 
