@@ -6,11 +6,8 @@ there are, and how many of them are cited, follows from the lenient figures. Sen
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from medical_tasks.archehr_qa.official import official_factuality
 from medical_tasks.archehr_qa.scoring import score_items
 from tests.archehr_qa.fixture_cases import TASK, small_item
 
@@ -56,11 +53,7 @@ def test_the_papers_figures(name: str) -> None:
     labels = {each: marks.get(each, "not-relevant") for each in ids}
     item = small_item(sentence_ids=ids, sentences=[f"Line {each}." for each in ids], relevance=list(labels.values()))
     (score,) = score_items(TASK["together"], [item], [answer_of(lines)])
-    official = official_factuality([("7", answer_of(lines))], {"7": labels})
-    for which, told in zip(("strict", "lenient"), printed, strict=True):
-        metric = "factuality" if which == "strict" else "factuality_lenient"
-        theirs = official[which]["micro"]
-        for part, key, percent in zip(PARTS, ("precision", "recall", "f1"), told, strict=True):
-            assert math.isclose(100 * theirs[key], percent, abs_tol=0.05 + 1e-9)
-            assert score.values[f"{metric}{part}_official"] == pytest.approx(theirs[key])
-            assert score.values[f"{metric}{part}"] == pytest.approx(theirs[key])
+    for which, told in zip(("", "_lenient"), printed, strict=True):
+        for part, percent in zip(PARTS, told, strict=True):
+            for reading in ("", "_official"):
+                assert abs(100 * score.values[f"factuality{which}{part}{reading}"] - percent) < 0.0501
