@@ -3,7 +3,7 @@
 One message of the user: what is given, what to do, how to reply, then the patient's message, the clinician's question and the
 sentences of the note behind their numbers. What the protocols ask after that (`protocol`) is made of the same parts.
 
-The authors publish no prompts for these tasks, so there is no set of theirs to load.
+The paper describes the prompts of its approaches and prints none of them (table S3 is another step's), so there is no set to load.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def load_prompts(
     """
     if name == "official":
         raise UsageError(
-            f"{task.name} has no official prompts: the authors describe theirs and publish none. Use --prompts own."
+            f"{task.name} has no official prompts: the paper describes its prompts and prints none of them. Use --prompts own."
         )
     if name not in PROMPT_SETS:
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")

@@ -190,6 +190,7 @@ def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
     """The table as CSV; what is not defined is an empty cell."""
     import csv
 
+    from medical_tasks.construction.cells import table_cell
     from medical_tasks.whole_file import WholeFile
 
     with WholeFile(out) as stream:
@@ -197,7 +198,8 @@ def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
         writer.writerow(_OUT_HEADER)
         for pair in pairs:
             figures = [pair[name][end] for name in ("spearman", "kendall") for end in ("value", "ci_low", "ci_high")]
-            writer.writerow([pair["score"], pair["against"], *figures, pair["n"], pair["missing"]])
+            cells = (pair["score"], pair["against"], *figures, pair["n"], pair["missing"])
+            writer.writerow(map(table_cell, cells))
 
 
 def _finish(pairs: Sequence[dict[str, Any]]) -> int:

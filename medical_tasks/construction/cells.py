@@ -1,4 +1,8 @@
-"""Sheets for spreadsheet programs: CSV that opens with one click, turns nothing into a formula, and is read back exactly."""
+"""Cells of CSV that spreadsheet programs open: numbers are numbers, and no text becomes a formula.
+
+Sheets are edited and read back exactly (`write_sheet`, `read_sheet`): no text of theirs becomes a number or a date either. Tables
+that nobody edits take `table_cell`.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,24 @@ from typing import Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.whole_file import WholeFile
 
-__all__ = ["SheetRow", "escaped", "file_name", "is_formula_error", "plain", "read_sheet", "write_sheet"]
+__all__ = [
+    "SheetRow",
+    "escaped",
+    "file_name",
+    "is_formula_error",
+    "plain",
+    "read_sheet",
+    "table_cell",
+    "write_sheet",
+]
 
 _MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
 _QUOTE: Final = "'"
 # What makes a cell a formula, full-width forms included, and the sign that takes that away.
-_ESCAPED: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠", _QUOTE)
+_FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_ESCAPED: Final = (*_FORMULA, _QUOTE)
 _LEADING: Final = ("\t", "\r", "\n")
+_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 # What is a number, a date, a time or a truth value to such programs, which write it in their own way: 0.50 becomes 0.5, 3-5 the
 # fifth of March, the id 0071 a 71.
 _MONTHS: Final = (
@@ -62,6 +77,13 @@ def escaped(text: str) -> str:
     return _QUOTE + text if _is_taken(text) else text
 
 
+def table_cell(value: object) -> object:
+    """Writes a value of a table that nobody reads back: a text that begins like a formula and is no number gets an apostrophe."""
+    if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
+        return value
+    return _QUOTE + value if value.startswith(_LEADING) or value.strip().startswith(_FORMULA) else value
+
+
 def plain(text: str) -> str:
     """Takes the escape away; a text that somebody typed without it stays as it is."""
     return text[1:] if text.startswith(_QUOTE) and _is_taken(text[1:]) else text
@@ -92,13 +114,17 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
     Args:
         path: the file.
         columns: the header.
-        rows: column to value.
+        rows: column to value; an int or a float is written as a number, anything else as text.
     """
     with WholeFile(path, private=True) as part:
         part.write(_MARK)
         writer = csv.writer(part, lineterminator="\r\n")
         writer.writerow(columns)
-        writer.writerows([escaped(str(row[name])) for name in columns] for row in rows)
+        writer.writerows([_sheet_cell(row[name]) for name in columns] for row in rows)
+
+
+def _sheet_cell(value: object) -> object:
+    return value if type(value) in (int, float) else escaped(str(value))
 
 
 def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:

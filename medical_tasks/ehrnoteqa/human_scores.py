@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.construction.cells import plain
 from medical_tasks.csv_table import FIELD_LIMIT_BYTES
 from medical_tasks.errors import MissingError, UsageError, system_reason
 
@@ -106,7 +107,7 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
             raise UsageError(
                 f"{path}: the row that ends on line {line} has {len(values)} fields, the header has {len(header)}. {_FORM}"
             )
-        cells = dict(zip(header, values, strict=True))
+        cells = dict(zip(header, map(plain, values), strict=True))
         if not cells["id"].strip():
             raise UsageError(f"{path}, line {line}, column 'id': empty; every row names its question there.")
         model = cells.get("model", "").strip()

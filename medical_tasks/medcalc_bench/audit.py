@@ -27,6 +27,7 @@ from typing import Any, Final, Literal, TypeAlias
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice, Quantity
 from medical_tasks.calculators.trace import quiet
+from medical_tasks.construction.cells import table_cell
 from medical_tasks.dataset_source import steps_to_get
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.medcalc_bench.audit_reasons import derivation, doubts, label_quirks, origin
@@ -221,7 +222,7 @@ def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(COLUMNS)
         for row in rows:
-            writer.writerow([getattr(row, column) for column in COLUMNS])
+            writer.writerow([table_cell(getattr(row, column)) for column in COLUMNS])
             written.append(row)
     return written
 

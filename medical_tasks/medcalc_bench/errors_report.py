@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.construction.cells import table_cell
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
 from medical_tasks.medcalc_bench.attributes import KINDS, AttributePoint, accuracy_by_attributes, points_as_rows
@@ -157,7 +158,9 @@ def write_errors(folder: Path, report: Mapping[str, Any], rows: Sequence[ErrorRo
     with WholeFile(items) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("task", "id", "error_type", "reason", "source"))
-        writer.writerows((row.task, row.id, row.error_type, _storable(row.reason), row.source) for row in rows)
+        for row in rows:
+            cells = (row.task, row.id, row.error_type, _storable(row.reason), row.source)
+            writer.writerow(map(table_cell, cells))
     with WholeFile(summary) as file:
         file.write(_storable(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False)) + "\n")
     return [summary, items]

@@ -15,9 +15,9 @@ from medical_tasks.published.records import PublishedResult
 __all__ = ["read_figures"]
 
 _FILE: Final = frozenset({"about", "beside", "differences", "tables"})
-_TABLE: Final = frozenset({"source", "link", "judge", "n_items", "differences", "columns", "rows"})
+_TABLE: Final = frozenset({"source", "link", "judge", "n_items", "differences", "beside", "columns", "rows"})
 _COLUMN: Final = frozenset({"metric", "by", "group", "scale"})
-_ROW: Final = frozenset({"task", "model", "setting", "values", "differences", "n_items"})
+_ROW: Final = frozenset({"task", "model", "setting", "link", "values", "differences", "n_items"})
 _PERCENT: Final = 100
 # More digits than any paper prints; takes back what dividing by 100 adds to the last one.
 _DIGITS: Final = 10
@@ -56,8 +56,10 @@ def _result(
 ) -> PublishedResult:
     where = f"{table['source']}, {row.get('task')}, {row.get('model')}"
     _known(where, row, _ROW)
-    if not table["link"].startswith("https://"):
-        raise ValueError(f"{where}: the link is not https: {table['link']!r}")
+    link = row.get("link", table.get("link", ""))
+    if not link.startswith("https://"):
+        raise ValueError(f"{where}: the link is not https: {link!r}")
+    beside = {**beside, **table.get("beside", {})}
     columns, values = table["columns"], row["values"]
     if len(columns) != len(values):
         raise ValueError(f"{where}: {len(values)} values for {len(columns)} columns")
@@ -83,7 +85,7 @@ def _result(
         task=row["task"],
         metrics=metrics,
         source=table["source"],
-        link=table["link"],
+        link=link,
         setting=row.get("setting", ""),
         breakdown=breakdown,
         n_items=_count(where, row.get("n_items", table["n_items"])),

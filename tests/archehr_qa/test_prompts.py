@@ -118,7 +118,12 @@ def test_the_hash_is_of_all_texts_of_a_task(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("task", "name", "arguments", "message"),
     [
-        (task_of("together"), "official", {}, "archehr_together has no official prompts: the authors describe theirs"),
+        (
+            task_of("together"),
+            "official",
+            {},
+            "archehr_together has no official prompts: the paper describes its prompts",
+        ),
         (task_of("evidence"), "mine", {}, "unknown prompt set 'mine' for archehr_evidence. Sets: own"),
         (HEURISTIC, "own", {}, "archehr_heuristic is answered without a model. Use --model baseline/heuristic"),
         (task_of("together"), "own", {"tries": "0"}, "tries must be a whole number from 1 to 20, got '0'"),

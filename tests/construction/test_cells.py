@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.construction.cells import escaped, file_name, plain, read_sheet, write_sheet
+from medical_tasks.construction.cells import escaped, file_name, plain, read_sheet, table_cell, write_sheet
 from medical_tasks.errors import MedicalTasksError
 
 COLUMNS = ("id", "text")
@@ -67,6 +68,37 @@ def test_a_sheet_comes_back(tmp_path: Path) -> None:
     assert [row.cells["text"] for row in rows] == texts
     assert [row.number for row in rows] == list(range(2, 9))
     assert rows[3].place("text") == f"{path}: row 5, column 'text'"
+
+
+@given(st.lists(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=8))
+@settings(deadline=None, max_examples=40)
+def test_numbers_are_numbers_and_come_back(numbers: list[float]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.csv"
+        write_sheet(path, COLUMNS, [{"id": n, "text": number} for n, number in enumerate(numbers)])
+        assert "'" not in path.read_text(encoding="utf-8-sig")
+        assert [float(row.cells["text"]) for row in read_sheet(path, COLUMNS)] == list(map(float, numbers))
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (4.72, 4.72),
+        (-3, -3),
+        ("-1.50", "-1.50"),
+        ("+2e-3", "+2e-3"),
+        ("3-5", "3-5"),
+        (None, None),
+        ("-", "'-"),
+        ("-3 days", "'-3 days"),
+        ("=1+1", "'=1+1"),
+        (" @SUM(A1)", "' @SUM(A1)"),
+        ("+１", "'+１"),
+        ("\tx", "'\tx"),
+    ],
+)
+def test_a_table_has_numbers_and_no_formula(value: object, written: object) -> None:
+    assert table_cell(value) == written
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

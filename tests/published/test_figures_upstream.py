@@ -126,6 +126,8 @@ def test_every_figure_of_the_tables_is_here_and_no_other() -> None:
     assert len(printed) == 921
     here: dict[Key, float] = {}
     for result in all_published():
+        if result.source.endswith(", teams"):  # from abstracts and repositories
+            continue
         start = (result.source, result.task, result.model, result.setting)
         here |= {(*start, name, ""): value for name, value in result.metrics.items()}
         for groups in result.breakdown.values():

@@ -17,12 +17,11 @@ from typing import Any, Final
 from medical_tasks.archehr_qa.construction import files, rounds
 from medical_tasks.archehr_qa.construction.cases import LABELS, OwnCase
 from medical_tasks.archehr_qa.construction.release import answer_text
-from medical_tasks.archehr_qa.construction.retained import retained_words
-from medical_tasks.archehr_qa.construction.words import WORDS
+from medical_tasks.archehr_qa.construction.texts import WORDS, content_words
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.json_records import is_list_of, is_text, one_of
 
-__all__ = ["label_agreement", "measure_agreement", "round_agreement"]
+__all__ = ["label_agreement", "measure_agreement", "retained_words", "round_agreement"]
 
 _MARK_FIELDS: Final = {"case_id": is_text(), "reviewer": is_text(), "labels": is_list_of(one_of(LABELS))}
 
@@ -101,6 +100,22 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
             "retained": as_json(bootstrap_ratio(kept, words)) if answers else None,
         },
     }
+
+
+def retained_words(before: str, after: str) -> tuple[int, int]:
+    """Counts the words of an answer that are still there; a word that stood twice and stands once was kept once.
+
+    The paper compares lemmas, by a tool that it does not name; here stems are compared, without function words.
+
+    Args:
+        before: the answer as it was written.
+        after: as it was left.
+
+    Returns:
+        How many were kept, and how many there were.
+    """
+    written, left = Counter(content_words(before)), Counter(content_words(after))
+    return (written & left).total(), written.total()
 
 
 def _labels(case: OwnCase) -> list[str]:

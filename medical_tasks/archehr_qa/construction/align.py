@@ -13,8 +13,7 @@ from medical_tasks.archehr_qa.construction.codes import AdmissionCodes, load_adm
 from medical_tasks.archehr_qa.construction.expand import load_post_codes
 from medical_tasks.archehr_qa.construction.notes import Note, read_notes
 from medical_tasks.archehr_qa.construction.posts import Post, load_posts
-from medical_tasks.archehr_qa.construction.texts import is_id
-from medical_tasks.archehr_qa.construction.words import WORDS, content_words, raw_words, searched
+from medical_tasks.archehr_qa.construction.texts import WORDS, content_words, is_id, raw_words, searched
 from medical_tasks.construction.cells import file_name, write_sheet
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.json_records import Field, Record
@@ -140,6 +139,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         texts = {post.id: post.text for post in posts}
         rows = (_row(number, line, texts[line["post_id"]]) for number, line in enumerate(lines, start=1))
         write_sheet(folder / files.CANDIDATES_SHEET, COLUMNS, rows)
+    files.write_guidelines(folder)
     made = {
         "schema_version": 1,
         "recipe": recipe,
@@ -190,7 +190,7 @@ def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
     return {
         **line,
         "index": number,
-        "score": f"{line['score']:.2f}",
+        "score": round(line["score"], 2),
         "notes": place,
         "post": text,
         "chosen": "",

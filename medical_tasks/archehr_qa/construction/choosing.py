@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from medical_tasks.archehr_qa.construction import files
 from medical_tasks.archehr_qa.construction.align import COLUMNS, load_candidates
-from medical_tasks.archehr_qa.construction.cases import OwnCase
-from medical_tasks.archehr_qa.construction.excerpts import split_note
+from medical_tasks.archehr_qa.construction.cases import OwnCase, split_note
 from medical_tasks.archehr_qa.construction.posts import load_posts
 from medical_tasks.archehr_qa.construction.texts import one_line
 from medical_tasks.construction.cells import SheetRow, file_name, read_sheet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from medical_tasks.construction.files import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.json_records import Field, Record
+from medical_tasks.whole_file import WholeFile
 
 __all__ = [
     "AGREEMENT",
@@ -36,6 +38,7 @@ __all__ = [
     "read_json",
     "read_lines",
     "text_sha256",
+    "write_guidelines",
     "write_json",
     "write_lines",
 ]
@@ -52,6 +55,7 @@ CANDIDATES_SHEET: Final = "candidates.csv"
 NOTES: Final = "notes"
 RELEASE: Final = "release"
 AGREEMENT: Final = "agreement.json"
+_GUIDELINES: Final = "guidelines.txt"
 
 
 def read_json(path: Path, *, step: str) -> dict[str, Any]:
@@ -81,3 +85,12 @@ def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
         raise UsageError(
             f"{path}: was changed or moved away since it was written. Do this step again: construct archehr {step}."
         )
+
+
+def write_guidelines(folder: Path) -> None:
+    """Puts the annotators' guidelines beside their sheets; those that are there, perhaps a hospital's own, stay."""
+    place = folder / _GUIDELINES
+    if not place.exists():
+        text = resources.files(__package__).joinpath(_GUIDELINES).read_text(encoding="utf-8")
+        with WholeFile(place, private=True) as part:
+            part.write(text)

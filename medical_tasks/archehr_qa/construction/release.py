@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from xml.sax.saxutils import escape
 
-from medical_tasks.archehr_qa.construction.cases import AnswerSentence, OwnCase
-from medical_tasks.archehr_qa.construction.excerpts import excerpt_text, offsets
+from medical_tasks.archehr_qa.construction.cases import AnswerSentence, OwnCase, excerpt_text, offsets
 from medical_tasks.archehr_qa.construction.readings import phrase_places
 from medical_tasks.archehr_qa.key_file import KEY_FILE
 from medical_tasks.archehr_qa.mapping_file import MAPPING_FILE

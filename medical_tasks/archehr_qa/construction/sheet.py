@@ -100,6 +100,7 @@ def export_sheets(
             "on them. Repeat that command, or move this folder away to export them anew."
         )
     sheets = files.make_folder(place / rounds.SHEETS)
+    files.write_guidelines(sheets)
     for name in reviewers:
         path = sheets / f"{name}.csv"
         if not path.exists():

@@ -17,7 +17,11 @@ _LISTED = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that no other benchmark has."""
     group = parser.add_argument_group("archehr")
-    group.add_argument("--keywords", type=Path, metavar="FILE", help="filter: words of a hospital stay, a line each")
+    group.add_argument(
+        "--keywords",
+        metavar="LIST",
+        help="filter: words of a hospital stay: paper (default), ours, or a file with a line each",
+    )
     group.add_argument("--codes", type=Path, metavar="FILE", help="expand: codes of admissions, as DIAGNOSES_ICD")
     group.add_argument("--dictionary", type=Path, metavar="FILE", help="expand: what codes mean, as D_ICD_DIAGNOSES")
     group.add_argument(
@@ -35,7 +39,7 @@ def _filter(arguments: argparse.Namespace) -> int:
     from medical_tasks.archehr_qa.construction.posts import filter_posts
     from medical_tasks.report.table import align
 
-    made = filter_posts(arguments.source, arguments.folder, keywords=arguments.keywords)
+    made = filter_posts(arguments.source, arguments.folder, keywords=arguments.keywords or "paper")
     rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
     print("\n".join(align(("keyword", "messages"), rows)))
     print(f"\n{made['kept']:,} of {made['posts']:,} messages have a keyword.")
@@ -137,6 +141,7 @@ def _sheet(arguments: argparse.Namespace) -> int:
     place = rounds.round_folder(arguments.folder, made["round"]) / rounds.SHEETS
     for name, ids in made["sheets"].items():
         print(f"{place / name}.csv: {len(ids):,} cases")
+    print(f"{place / 'guidelines.txt'}: what annotators go by")
     print(
         f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, relevance in those of sentences "
         "(essential, supplementary, not-relevant, context, or the first letter), citations of an answer as |1,2|."
@@ -159,8 +164,9 @@ def _import(arguments: argparse.Namespace) -> int:
     labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
     print(
         f"Round {made['round']}: {made['cases']:,} cases, {made['sentences']:,} sentences ({labels}). Without an essential "
-        f"sentence: {made['without_essential']:,} cases; without an answer: {made['without_answer']:,}; with one over the limit of "
-        f"words: {made['answers_over_word_limit']:,}."
+        f"sentence: {made['without_essential']:,} cases; without an answer: {made['without_answer']:,}; without citing "
+        f"every essential sentence: {made['answers_missing_essential']:,}; over the limit of words: "
+        f"{made['answers_over_word_limit']:,}."
     )
     print(f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial")
     return _private(arguments.folder)

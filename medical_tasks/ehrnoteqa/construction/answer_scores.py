@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.construction.cells import SheetRow, read_sheet
+from medical_tasks.construction.cells import SheetRow, escaped, read_sheet, table_cell
 from medical_tasks.ehrnoteqa.construction import files
 from medical_tasks.ehrnoteqa.construction.answer_sheet import ANSWERS, COLUMNS, KEY
 from medical_tasks.ehrnoteqa.human_scores import LONGEST_MODEL, RATER
@@ -131,7 +131,7 @@ def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tup
     header = ("model", *marked)
     rows = [(model, *(_percent(marks, answers, model) for marks in marked.values())) for model in key["models"]]
     with WholeFile(out) as part:
-        csv.writer(part, lineterminator="\n").writerows([header, *rows])
+        csv.writer(part, lineterminator="\n").writerows([map(table_cell, row) for row in (header, *rows)])
     return header, rows
 
 
@@ -189,7 +189,7 @@ def _write_ratings(
             given = [marks[name].get(answer) for name in names]
             if any(mark is not None for mark in given):
                 shown = ["" if mark is None else str(int(mark)) for mark in given]
-                writer.writerow([each["id"], each["response"], _short(each["model"]), *shown])
+                writer.writerow([*map(escaped, (each["id"], each["response"], _short(each["model"]))), *shown])
 
 
 def _short(model: str) -> str:

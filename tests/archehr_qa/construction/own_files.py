@@ -19,7 +19,7 @@ POSTS = (
     ("m1", f"My mother was in the ICU after her kidneys failed; she {SECRET}. Why did they stop the water pills?"),
     ("m2", "I was admitted with chest pain and they put a stent in. How long will I take the blood thinner?"),
     ("m3", "Which cream helps against dry skin?"),
-    ("m4", "He was hospitalised for the wheeze. Was the inhaler\nwrong?"),
+    ("m4", "He was hospitalised in intensive care for the wheeze. Was the inhaler\nwrong?"),
     ("m5", ""),
 )
 

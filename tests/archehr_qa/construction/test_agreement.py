@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.archehr_qa.construction.agreement import label_agreement, measure_agreement, round_agreement
-from medical_tasks.archehr_qa.construction.cases import LABELS, Annotation, AnswerSentence, OwnCase
-from medical_tasks.archehr_qa.construction.excerpts import NoteSentence
-from medical_tasks.archehr_qa.construction.retained import retained_words
-from medical_tasks.archehr_qa.construction.words import content_words
+from medical_tasks.archehr_qa.construction.agreement import (
+    label_agreement,
+    measure_agreement,
+    retained_words,
+    round_agreement,
+)
+from medical_tasks.archehr_qa.construction.cases import LABELS, Annotation, AnswerSentence, NoteSentence, OwnCase
+from medical_tasks.archehr_qa.construction.texts import content_words
 from medical_tasks.errors import MedicalTasksError
 from tests.archehr_qa.construction.own_files import construct, edit_sheet, first_round, write_sources
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import stat
@@ -71,7 +72,7 @@ def test_descriptions_find_what_the_words_do_not(source: Path, folder: Path, tmp
     )
     bare, full = tmp_path / "bare", tmp_path / "full"
     for place in (bare, full):
-        filter_posts(posts, place)
+        filter_posts(posts, place, keywords="ours")
     with pytest.raises(MedicalTasksError, match="no note shares a word with any of the 1 messages"):
         align_posts(notes, bare)
     table = write_csv(
@@ -94,10 +95,16 @@ def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
         ("m4", "1", "n3", ""),
     ]
     assert [row["index"] for row in rows] == ["1", "2", "3"]
+    # Scores are numbers to a spreadsheet: no apostrophe, two digits.
+    header, *raw = csv.reader((folder / "candidates.csv").read_text(encoding="utf-8-sig").splitlines())
+    scores = [row[header.index("score")] for row in raw]
+    assert [f"{float(score):g}" for score in scores] == scores
+    assert all(0 < float(score) < 100 for score in scores)
     assert (folder / rows[0]["notes"]).read_bytes().decode() == NOTES[0][2]
     assert {path.name for path in (folder / "notes").iterdir()} == {"n1.txt", "n2.txt", "n3.txt"}
     files = [path for path in folder.rglob("*") if path.is_file()]
-    assert len(files) == 10
+    assert len(files) == 11
+    assert "all of them are essential" in (folder / "guidelines.txt").read_text()
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
     assert SECRET not in (folder / "align.json").read_text() + (folder / "candidates.jsonl").read_text()
     # Again: as it is. Then nothing that it was made with may change.

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.archehr_qa.cases import Sentence
-from medical_tasks.archehr_qa.construction.excerpts import (
+from medical_tasks.archehr_qa.construction.cases import (
     NoteSentence,
     excerpt_text,
     kept_paragraphs,

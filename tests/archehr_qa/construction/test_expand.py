@@ -9,8 +9,7 @@ import pytest
 from medical_tasks.archehr_qa.construction.expand import codes_from_file, expanding_task, load_post_codes
 from medical_tasks.archehr_qa.construction.posts import filter_posts
 from medical_tasks.archehr_qa.construction.prompts import load_prompts
-from medical_tasks.archehr_qa.construction.protocol import open_protocol
-from medical_tasks.archehr_qa.construction.replies import NamedCode, read_codes
+from medical_tasks.archehr_qa.construction.protocol import NamedCode, open_protocol, read_codes
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.protocol import Ask, Dialogue, Done
@@ -43,8 +42,7 @@ def test_replies_that_can_be_used() -> None:
         ("I10, hypertension", "no JSON"),
         (f"Sure: {GOOD}", "not one JSON value and nothing else"),
         ("{}", "needs the keys codes and no others"),
-        ('{"codes": "I10"}', "must be a list of at most 12 objects"),
-        (json.dumps({"codes": [{"code": "I10", "description": "x"}] * 13}), "must be a list of at most 12 objects"),
+        ('{"codes": "I10"}', "must be a list of objects"),
         ('{"codes": ["I10"]}', "must hold objects with the keys code, description"),
         ('{"codes": [{"code": "kidney failure", "description": "x"}]}', "must hold codes of 2 to 9"),
         ('{"codes": [{"code": "I10", "description": " "}]}', "must hold descriptions of 1 to 300"),

@@ -135,6 +135,7 @@ def test_rounds_follow_each_other(folder: Path) -> None:
             ("1", "sentence", "3"): {"relevance": "S", "comment": "less so"},
             ("1", "answer", "3"): {"text": "They  had to.", "citations": "| 4 , 3 |"},
             ("2", "question", "1"): {"text": "=How long?"},
+            ("2", "answer", "1"): {"citations": ""},
         }
         return row | changed.get(key, {})
 
@@ -142,6 +143,7 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     made = import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
     assert made["labels"] == {"essential": 2, "supplementary": 1, "not-relevant": 6}
     assert (made["without_essential"], made["without_answer"]) == (1, 0)
+    assert made["answers_missing_essential"] == 1
     # What is not said again stays: splits and mapping.
     assert {split: set(released(folder, split)) for split in ("dev", "test")} == splits
     row = (released(folder) | released(folder, "dev"))["1"]
@@ -158,6 +160,7 @@ def test_rounds_follow_each_other(folder: Path) -> None:
         ("1", "answer", "text", f"It was needed, as she {SECRET}.", "They had to."),
         ("1", "answer", "citations", "3", "3,4"),
         ("2", "question", "text", f"What about case 2, who {SECRET}?", "=How long?"),
+        ("2", "answer", "citations", "1", ""),
     }
     answer = next(each for each in history if (each["kind"], each["field"]) == ("answer", "text"))
     assert (answer["reviewer"], answer["sheet"], answer["row"]) == ("eve", "eve.csv", lines["3"])

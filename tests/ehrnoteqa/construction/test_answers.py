@@ -200,12 +200,15 @@ def test_what_says_nothing_counts_where_something_is_marked(tmp_path: Path) -> N
 
 def test_a_model_with_a_long_path_is_told_apart_in_the_ratings(tmp_path: Path) -> None:
     models = [f"hf//models/{letter}/{'x' * 60}" for letter in "ab"]
-    folder = marked_by_hand(tmp_path / "marks", models, ["same", "same"], ["o", "x"])
+    said = "- a list\n- that a spreadsheet program takes for a formula"
+    folder = marked_by_hand(tmp_path / "marks", models, [said, said], ["o", "x"])
     _, rows = write_scores(folder, tmp_path / "scores.csv")
     assert rows == [(models[0], "100.00"), (models[1], "0.00")]
     found = read_human_scores(folder / "ratings.csv")
     assert len({row.model for row in found.rows}) == 2
     assert all(row.model.endswith("x" * 40) for row in found.rows)
+    assert {row.response for row in found.rows} == {said}
+    assert (folder / "ratings.csv").read_text().count("\"'- a list") == 2
 
 
 def test_runs_that_do_not_go_together(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
