@@ -181,11 +181,10 @@ def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
     wanted, built = split_names(split), _built(folder, config, spec).splits
     if missing := [name for name in wanted if name not in built]:
         there = "+".join(name for name in built if name in wanted) or " or --split ".join(built)
-        many = len(missing) > 1
+        said = f"split {missing[0]} is" if len(missing) == 1 else f"splits {', '.join(missing)} are"
         raise UsageError(
-            f"{folder}: config {config}: split{'s' * many} {', '.join(missing)} {'are' if many else 'is'} not built; it has "
-            f"{', '.join(built)}. Take --split {there}, or build {spec.name if spec else folder.name} again from files that "
-            f"have {'them' if many else 'it'}."
+            f"{folder}: config {config}: {said} not built; it has {', '.join(built)}. Take --split {there}, or build "
+            f"{spec.name if spec else folder.name} again from files that have what is missing."
         )
     return "+".join(name for name in built if name in wanted)
 

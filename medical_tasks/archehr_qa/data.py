@@ -16,7 +16,14 @@ from typing import Any, Final
 from medical_tasks.archehr_qa.demo import DEMO_CASES
 from medical_tasks.archehr_qa.key_file import KEY_FILE
 from medical_tasks.archehr_qa.mapping_file import MAPPING_FILE
-from medical_tasks.archehr_qa.release import FOLDERS, QUESTION_SPLITS, SPLITS, find_questions, find_splits
+from medical_tasks.archehr_qa.release import (
+    FOLDERS,
+    QUESTION_SPLITS,
+    SPLITS,
+    find_questions,
+    find_splits,
+    question_files,
+)
 from medical_tasks.archehr_qa.rows import COLUMNS, case_row, read_case_rows
 from medical_tasks.archehr_qa.spec import DATASET
 from medical_tasks.archehr_qa.xml_cases import CASES_FILE
@@ -102,7 +109,7 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
 
 def _check_other(released: bool, place: Path) -> None:
     """Refuses a place that has the other configuration's files."""
-    if released and any((place / path).is_file() for path in QUESTION_SPLITS.values()):
+    if released and question_files(place):
         raise UsageError(
             f"{place}: has the organizers' open files, whose cases have no note excerpts, so that nothing can be cited. Build "
             "them as --config questions, or give the folder of PhysioNet's release."
@@ -146,6 +153,13 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
             f"{task.name}: none of the {len(rows):,} cases has a note excerpt, which it asks about. The organizers' open files "
             "(--config questions) are for archehr_question alone. For this task build PhysioNet's release: medical-tasks build "
             "archehr_qa --source FOLDER"
+        )
+    unasked = sum(not row["clinician_question"] for row in rows) if _form(task) == "question" else 0
+    if unasked and len(rows) > 1:  # a harness gives row by row
+        print(
+            f"note: {task.name}: {unasked:,} of the {len(rows):,} cases have no clinician's question: they are asked, and "
+            "nothing is compared",
+            file=sys.stderr,
         )
     gold, has_gold = _GOLD.get(_form(task), ("a case", bool))
     kept = [row for row in rows if has_gold(row)]

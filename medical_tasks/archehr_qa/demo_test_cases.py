@@ -350,7 +350,7 @@ S See your primary care doctor within a week about your family history.""",
                 "8,13",
             ),
             (
-                "Your risk of a heart problem in the next weeks was scored as low, so an overnight stay was not needed.",
+                "Your risk in the coming weeks was scored as low, so an overnight stay was not needed.",
                 "10",
             ),
             ("Please discuss your father's history with your own doctor within a week.", "14"),

@@ -16,7 +16,7 @@ from typing import Final
 from medical_tasks.archehr_qa.xml_cases import CASES_FILE, read_cases
 from medical_tasks.errors import UsageError
 
-__all__ = ["FOLDERS", "QUESTION_SPLITS", "SPLITS", "find_questions", "find_splits", "split_of"]
+__all__ = ["FOLDERS", "QUESTION_SPLITS", "SPLITS", "find_questions", "find_splits", "question_files", "split_of"]
 
 FOLDERS: Final = {"dev": "dev", "test": "test", "test_2026": "test-2026"}
 """Split to its folder in a release."""
@@ -80,15 +80,8 @@ def find_questions(place: Path) -> dict[str, Path]:
         UsageError: It is no folder, there are two files of a split, or one is no file of questions.
     """
     _check_folder(place)
-    alone = place / CASES_FILE
-    above = [each for each in _folders(place) if each.name.startswith(_PROJECT)]
-    inner = [path.split("/", 1)[1] for path in QUESTION_SPLITS.values()]
-    ends = dict.fromkeys(path.split("/", start)[-1] for path in inner for start in range(path.count("/")))
-    paths = [*(place / end for end in ends), *(folder / path for folder in above for path in inner)]
     found: dict[str, Path] = {}
-    for path in [alone] if alone.is_file() else paths:
-        if not path.is_file():
-            continue
+    for path in question_files(place):
         split = "dev" if {case.id for case in read_cases(path, notes=False)} <= _DEV_IDS else "test_2026"
         if split in found:
             raise UsageError(
@@ -96,6 +89,18 @@ def find_questions(place: Path) -> dict[str, Path]:
             )
         found[split] = path
     return {split: found[split] for split in QUESTION_SPLITS if split in found}
+
+
+def question_files(place: Path) -> list[Path]:
+    """Lists the files that lie where the organizers' checkouts have theirs; `find_questions` says what they are."""
+    alone = place / CASES_FILE
+    if alone.is_file():
+        return [alone]
+    above = [each for each in _folders(place) if each.name.startswith(_PROJECT)]
+    inner = [path.split("/", 1)[1] for path in QUESTION_SPLITS.values()]
+    ends = dict.fromkeys(path.split("/", start)[-1] for path in inner for start in range(path.count("/")))
+    paths = [*(place / end for end in ends), *(folder / path for folder in above for path in inner)]
+    return [path for path in paths if path.is_file()]
 
 
 def _check_folder(place: Path) -> None:

@@ -92,9 +92,10 @@ def test_no_text_stands_in_results_logs_reports_or_items(
     assert {"results.json", "items.parquet", "report.md"} <= {path.name for path in files}
     shown += [path.read_text(encoding="utf-8", errors="replace") for path in files]
     items = read_items(Path("run"))
-    assert len(items) == 6 * len(TASKS)
+    cases = {"test": 6, "test_2026": 2, "test+test_2026": 8}
+    assert len(items) == sum(cases[task.split] for task in TASKS) == 38
     shown += [str(value) for row in items for value in row.values()]
-    rows = [row for split in ("dev", "test") for row in read_rows(home / "archehr_qa", "demo", split, spec=DATASET)]
+    rows = read_rows(home / "archehr_qa", "demo", "dev+test+test_2026", spec=DATASET)
     runs = {run for row in rows for text in _texts(row) for run in _runs_of(text)}
     assert len(runs) > 1000
     assert not {run for text in shown for run in _runs_of(text)} & runs
