@@ -121,7 +121,7 @@ def test_open_questions_are_found_from_every_place(tmp_path: Path, names: tuple[
     write_questions(tmp_path.joinpath(*inner["test_2026"]), "121", question="", clinician="")
     mapping = [{"case_id": each, "document_id": "5_6", "document_source": "mimic-iv"} for each in ("1", "2")]
     write_json(tmp_path.joinpath(*inner["dev"]), "mapping", mapping)
-    places = [(tmp_path, ("dev", "test_2026"))]
+    places: list[tuple[Path, tuple[str, ...]]] = [(tmp_path, ("dev", "test_2026"))]
     for split, parts in inner.items():
         places += [(tmp_path.joinpath(*parts[:depth]), (split,)) for depth in range(1, len(parts) + 1)]
     assert len(places) == 8
