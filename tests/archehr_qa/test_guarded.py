@@ -103,6 +103,10 @@ def test_no_text_stands_in_results_logs_reports_or_items(
     assert any(path.stat().st_size > 10_000 for path in private_home().rglob("*.sqlite"))
     assert main(["leakcheck", "run", "--source", "archehr_qa"]) == 0
     assert "clean: " in capfd.readouterr().out
+    # A sum of splits is packed and verified like a split.
+    assert main(["submit", "run", "--to", "space", "--model-name", "m", "--allow-partial", "--out", "m.zip"]) == 0
+    assert main(["verify", "m.zip", "--responses", "run"]) == 0
+    assert "archehr_qa/demo, split test+test_2026, rows" in capfd.readouterr().out
     # That was no blindness: what a log would quote is found.
     canary = " ".join(rows[-1]["patient_narrative"].split()[:20])
     (Path("run") / "notes.log").write_text(f"the model said: {canary}", encoding="utf-8")
