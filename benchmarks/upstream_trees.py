@@ -31,8 +31,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.doclens_scripts import SCRIPTS, Compared, compare
-from medical_tasks.archehr_qa.cases import Case
-from medical_tasks.archehr_qa.mapping_file import read_mapping
 from medical_tasks.building import build_dataset
 from medical_tasks.catalog import BENCHMARKS
 from medical_tasks.dataset_source import find_files
@@ -459,25 +457,27 @@ def _filled(trees: Trees, task: str, root: Path, key: str) -> Read:
 
 
 def _archehr(trees: Trees) -> Iterator[Check]:
-    for name, split, cases in (("archehr-qa", "data/dev", 20), ("archehr-qa-2026", "data/subtask_1/test", 47)):
-        root = trees.folder / name
-        for place in (root, root / split):
+    wanted = {"archehr-qa": ("data/dev", {"dev": 20}), "archehr-qa-2026": ("data/subtask_1/test", {"test_2026": 47})}
+    for name, (inner, expected) in wanted.items():
+        root, (cases,) = trees.folder / name, expected.values()
+        places = [root, *((root / inner).parents[: inner.count("/")])[::-1], root / inner]
+        yield (
+            name,
+            "`build archehr_qa --config questions`",
+            partial(trees.built, "archehr_qa", "questions", places, expected),
+        )
+        for place in (root, root / inner):
             yield (
                 name,
-                f"`build archehr_qa` from {'its root' if place == root else split}",
+                f"`build archehr_qa` from {'its root' if place == root else inner}",
                 partial(
                     trees.refused, "archehr_qa", "official", place, f"none of its {cases} cases has a note excerpt"
                 ),
             )
-
-    def mapping() -> Read:
-        path = trees.folder / "archehr-qa/data/dev/archehr-qa_mapping.json"
-        ids = [str(number) for number in range(1, 21)]
-        cases = [Case(id=each, narrative="", phrases=(), clinician_question="", sentences=()) for each in ids]
-        documents = read_mapping(path, cases)
-        return Read(rows=len(documents), sha=sha_of(map(asdict, documents.values())))
-
-    yield "archehr-qa", "`archehr-qa_mapping.json`", mapping
+    # Both checkouts, and whatever else lies beside them.
+    both = {split: cases for _, expected in wanted.values() for split, cases in expected.items()}
+    reader = "`build archehr_qa --config questions` from the folder above, with archehr-qa in it"
+    yield name, reader, partial(trees.built, "archehr_qa", "questions", [trees.folder], both)
 
 
 def main() -> int:

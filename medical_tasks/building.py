@@ -169,7 +169,9 @@ def _build(
             current = {name: entry for name, entry in built.items() if entry.version == spec.version}
             # Only of what the folder holds: demo rows are nobody's leaderboard.
             leaderboards = eval_text(
-                spec, [task for benchmark in BENCHMARKS for task in benchmark.tasks], built=current
+                spec,
+                [task for benchmark in BENCHMARKS for task in benchmark.tasks],
+                built={name: entry.splits for name, entry in current.items()},
             )
             texts = {
                 "README.md": card_text(source, current),

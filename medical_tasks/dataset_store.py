@@ -30,9 +30,11 @@ __all__ = [
     "BuiltSplit",
     "built_configs",
     "built_name",
+    "built_split",
     "datasets_home",
     "marker_text",
     "read_rows",
+    "split_names",
 ]
 
 MARKER = "medical_tasks.json"
@@ -151,13 +153,49 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
     return configs
 
 
+def split_names(split: str) -> tuple[str, ...]:
+    """Takes a sum of splits apart: `a+b` is the rows of both, as in `datasets`.
+
+    Raises:
+        UsageError: A name is missing, or stands twice.
+    """
+    names = tuple(name.strip() for name in split.split("+"))
+    if not all(names) or len(set(names)) < len(names):
+        raise UsageError(f"a split is a name, or different names with + between (test+test_2026), got {split!r}.")
+    return names
+
+
+def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> str:
+    """Writes a split, or a sum of some, as recipes have it: the parts in the order in which they were built.
+
+    Args:
+        folder: of the built dataset.
+        config: configuration.
+        split: split, or splits with `+` between.
+        spec: the dataset, for messages.
+
+    Raises:
+        MissingError: The configuration is not built there.
+        UsageError: A part is not built there; the message names it.
+    """
+    wanted, built = split_names(split), _built(folder, config, spec).splits
+    if missing := [name for name in wanted if name not in built]:
+        there = "+".join(name for name in built if name in wanted) or " or --split ".join(built)
+        said = f"split {missing[0]} is" if len(missing) == 1 else f"splits {', '.join(missing)} are"
+        raise UsageError(
+            f"{folder}: config {config}: {said} not built; it has {', '.join(built)}. Take --split {there}, or build "
+            f"{spec.name if spec else folder.name} again from files that have what is missing."
+        )
+    return "+".join(name for name in built if name in wanted)
+
+
 def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
     """Reads the rows of a built split, after checking that the file is the one that was built.
 
     Args:
         folder: of the built dataset.
         config: configuration.
-        split: split.
+        split: split, or splits with `+` between: the rows of each, in the order in which they were built.
         spec: the dataset; with it, its version is checked and messages say how to get the official files.
 
     Returns:
@@ -167,19 +205,25 @@ def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None
         MissingError: Nothing of the kind is built there.
         UsageError: The file changed since it was built, or was built by another version.
     """
-    configs = built_configs(folder)
-    if config not in configs:
-        have = f"; built there: {', '.join(configs)}" if configs else ""
-        raise MissingError(f"{folder}: config {config} is not built{have}. {_steps(folder, config, spec)}")
-    built = configs[config]
+    built = _built(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
             f"{folder}: config {config} was built in version {built.version}, this suite reads {spec.version}. Build it "
             f"again: medical-tasks build {spec.name} --config {config}"
         )
-    if split not in built.splits:
-        raise UsageError(f"{folder}: config {config} has no split {split!r}. Splits: {', '.join(built.splits)}.")
-    entry = built.splits[split]
+    names = split_names(built_split(folder, config, split, spec=spec))
+    return [row for name in names for row in _split_rows(folder, config, built.splits[name], spec)]
+
+
+def _built(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
+    configs = built_configs(folder)
+    if config not in configs:
+        have = f"; built there: {', '.join(configs)}" if configs else ""
+        raise MissingError(f"{folder}: config {config} is not built{have}. {_steps(folder, config, spec)}")
+    return configs[config]
+
+
+def _split_rows(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> list[dict[str, Any]]:
     path = folder / entry.path
     if not path.is_file():
         raise MissingError(f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}")

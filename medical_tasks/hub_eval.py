@@ -9,11 +9,12 @@ solvers and scorers of inspect's own to use.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import yaml
 
+from medical_tasks.dataset_store import split_names
 from medical_tasks.hub_eval_fields import inspect_fields
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
@@ -68,20 +69,22 @@ def accepted_configs(task: TaskSpec, spec: DatasetSpec) -> tuple[str, ...]:
 
 
 def eval_metadata(
-    spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Collection[str] | None = None
+    spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
 ) -> dict[str, Any]:
     """Makes the content of a dataset's `eval.yaml`.
 
     Args:
         spec: the dataset.
         tasks: tasks of the suite.
-        built: the configurations that are there; None for all.
+        built: the configurations that are there, each with its splits; None for all.
 
     Returns:
         Values of plain types, in the order they are written; empty for a dataset without a leaderboard.
     """
     chosen = [
-        task for task in leaderboard_tasks(spec, tasks) if built is None or leaderboard_config(task, spec) in built
+        task
+        for task in leaderboard_tasks(spec, tasks)
+        if built is None or set(split_names(task.split)) <= set(built.get(leaderboard_config(task, spec), ()))
     ]
     if not chosen:
         return {}
@@ -102,13 +105,15 @@ def eval_metadata(
     }
 
 
-def eval_text(spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Collection[str] | None = None) -> str:
+def eval_text(
+    spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
+) -> str:
     """Writes a dataset's `eval.yaml`.
 
     Args:
         spec: the dataset.
         tasks: tasks of the suite.
-        built: the configurations that are there; None for all.
+        built: the configurations that are there, each with its splits; None for all.
 
     Returns:
         The text; "" for a dataset without a leaderboard.

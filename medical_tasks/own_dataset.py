@@ -21,15 +21,15 @@ from medical_tasks.private_store import in_use, new_private_id, private_folder
 from medical_tasks.spec import DatasetSpec, TaskSpec
 from medical_tasks.task_data import TaskData, load_task_data
 
-__all__ = ["OWN_CONFIG", "RELEASES", "built_from", "own_source", "run_data", "source_config", "with_source"]
+__all__ = ["OWN_CONFIG", "RELEASES", "built_from", "own_source", "run_data", "source_configs", "with_source"]
 
 OWN_CONFIG: Final = "own"
-RELEASES: Final = {"archehr_qa": "official"}
-"""Datasets that are built from the folder of their release in a second, and the configuration that is."""
+RELEASES: Final = {"archehr_qa": ("official", "questions")}
+"""Datasets that are built from the folder of their release in a second, and the configurations that are, the default one first."""
 
 
-def source_config(spec: DatasetSpec) -> str:
-    """Names the configuration that `--source` builds.
+def source_configs(spec: DatasetSpec) -> tuple[str, ...]:
+    """Names the configurations that `--source` can build, the default one first.
 
     Args:
         spec: the dataset.
@@ -40,7 +40,7 @@ def source_config(spec: DatasetSpec) -> str:
     if spec.name in RELEASES:
         return RELEASES[spec.name]
     own_source(spec)
-    return OWN_CONFIG
+    return (OWN_CONFIG,)
 
 
 def own_source(spec: DatasetSpec) -> DatasetSource:
@@ -66,12 +66,13 @@ def own_source(spec: DatasetSpec) -> DatasetSource:
 
 
 @contextlib.contextmanager
-def built_from(spec: DatasetSpec, place: Path) -> Iterator[Path]:
-    """Builds a dataset's `source_config` for the length of a `with` block.
+def built_from(spec: DatasetSpec, place: Path, config: str | None = None) -> Iterator[Path]:
+    """Builds a dataset for the length of a `with` block.
 
     Args:
         spec: the dataset.
         place: the file it is made of, or the folder of its release.
+        config: one of its `source_configs`; the first by default.
 
     Yields:
         The folder of the built dataset, closed to everybody else.
@@ -82,7 +83,7 @@ def built_from(spec: DatasetSpec, place: Path) -> Iterator[Path]:
         RefusedError: The private store cannot be closed to others.
         IncompleteError: The disk is full.
     """
-    config = source_config(spec)
+    config = config or source_configs(spec)[0]
     given = place.expanduser()
     if config == OWN_CONFIG and given.is_dir():
         raise UsageError(f"{place}: is a folder. Give --source the file itself.")
@@ -115,13 +116,14 @@ def with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[ar
     if arguments.source is None:
         yield arguments
         return
-    config = source_config(spec)
-    for name, allowed in (("data", (None,)), ("config", (None, config))):
+    configs = source_configs(spec)
+    for name, allowed in (("data", (None,)), ("config", (None, *configs))):
         if getattr(arguments, name) not in allowed:
             raise UsageError(
                 f"--source and --{name} {getattr(arguments, name)}: the data are one or the other. Leave one out."
             )
-    with built_from(spec, arguments.source) as folder:
+    config = arguments.config or configs[0]
+    with built_from(spec, arguments.source, config) as folder:
         try:
             yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
         except UsageError as error:  # nobody knows that folder, and it is gone when the message is read

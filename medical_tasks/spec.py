@@ -135,7 +135,7 @@ class TaskSpec:
         title: one line for `list`.
         benchmark: import path of the benchmark's package.
         dataset: name of its `DatasetSpec`.
-        split: split that is evaluated.
+        split: split that is evaluated, or splits with `+` between.
         metrics: what is reported, the headline first.
         groups: names of the breakdowns that items carry.
         cluster: group name whose members are not independent (same note, same patient), or None.

@@ -6,12 +6,13 @@ import hashlib
 import importlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.dataset_store import built_configs, built_name, datasets_home, read_rows
+from medical_tasks.dataset_store import built_configs, built_name, built_split, datasets_home, read_rows, split_names
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.protocol import MultiStep
 from medical_tasks.spec import DatasetSpec, Item, PromptSet, TaskSpec
@@ -122,7 +123,7 @@ def load_task_data(
         spec: its dataset.
         data: folder of the built dataset, or one that holds it under its name; the user's data home by default.
         config: configuration; the dataset's default one otherwise.
-        split: split to ask; the task's own otherwise.
+        split: split to ask, or splits with `+` between; the task's own otherwise.
         max_samples: how many items at most; which ones depends on their ids alone, and fewer are a part of more.
 
     Returns:
@@ -136,13 +137,19 @@ def load_task_data(
         raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
     folder, chosen = locate(spec, data, config)
     asked = split or task.split
-    if asked == task.exemplars:
+    if task.exemplars in split_names(asked):
         raise UsageError(
-            f"{task.name}: its worked examples come from the split {asked}, so that cannot be asked. Choose another --split, or a "
-            "task without examples."
+            f"{task.name}: its worked examples come from the split {task.exemplars}, so that cannot be asked. Choose another "
+            "--split, or a task without examples."
         )
     rows = read_rows(folder, chosen, asked, spec=spec)
+    asked = built_split(folder, chosen, asked)
     items: list[Item] = benchmark_module(task, "data").load_items(task, rows)
+    if twice := [name for name, times in Counter(item.id for item in items).items() if times > 1]:
+        raise UsageError(
+            f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the first is {twice[0]}), so that they "
+            "are no one set of questions. Ask one at a time."
+        )
     if not items:
         raise UsageError(
             f"{task.name}: configuration {chosen} of {spec.name} in {folder} has no question of this task among its {len(rows):,} "

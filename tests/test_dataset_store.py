@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from medical_tasks.building import build_source
 from medical_tasks.dataset_store import (
@@ -15,6 +17,7 @@ from medical_tasks.dataset_store import (
     BuiltSplit,
     built_configs,
     built_name,
+    built_split,
     datasets_home,
     marker_text,
     read_rows,
@@ -102,8 +105,28 @@ def test_missing_config_names_what_there_is(built: Path) -> None:
 
 
 def test_missing_split(built: Path) -> None:
-    with pytest.raises(UsageError, match="config full has no split 'valid'. Splits: train, dev, test"):
+    has = "it has train, dev, test"
+    with pytest.raises(
+        UsageError, match=f"config full: split valid is not built; {has}. Take --split train or --split dev"
+    ):
         read_rows(built, "full", "valid")
+    with pytest.raises(UsageError, match=rf"full: splits no, nil are not built; {has}. Take --split dev, or"):
+        read_rows(built, "full", "no+dev+nil")
+    for wrong in ("", "dev+", "dev+dev"):
+        with pytest.raises(UsageError, match=r"a split is a name, or different names with \+ between .*, got '"):
+            read_rows(built, "full", wrong)
+
+
+@given(st.permutations(("train", "dev", "test")), st.integers(1, 3), st.sampled_from(("+", " + ")))
+def test_a_sum_of_splits_is_the_rows_of_each_in_the_order_they_were_built(
+    built: Path, names: list[str], count: int, plus: str
+) -> None:
+    wanted = names[:count]
+    kept = [name for name in ("train", "dev", "test") if name in wanted]
+    assert built_split(built, "full", plus.join(wanted)) == "+".join(kept)
+    assert read_rows(built, "full", plus.join(wanted)) == [
+        row for name in kept for row in read_rows(built, "full", name)
+    ]
 
 
 def test_changed_file_is_not_read(copy: Path) -> None:

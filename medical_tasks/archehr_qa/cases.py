@@ -36,8 +36,8 @@ class Case:
         id: of the case.
         narrative: what the patient wrote.
         phrases: the parts of it that ask, in order.
-        clinician_question: the same question as a clinician would put it.
-        sentences: of the note excerpt, in order; one or more.
+        clinician_question: the same question as a clinician would put it; "" where it is not released.
+        sentences: of the note excerpt, in order; none in the organizers' open files.
     """
 
     id: str

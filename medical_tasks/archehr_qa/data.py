@@ -1,7 +1,8 @@
 """ArchEHR-QA from the user's own PhysioNet copy: cases with their note excerpts, keys where released, and as items of a task.
 
-A release has a folder for each split, and not each release has both, so what is built depends on what lies there
-(`source_at`). The checks are those of the files' own modules: `xml_cases`, `key_file`, `mapping_file`.
+A release has a folder for each split, and not each release has all, so what is built depends on what lies there (`source_at`).
+The configuration `questions` is of the organizers' open files, without note excerpts, likewise. The checks are those of the files'
+own modules: `xml_cases`, `key_file`, `mapping_file`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from typing import Any, Final
 from medical_tasks.archehr_qa.demo import DEMO_CASES
 from medical_tasks.archehr_qa.key_file import KEY_FILE
 from medical_tasks.archehr_qa.mapping_file import MAPPING_FILE
-from medical_tasks.archehr_qa.release import SPLITS, find_splits
+from medical_tasks.archehr_qa.release import (
+    FOLDERS,
+    QUESTION_SPLITS,
+    SPLITS,
+    find_questions,
+    find_splits,
+    question_files,
+)
 from medical_tasks.archehr_qa.rows import COLUMNS, case_row, read_case_rows
 from medical_tasks.archehr_qa.spec import DATASET
 from medical_tasks.archehr_qa.xml_cases import CASES_FILE
@@ -26,20 +34,20 @@ from medical_tasks.spec import Item, TaskSpec
 __all__ = ["COLUMNS", "SOURCES", "load_items", "read_rows", "source_at"]
 
 _OFFICIAL: Final = "official"
-_ROWS: Final = {"dev": 20, "test": 100}
+_QUESTIONS: Final = "questions"
+_ROWS: Final = {"dev": 20, "test": 100, "test_2026": 47}
 _BESIDE: Final = {
     KEY_FILE: "what their sentences are worth, a JSON file",
     MAPPING_FILE: "which notes they are from, a JSON file",
 }
-_LATER_TEST: Final = "test-2026"
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
     """Reads the rows of a split.
 
     Args:
-        config: `official` or `demo`.
-        split: `dev` or `test`.
+        config: `official`, `questions` or `demo`.
+        split: `dev`, `test` or `test_2026`.
         files: the file of cases under the split's name; key and mapping are looked for beside it. Empty for `demo`.
 
     Yields:
@@ -48,8 +56,8 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     Raises:
         UsageError: A file is not of the official form, or they are not of the same cases; messages hold no text of theirs.
     """
-    if config == _OFFICIAL:
-        yield from read_case_rows(files[split])
+    if config in (_OFFICIAL, _QUESTIONS):
+        yield from read_case_rows(files[split], notes=config == _OFFICIAL)
     else:
         yield from (case_row(each.case, each.key, each.document) for each in DEMO_CASES[split])
 
@@ -65,43 +73,60 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
         The dataset with the splits and files that are there; with all it can have, where none is.
 
     Raises:
-        UsageError: There are several releases at the place, or it is not clear which file is meant.
+        UsageError: There are several releases at the place, it is not clear which file is meant, or the files are those of the
+            other configuration.
     """
     (source,) = SOURCES
-    found = {} if config != _OFFICIAL or place is None else find_splits(place)
-    if place is None or not found:
+    if place is None or config not in (_OFFICIAL, _QUESTIONS):
         return source
-    for folder in {cases.parent.parent / _LATER_TEST for cases in found.values() if cases.parent != place}:
-        if folder.is_dir():
-            print(
-                f"note: {folder}: not built with the rest; give it as --source, with an --out of its own",
-                file=sys.stderr,
-            )
+    released = config == _OFFICIAL
+    found = find_splits(place) if released else find_questions(place)
+    if not found:
+        _check_other(released, place)
+        return source
     files = {}
     for split, cases in found.items():
-        beside = {name: cases.with_name(name) for name in _BESIDE}
-        files[split] = _file(cases, place, _about(split))
+        beside = {name: cases.with_name(name) for name in (_BESIDE if released else (MAPPING_FILE,))}
+        files[split] = _file(cases, place, _about(split) if released else _about_questions(split))
         files |= {
             f"{split}/{name}": _file(path, place, _BESIDE[name]) for name, path in beside.items() if path.is_file()
         }
-        if not beside[KEY_FILE].is_file():
+        if released and not beside[KEY_FILE].is_file():
             print(
                 f"note: {cases.parent}: has no {KEY_FILE}, so that of answers to {split} only the form is scored",
                 file=sys.stderr,
             )
     # The published numbers are those of a release's folders; a folder alone may be any part of one.
-    published = {split: rows for split, rows in _ROWS.items() if split in found and found[split].parent != place}
+    published = {split: _ROWS[split] for split in found if not released or found[split].parent != place}
     return dataclasses.replace(
         source,
         at=None,
-        splits={**source.splits, _OFFICIAL: tuple(found)},
-        files={**source.files, _OFFICIAL: files},
-        published_rows={**source.published_rows, _OFFICIAL: published},
+        splits={**source.splits, config: tuple(found)},
+        files={**source.files, config: files},
+        published_rows={**source.published_rows, config: published},
     )
+
+
+def _check_other(released: bool, place: Path) -> None:
+    """Refuses a place that has the other configuration's files."""
+    if released and question_files(place):
+        raise UsageError(
+            f"{place}: has the organizers' open files, whose cases have no note excerpts, so that nothing can be cited. Build "
+            "them as --config questions, or give the folder of PhysioNet's release."
+        )
+    if not released and find_splits(place):
+        raise UsageError(
+            f"{place}: is PhysioNet's release, and the configuration questions is made of the organizers' open files. Build it as "
+            "--config official."
+        )
 
 
 def _about(split: str) -> str:
     return f"the cases of {split}, an XML file, with key and mapping beside it where released"
+
+
+def _about_questions(split: str) -> str:
+    return f"the open questions of {split}, an XML file"
 
 
 def _file(path: Path, root: Path, description: str) -> OfficialFile:
@@ -117,17 +142,36 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
 
     Returns:
         One item for each row that has the task's gold, in order, with the row's columns as fields. The tasks that answer with
-        citations take every row: without a key nothing but the form of their answers is scored.
+        citations take every row: without a key nothing but the form of their answers is scored. So does the one that asks for
+        the clinician's question.
 
     Raises:
-        UsageError: No row has the task's gold.
+        UsageError: No row has the task's gold, or its note.
     """
+    if _form(task) != "question" and not any(row["sentences"] for row in rows):
+        raise UsageError(
+            f"{task.name}: none of the {len(rows):,} cases has a note excerpt, which it asks about. The organizers' open files "
+            "(--config questions) are for archehr_question alone. For this task build PhysioNet's release: medical-tasks build "
+            "archehr_qa --source FOLDER"
+        )
+    unasked = sum(not row["clinician_question"] for row in rows) if _form(task) == "question" else 0
+    if unasked and len(rows) > 1:  # a harness gives row by row
+        print(
+            f"note: {task.name}: {unasked:,} of the {len(rows):,} cases have no clinician's question: they are asked, and "
+            "nothing is compared",
+            file=sys.stderr,
+        )
     gold, has_gold = _GOLD.get(_form(task), ("a case", bool))
     kept = [row for row in rows if has_gold(row)]
     if not kept:
         raise UsageError(
             f"{task.name}: none of the {len(rows):,} cases has {gold}, which its score needs. Choose another --split, or build the "
             f"dataset from a release that has it: the latest of PhysioNet, with {KEY_FILE} in the split's folder."
+        )
+    if len(kept) < len(rows):
+        print(
+            f"note: {task.name}: {len(rows) - len(kept):,} of the {len(rows):,} cases lack {gold} and are not asked",
+            file=sys.stderr,
         )
     return [
         Item(id=row["id"], fields=row, groups={"source": row["source"] or "unknown"}, cluster=row["id"]) for row in kept
@@ -166,6 +210,8 @@ SOURCES = (
             "White space at the ends of texts is removed. The phrases that ask are joined, a line each. The excerpt as a whole and "
             "the places of phrases and sentences in their texts are compared and then left out.",
             "`clinician_answer` is the answer without citations, which are taken out here where the release has no such field.",
+            "`questions` is of the organizers' open files, which are under the MIT licence: columns of which they have nothing are "
+            "empty.",
             "`demo` is not from the release: it was written for this package, describes nobody, and is under the package's "
             "licence, Apache-2.0.",
         ),
@@ -175,12 +221,21 @@ SOURCES = (
         ),
         columns=COLUMNS,
         key="id",
-        splits=dict.fromkeys(DATASET.configs, SPLITS),
-        published_rows={_OFFICIAL: _ROWS, "demo": {split: len(DEMO_CASES[split]) for split in SPLITS}},
+        splits={_OFFICIAL: SPLITS, _QUESTIONS: tuple(QUESTION_SPLITS), "demo": SPLITS},
+        published_rows={
+            _OFFICIAL: _ROWS,
+            _QUESTIONS: {split: _ROWS[split] for split in QUESTION_SPLITS},
+            "demo": {split: len(DEMO_CASES[split]) for split in SPLITS},
+        },
         living=frozenset({_OFFICIAL}),
         files={
             _OFFICIAL: {
-                split: OfficialFile(places=(f"{split}/{CASES_FILE}",), description=_about(split)) for split in SPLITS
+                split: OfficialFile(places=(f"{folder}/{CASES_FILE}",), description=_about(split))
+                for split, folder in FOLDERS.items()
+            },
+            _QUESTIONS: {
+                split: OfficialFile(places=(path,), description=_about_questions(split))
+                for split, path in QUESTION_SPLITS.items()
             },
             "demo": {},
         },

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from medical_tasks.archehr_qa.demo_case import DemoCase
 from medical_tasks.archehr_qa.demo_dev_cases import DEV_CASES
-from medical_tasks.archehr_qa.demo_test_cases import TEST_CASES
+from medical_tasks.archehr_qa.demo_test_cases import TEST_2026_CASES, TEST_CASES
 
 __all__ = ["DEMO_CASES"]
 
-DEMO_CASES: dict[str, tuple[DemoCase, ...]] = {"dev": DEV_CASES, "test": TEST_CASES}
+DEMO_CASES: dict[str, tuple[DemoCase, ...]] = {
+    "dev": DEV_CASES,
+    "test": TEST_CASES,
+    "test_2026": TEST_2026_CASES,
+}
 """Split to its cases, in order."""

@@ -1,10 +1,10 @@
-"""Six synthetic cases for the split `test`, written for this package; they describe nobody. Not medical advice."""
+"""Synthetic cases, six of `test` and two of `test_2026`, written for this package; they describe nobody. Not medical advice."""
 
 from __future__ import annotations
 
 from medical_tasks.archehr_qa.demo_case import DemoCase
 
-__all__ = ["TEST_CASES"]
+__all__ = ["TEST_2026_CASES", "TEST_CASES"]
 
 TEST_CASES = (
     DemoCase(
@@ -262,6 +262,98 @@ S Do not drive until cleared by neurology.""",
                 "seizure.",
                 "9",
             ),
+        ),
+    ),
+)
+
+TEST_2026_CASES = (
+    DemoCase(
+        id="27",
+        source="mimic-iii",
+        document_id="900027_1",
+        narrative="My mother (72) went in with a broken hip and after surgery she saw spiders on the wall and pulled out her IV. "
+        "Before that her mind was sharp, she does the crossword every day!! They stopped two of her pills and moved her to a bed "
+        "by the window. Is this dementia? What made her so confused? She is better now but I am scared.",
+        phrases=("Is this dementia? What made her so confused?",),
+        question="Was her confusion after hip surgery due to dementia, and what caused it?",
+        note=(
+            """\
+N Brief Hospital Course:""",
+            """\
+S 72-year-old woman with a left femoral neck fracture, treated with hemiarthroplasty on day 1.
+E On day 2 she became agitated at night, saw spiders and pulled out her IV, and was lucid in between.
+E Geriatrics diagnosed delirium, with no history of memory loss before admission.
+S Head CT showed no hemorrhage or stroke.
+E Oxybutynin and diphenhydramine, which can cause confusion, were stopped.
+E Bladder scan showed 900 mL of retained urine, and a catheter was placed.
+E Urine culture grew E. coli, and ceftriaxone was given for three days.
+S Pain was treated with scheduled acetaminophen and a nerve block to spare opioids.
+N Hemoglobin was 9.1 and did not require transfusion.
+E By day 6 she was oriented and slept through the night.""",
+            """\
+N Discharge Instructions:
+S Memory testing is planned in three months, since delirium can uncover an earlier problem.
+N Weight bearing as tolerated on the left leg.""",
+        ),
+        answer=(
+            (
+                "The doctors found delirium, a sudden confusion that comes and goes, and not dementia: her memory was good "
+                "before admission.",
+                "3,4",
+            ),
+            (
+                "After surgery, several things could have caused it: two medicines, oxybutynin and diphenhydramine, a bladder "
+                "that did not empty, and a urinary infection.",
+                "6,7,8",
+            ),
+            ("Each was treated, and by day 6 her thinking was clear.", "11"),
+            ("Her memory will be tested in three months to be sure.", "13"),
+        ),
+    ),
+    DemoCase(
+        id="28",
+        source="mimic-iv",
+        document_id="91000028",
+        narrative="I went to the ER with chest pain, I am 44 and my dad had a heart attack at 50. Two blood tests and two EKGs, "
+        "then a doctor pushed on my ribs and said go home, take ibuprofen. How can they know it is not my heart from just that? "
+        "Should they not have kept me overnight? Still sore when I twist.",
+        phrases=("How can they know it is not my heart from just that? Should they not have kept me overnight?",),
+        question="How was a cardiac cause of chest pain excluded, and why was he not admitted?",
+        note=(
+            """\
+N History of Present Illness:
+S 44-year-old man with two days of sharp left chest pain that began after he moved furniture.
+N He takes no medications and does not smoke.
+S His father had a myocardial infarction at age 50.""",
+            """\
+N ED Course:
+E Two ECGs three hours apart were normal.
+E High-sensitivity troponin was below the limit of detection on arrival and at three hours.
+E Pain was reproduced by pressing on the left third and fourth costal cartilages.
+S Chest X-ray showed no pneumothorax or fracture.
+E HEART score was 1, which is low risk for a cardiac event in the next six weeks, so observation was not indicated.
+N He ate a meal while waiting.""",
+            """\
+N Discharge Instructions:
+E Take ibuprofen 400 mg three times a day with food for costochondritis.
+S See your primary care doctor within a week about your family history.""",
+        ),
+        answer=(
+            (
+                "Two ECGs and two blood tests for heart damage, taken three hours apart, were normal, which makes a heart "
+                "attack very unlikely.",
+                "6,7",
+            ),
+            (
+                "Pressing on the cartilage of your ribs brought on the same pain, which fits inflammation there and is treated "
+                "with ibuprofen.",
+                "8,13",
+            ),
+            (
+                "Your risk in the coming weeks was scored as low, so an overnight stay was not needed.",
+                "10",
+            ),
+            ("Please discuss your father's history with your own doctor within a week.", "14"),
         ),
     ),
 )

@@ -25,9 +25,13 @@ COLUMNS = (
         name="patient_question",
         description="The parts of it that ask, a line each, as clinicians marked them; '' where none is",
     ),
-    Column(name="clinician_question", description="The question as a clinician would put it"),
     Column(
-        name="sentence_ids", repeated=True, description="Ids of the note excerpt's sentences, whole numbers as text"
+        name="clinician_question", description="The question as a clinician would put it; '' where it is not released"
+    ),
+    Column(
+        name="sentence_ids",
+        repeated=True,
+        description="Ids of the note excerpt's sentences, whole numbers as text; empty in `questions`, which has no excerpts",
     ),
     Column(name="sentences", repeated=True, description="The sentences, in the same order; may have line ends within"),
     Column(
@@ -85,11 +89,12 @@ def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
     }
 
 
-def read_case_rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[dict[str, Any]]:
     """Reads a split: the file of cases, and beside it the key and the mapping, where they are.
 
     Args:
         path: the file of cases.
+        notes: False for the organizers' open questions, which have no note excerpts and no key.
 
     Yields:
         One mapping a case, with the names and types of `COLUMNS`, in the file's order.
@@ -97,9 +102,9 @@ def read_case_rows(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         UsageError: A file is not of the official form, or they are not of the same cases; messages hold no text of theirs.
     """
-    cases = read_cases(path)
+    cases = read_cases(path, notes=notes)
     key, mapping = path.with_name(KEY_FILE), path.with_name(MAPPING_FILE)
-    keys = read_key(key, cases) if key.is_file() else {}
+    keys = read_key(key, cases) if notes and key.is_file() else {}
     documents = read_mapping(mapping, cases) if mapping.is_file() else {}
     for case in cases:
         yield case_row(case, keys.get(case.id, CaseKey()), documents.get(case.id, Document()))

@@ -32,13 +32,16 @@ DATASET = DatasetSpec(
   year    = {2025},
   url     = {https://arxiv.org/abs/2506.04156}
 }""",
-    configs=("official", "demo"),
+    configs=("official", "questions", "demo"),
     default_config="official",
     how_to_get=(
         "become a credentialed user of PhysioNet and sign the agreement of the project archehr-qa-bionlp-task-2025 (or -2026)",
-        "download its folders dev and test, each with archehr-qa.xml and, where released, archehr-qa_key.json and "
+        "download its folders dev, test and test-2026, each with archehr-qa.xml and, where released, archehr-qa_key.json and "
         "archehr-qa_mapping.json",
         "then, on a machine that may hold it: medical-tasks build archehr_qa --source FOLDER",
+        "without credentials, patients' questions alone: check out https://github.com/soni-sarvesh/archehr-qa (dev) and "
+        "https://github.com/soni-sarvesh/archehr-qa-2026 (test_2026) in one folder, then: medical-tasks build archehr_qa --config "
+        "questions --source FOLDER",
         "without any download: medical-tasks build archehr_qa --config demo",
     ),
     version="1.0.0",
@@ -200,7 +203,8 @@ def _subtask(name: str, title: str, metrics: tuple[MetricSpec, ...], *, size: in
         title=title,
         benchmark="medical_tasks.archehr_qa",
         dataset=DATASET.name,
-        split="test",
+        # The organizers' cases: for alignment those of both shared tasks.
+        split="test+test_2026" if name == "alignment" else "test_2026",
         metrics=metrics,
         version="1-A",
         generation_size=size,

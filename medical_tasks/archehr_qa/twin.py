@@ -1,6 +1,6 @@
 """Synthetic twins of a release, any number of cases: the same files and shapes, invented courses.
 
-    python -m medical_tasks.archehr_qa.twin --out FOLDER --dev 20 --test 100
+    python -m medical_tasks.archehr_qa.twin --out FOLDER --dev 20 --test 100 --test-2026 47
 
 The same seed and numbers give the same bytes. Lengths are near those of the paper (section Results): about 26 sentences a case,
 a quarter of them essential or nearly, a fifth supplementary, and answers of up to 75 words that cite every essential sentence.
@@ -18,7 +18,7 @@ from medical_tasks.archehr_qa.cases import Case, Sentence
 from medical_tasks.archehr_qa.key_file import LABELS, AnswerSentence, CaseKey
 from medical_tasks.archehr_qa.mapping_file import NOTE_SOURCES, Document
 from medical_tasks.archehr_qa.official_files import FullCase, write_split
-from medical_tasks.archehr_qa.release import SPLITS
+from medical_tasks.archehr_qa.release import FOLDERS, SPLITS
 from medical_tasks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.archehr_qa.twin_topics import CLOSINGS, FILLERS, HEADINGS, OPENINGS, TOPICS, Topic
 from medical_tasks.errors import MedicalTasksError, UsageError
@@ -54,6 +54,7 @@ def write_twin(
     seed: int,
     dev: int = 20,
     test: int = 100,
+    test_2026: int = 0,
     keys: Sequence[str] = SPLITS,
     answers: bool = True,
 ) -> Path:
@@ -64,6 +65,7 @@ def write_twin(
         seed: as `twin_cases`.
         dev: cases of the split `dev`; 0 leaves it out.
         test: of the split `test`, likewise.
+        test_2026: of the split `test_2026`, likewise.
         keys: splits that have a key.
         answers: whether keys have the clinicians' answers.
 
@@ -71,14 +73,19 @@ def write_twin(
         The folder, for `--source`.
 
     Raises:
-        UsageError: A number is negative, or both are 0.
+        UsageError: A number is negative, or all are 0.
     """
-    if min(dev, test) < 0 or dev + test < 1:
-        raise UsageError(f"a twin needs 0 or more cases in each split and 1 in all, got {dev} and {test}.")
-    for split, count, first in (("dev", dev, 1), ("test", test, dev + 1)):
+    counts = dict(zip(SPLITS, (dev, test, test_2026), strict=True))
+    if min(counts.values()) < 0 or not any(counts.values()):
+        raise UsageError(
+            f"a twin needs 0 or more cases in each split and 1 in all, got {', '.join(map(str, counts.values()))}."
+        )
+    first = 1
+    for split, count in counts.items():
         if count:
             made = twin_cases(seed=seed, cases=count, first=first)
-            write_split(folder / split, made, key=split in keys, answers=answers)
+            write_split(folder / FOLDERS[split], made, key=split in keys, answers=answers)
+        first += count
     return folder
 
 
@@ -175,15 +182,28 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--dev", type=int, default=20, metavar="N", help="cases of dev (default 20; 0 for no dev)")
     parser.add_argument("--test", type=int, default=100, metavar="N", help="cases of test (default 100; 0 for no test)")
     parser.add_argument(
+        "--test-2026",
+        type=int,
+        default=0,
+        metavar="N",
+        help="cases of test_2026 (default 0, as in releases before 2026)",
+    )
+    parser.add_argument(
         "--no-answers", action="store_true", help="keys without clinicians' answers, as in the first releases"
     )
-    parser.add_argument("--no-test-key", action="store_true", help="no key for test, as during the shared task")
+    parser.add_argument("--no-test-key", action="store_true", help="no keys but for dev, as during the shared tasks")
     given = parser.parse_args(words)
     keys = SPLITS[:1] if given.no_test_key else SPLITS
     folder = write_twin(
-        given.out, seed=given.seed, dev=given.dev, test=given.test, keys=keys, answers=not given.no_answers
+        given.out,
+        seed=given.seed,
+        dev=given.dev,
+        test=given.test,
+        test_2026=given.test_2026,
+        keys=keys,
+        answers=not given.no_answers,
     )
-    print(f"wrote {given.dev:,} cases of dev and {given.test:,} of test in {folder}")
+    print(f"wrote {given.dev:,} cases of dev, {given.test:,} of test and {given.test_2026:,} of test_2026 in {folder}")
     return 0
 
 

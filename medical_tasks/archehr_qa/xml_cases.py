@@ -1,5 +1,7 @@
 """The cases: `archehr-qa.xml`, with a patient's question, the clinician's version of it, and a note excerpt in numbered sentences.
 
+The organizers' open files are of the same form without note excerpts.
+
 Offsets, as the release describes them: a phrase's is its place in the patient's narrative, a sentence's its place in its
 paragraph, in characters. Where every sentence of a case has 0 they are not given, and nothing is compared.
 """
@@ -27,10 +29,10 @@ SIZE_LIMIT_BYTES: Final = 16 * 1024 * 1024
 """A hundred cases have less than one megabyte."""
 
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,8}")
-_AGAIN: Final = "Download the file again from PhysioNet."
+_AGAIN: Final = "Download the file again."
 
 
-def read_cases(path: Path) -> list[Case]:
+def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
     """Reads a file of cases.
 
     Offsets of sentences that differ from the note excerpt though they are in order are told on standard error and no more:
@@ -38,6 +40,8 @@ def read_cases(path: Path) -> list[Case]:
 
     Args:
         path: the file.
+        notes: whether it is of a release, with note excerpts; the organizers' open questions have none, and some have no
+            clinician's question.
 
     Returns:
         The cases, in the file's order.
@@ -51,10 +55,17 @@ def read_cases(path: Path) -> list[Case]:
     elements = root.findall("case")
     if not elements:
         raise UsageError(f"{path}: has no <case> in <annotations>. {_AGAIN}")
-    if root.find("case/note_excerpt_sentences/sentence") is None:
+    has_notes = any(root.find(f"case/{name}") is not None for name in ("note_excerpt", "note_excerpt_sentences"))
+    if has_notes and not notes:
+        raise UsageError(
+            f"{path}: its cases have note excerpts, so it is of PhysioNet's release, and the configuration questions is made of "
+            "the organizers' open files, which have none. Build it as --config official."
+        )
+    if notes and root.find("case/note_excerpt_sentences/sentence") is None:
         raise UsageError(
             f"{path}: none of its {len(elements):,} cases has a note excerpt, and without the sentences of one nothing can be "
-            "cited. The copy on GitHub leaves them out: download the files from PhysioNet, which has them."
+            "cited. The organizers' files on GitHub leave them out: build these as --config questions, or download the files "
+            "from PhysioNet, which have them."
         )
     cases: dict[str, Case] = {}
     doubtful = []
@@ -63,7 +74,7 @@ def read_cases(path: Path) -> list[Case]:
         where = f"{path}, case {named(name)}"
         if name in cases:
             raise UsageError(f"{where}: stands twice. {_AGAIN}")
-        cases[name], sure = _case(where, name, element)
+        cases[name], sure = _case(where, name, element, notes=notes)
         if not sure:
             doubtful.append(name)
     if doubtful:
@@ -87,14 +98,14 @@ def _root(path: Path) -> ET.Element:
         raise UsageError(f"{path}: {error}. {_AGAIN}") from None
 
 
-def _case(where: str, name: str, element: ET.Element) -> tuple[Case, bool]:
+def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[Case, bool]:
     narrative = _only_text(where, element, "patient_narrative")
     found = Case(
         id=name,
         narrative=narrative,
         phrases=tuple(_phrases(where, element, narrative)),
-        clinician_question=_only_text(where, element, "clinician_question"),
-        sentences=tuple(_sentences(where, element)),
+        clinician_question=_only_text(where, element, "clinician_question", required=notes),
+        sentences=tuple(_sentences(where, element)) if notes else (),
     )
     offsets = [_offset(where, f"sentence {each.get('id')}", each) for each in _parts(where, element, "sentence")]
     given = [0 if offset is None else offset for offset in offsets] if None not in offsets else []
@@ -124,8 +135,10 @@ def _text(where: str, element: ET.Element) -> str:
     return found
 
 
-def _only_text(where: str, case: ET.Element, name: str) -> str:
+def _only_text(where: str, case: ET.Element, name: str, *, required: bool = True) -> str:
     element = _only(where, case, name)
+    if element is None and not required:
+        return ""
     if element is None:
         raise UsageError(f"{where}: has no <{name}>. {_AGAIN}")
     return _text(f"{where}, <{name}>", element)

@@ -182,7 +182,7 @@ def run_with(words: Sequence[str]) -> int:
     with guard.protect(subjects, attestation), private_dataset_cache():
         if not request.asks_help:
             if request.ours:
-                check_data({spec.name: spec for spec in specs.values()}.values())
+                check_data({spec.name: spec for spec in specs.values()}.values(), request.tasks)
             check_model(request.positional)
             check_arguments(request.arguments, request.positional)
         return launch(request.arguments, custom_tasks=CUSTOM_TASKS)

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-new-tokens", type=int, metavar="N", help="longest answer, instead of the task's own limit"
     )
     parser.add_argument("--config", metavar="NAME", help="dataset configuration, e.g. demo")
-    parser.add_argument("--split", metavar="NAME", help="split to ask, instead of the task's own")
+    parser.add_argument("--split", metavar="NAME", help="split to ask, or a+b for both, instead of the task's own")
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
     )

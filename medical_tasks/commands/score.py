@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the one file a dataset of your own is made of, or ArchEHR-QA's folder, in place of --data",
     )
-    parser.add_argument("--split", metavar="NAME", help="split that was answered, instead of the task's own")
+    parser.add_argument("--split", metavar="NAME", help="split that was answered, or a+b, instead of the task's own")
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
     )
@@ -179,6 +179,7 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
 
 
 def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
+    from medical_tasks.dataset_store import split_names
     from medical_tasks.results import read_results
     from medical_tasks.run_responses import check_recipe, run_responses
     from medical_tasks.runner import AnsweredTask
@@ -193,7 +194,7 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     if arguments.config not in (None, config):
         raise UsageError(f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out.")
-    if arguments.split not in (None, split):
+    if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
         raise UsageError(f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out.")
     data = load_task_data(
         task, spec, data=arguments.data, config=config, split=split, max_samples=recipe["max_samples"]

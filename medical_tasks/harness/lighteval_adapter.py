@@ -26,7 +26,7 @@ from lighteval.tasks.requests import Doc, SamplingMethod
 
 from medical_tasks import guard
 from medical_tasks.choice_scores import ChoiceScores
-from medical_tasks.dataset_store import datasets_home, read_rows
+from medical_tasks.dataset_store import datasets_home, read_rows, split_names
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.estimation import Estimator
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
@@ -290,8 +290,8 @@ def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...])
                     hf_subset=config,
                     hf_filter=_filter(task),
                     metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
-                    hf_avail_splits=[task.split],
-                    evaluation_splits=[task.split],
+                    hf_avail_splits=split_names(task.split),
+                    evaluation_splits=split_names(task.split),
                     generation_size=task.generation_size,
                     stop_sequence=list(task.stop),
                     version=int(task.version.split("-")[0]),

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from medical_tasks.dataset_store import built_configs, datasets_home
+from medical_tasks.dataset_store import built_configs, built_split, datasets_home
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.spec import DatasetSpec
+from medical_tasks.spec import DatasetSpec, TaskSpec
 from medical_tasks.task_data import choose_config
 
 __all__ = ["CONFIG_VARIABLE", "check_data", "check_model", "dataset_source", "wanted_config"]
@@ -45,14 +45,15 @@ def dataset_source(spec: DatasetSpec) -> tuple[Path, str]:
     return folder, choose_config(spec, folder, wanted_config())
 
 
-def check_data(specs: Iterable[DatasetSpec]) -> None:
-    """Checks that datasets are built, in the version that this suite reads.
+def check_data(specs: Iterable[DatasetSpec], tasks: Sequence[TaskSpec] = ()) -> None:
+    """Checks that datasets are built, in the version that this suite reads and with the splits that are asked.
 
     Args:
         specs: the datasets of the tasks that will be run.
+        tasks: these tasks.
 
     Raises:
-        UsageError: As `dataset_source`, or the dataset was built by another version.
+        UsageError: As `dataset_source`, the dataset was built by another version, or a task's split is not built.
         MissingError: One is not built; the message holds the steps.
     """
     for spec in specs:
@@ -69,6 +70,14 @@ def check_data(specs: Iterable[DatasetSpec]) -> None:
                 f"{folder}: config {config} was built in version {built.version}, this suite reads {spec.version}. Build "
                 f"it again: medical-tasks build {spec.name} --config {config}"
             )
+        for task in tasks:
+            if task.dataset == spec.name:
+                try:
+                    built_split(folder, config, task.split, spec=spec)
+                except UsageError as error:
+                    raise UsageError(
+                        f"{task.name}: {error}\nlighteval has no --split: ask another one by medical-tasks run --tasks {task.name}"
+                    ) from error
 
 
 def check_model(positional: Sequence[str]) -> None:

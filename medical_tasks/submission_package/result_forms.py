@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -93,9 +94,9 @@ _DATA: Final[Mapping[str, Field]] = {
     "config": line_text(64, least=1),
     "split": Field(
         holds=lambda value: (
-            isinstance(value, str) and 0 < len(value) <= 64 and value.replace("_", "").replace("-", "").isalnum()
+            isinstance(value, str) and len(value) <= 64 and re.fullmatch(r"[\w-]+(?:\+[\w-]+)*", value) is not None
         ),
-        rule="the name of a split: letters, digits, - and _",
+        rule="the name of a split, or names with + between: letters, digits, - and _",
     ),
     "version": line_text(16, least=1),
     "source": _SETTING,

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from medical_tasks.archehr_qa.data import read_rows
+from medical_tasks.archehr_qa.demo import DEMO_CASES
 from medical_tasks.archehr_qa.rows import read_case_rows
 from medical_tasks.archehr_qa.spec import TASKS
 from medical_tasks.spec import Item
@@ -32,8 +33,8 @@ def checked_items() -> tuple[list[Item], list[str]]:
 
 
 def demo_items() -> list[Item]:
-    """The cases of the demo, both splits."""
-    items = [item_of(row) for split in ("dev", "test") for row in read_rows("demo", split, {})]
+    """The cases of the demo, all splits."""
+    items = [item_of(row) for split in DEMO_CASES for row in read_rows("demo", split, {})]
     assert len({item.id for item in items}) == len(items) >= 8
     return items
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,15 @@ import pytest
 
 from medical_tasks.archehr_qa.data import COLUMNS, SOURCES, load_items, read_rows, source_at
 from medical_tasks.archehr_qa.key_file import KEY_FILE
-from medical_tasks.archehr_qa.spec import ANSWER_TASKS, SUBTASKS, TASKS
+from medical_tasks.archehr_qa.prompts import gold_response
+from medical_tasks.archehr_qa.scoring import score_items
+from medical_tasks.archehr_qa.spec import ANSWER_TASKS, DATASET, SUBTASKS, TASKS
 from medical_tasks.archehr_qa.twin import write_twin
+from medical_tasks.building import build_dataset
 from medical_tasks.dataset_source import find_files
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import TaskSpec
+from medical_tasks.task_data import load_task_data
 from tests.archehr_qa.release_files import NARRATIVE, SECRET, case, key, write_cases, write_json
 
 NAMES = [column.name for column in COLUMNS]
@@ -72,8 +78,9 @@ def test_a_row_without_key_and_mapping(tmp_path: Path) -> None:
 def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
     (whole,) = SOURCES
     assert source_at("demo", None) == source_at("official", None) == source_at("official", tmp_path) == whole
+    assert source_at("questions", tmp_path) == whole
     both = source_at("official", write_twin(tmp_path / "1.2", seed=1, dev=2, test=3, keys=("dev",)))
-    assert both.splits == {"official": ("dev", "test"), "demo": ("dev", "test")}
+    assert both.splits == {**whole.splits, "official": ("dev", "test")}
     assert list(both.files["official"]) == [
         "dev",
         "dev/archehr-qa_key.json",
@@ -90,13 +97,105 @@ def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
     assert [row["id"] for row in read_rows("official", "test", found)] == ["3", "4", "5"]
 
 
-def test_the_later_test_split_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_twin(tmp_path, seed=1, dev=1, test=1)
-    (tmp_path / "test").rename(tmp_path / "test-2026")
-    assert source_at("official", tmp_path).splits["official"] == ("dev",)
-    assert f"note: {tmp_path / 'test-2026'}: not built with the rest; give it as --source" in capsys.readouterr().err
-    assert source_at("official", tmp_path / "test-2026").splits["official"] == ("test",)
-    assert capsys.readouterr().err == ""
+def test_the_later_test_split_is_built_with_the_others_or_alone(tmp_path: Path) -> None:
+    write_twin(tmp_path, seed=1, dev=1, test=1, test_2026=2)
+    whole = source_at("official", tmp_path)
+    assert whole.splits["official"] == ("dev", "test", "test_2026")
+    assert whole.published_rows["official"] == {"dev": 20, "test": 100, "test_2026": 47}
+    alone = source_at("official", tmp_path / "test-2026")
+    assert alone.splits["official"] == ("test_2026",)
+    for source, place in ((whole, tmp_path), (alone, tmp_path / "test-2026")):
+        files = find_files(source, "official", place)
+        assert [row["id"] for row in read_rows("official", "test_2026", files)] == ["3", "4"]
+
+
+def write_questions(folder: Path, *ids: str, **parts: str) -> Path:
+    """A file as the organizers' checkouts have it."""
+    return write_cases(folder, *(case(each, note="", numbered="", **parts) for each in ids))
+
+
+@pytest.mark.parametrize("names", [("archehr-qa", "archehr-qa-2026"), ("archehr-qa-main", "archehr-qa-2026-main")])
+def test_open_questions_are_found_from_every_place(tmp_path: Path, names: tuple[str, str]) -> None:
+    inner = {"dev": (names[0], "data", "dev"), "test_2026": (names[1], "data", "subtask_1", "test")}
+    write_questions(tmp_path.joinpath(*inner["dev"]), "1", "2")
+    write_questions(tmp_path.joinpath(*inner["test_2026"]), "121", question="", clinician="")
+    mapping = [{"case_id": each, "document_id": "5_6", "document_source": "mimic-iv"} for each in ("1", "2")]
+    write_json(tmp_path.joinpath(*inner["dev"]), "mapping", mapping)
+    places: list[tuple[Path, tuple[str, ...]]] = [(tmp_path, ("dev", "test_2026"))]
+    for split, parts in inner.items():
+        places += [(tmp_path.joinpath(*parts[:depth]), (split,)) for depth in range(1, len(parts) + 1)]
+    assert len(places) == 8
+    for place, splits in places:
+        source = source_at("questions", place)
+        assert source.splits["questions"] == tuple(source.published_rows["questions"]) == splits
+        files = find_files(source, "questions", place)
+        rows = {split: list(read_rows("questions", split, files)) for split in splits}
+        assert all(list(row) == NAMES for found in rows.values() for row in found)
+        if "dev" in rows:
+            assert [(row["id"], row["source"]) for row in rows["dev"]] == [("1", "mimic-iv"), ("2", "mimic-iv")]
+            assert all(row["clinician_question"] and row["patient_question"] for row in rows["dev"])
+        if "test_2026" in rows:
+            (row,) = rows["test_2026"]
+            assert {name for name, value in row.items() if value} == {"id", "patient_narrative"}
+        with pytest.raises(UsageError, match=r" as --config questions, or "):
+            build_dataset("archehr_qa", source=place, config="official", out=tmp_path / "out")
+
+
+def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
+    write_twin(tmp_path / "a" / "1.3", seed=1, dev=1, test=1)
+    for place in (tmp_path / "a", tmp_path / "a" / "1.3", tmp_path / "a" / "1.3" / "test"):
+        with pytest.raises(UsageError, match=r"PhysioNet's release, .* Build it as --config official"):
+            source_at("questions", place)
+    for name in ("archehr-qa", "archehr-qa-main"):
+        write_questions(tmp_path / "b" / name / "data" / "dev", "1")
+    with pytest.raises(UsageError, match=r"has two files of the split dev: .*archehr-qa/.* and .*archehr-qa-main/"):
+        source_at("questions", tmp_path / "b")
+
+
+def test_open_questions_are_for_the_task_of_questions_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_questions(tmp_path, "121", "122", question="", clinician="")
+    rows = list(read_rows("questions", "test_2026", {"test_2026": path}))
+    refused = 0
+    for task in TASKS:
+        if task.name == "archehr_question":
+            items = load_items(task, rows)
+            assert [item.groups for item in items] == [{"source": "unknown"}] * 2
+            assert "note: archehr_question: 2 of the 2 cases have no clinician's question" in capsys.readouterr().err
+            assert [gold_response(task, item) for item in items] == ["", ""]
+            assert math.isnan(score_items(task, items, ["Why?", ""])[0].values["rougeLsum"])
+            continue
+        with pytest.raises(
+            UsageError, match=rf"{task.name}: none of the 2 cases has a note excerpt, .* --source FOLDER"
+        ):
+            load_items(task, rows)
+        refused += 1
+    assert refused == 7
+
+
+def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
+    task = SUBTASK["alignment"]
+    build_dataset("archehr_qa", source=None, config="demo", out=tmp_path / "archehr_qa")
+    parts = {
+        split: load_task_data(task, DATASET, data=tmp_path, config="demo", split=split)
+        for split in ("test", "test_2026")
+    }
+    whole = load_task_data(task, DATASET, data=tmp_path, config="demo")
+    assert whole.items == [item for part in parts.values() for item in part.items]
+    assert [item.id for item in whole.items] == [str(number) for number in range(21, 29)]
+    assert whole.revision["split"] == task.split == "test+test_2026"
+    assert load_task_data(task, DATASET, data=tmp_path, config="demo", split="test_2026 + test") == whole
+    assert len({each.revision["rows_sha256"] for each in (whole, *parts.values())}) == 3
+    # A release of before 2026, and one whose splits have cases in common.
+    write_twin(tmp_path / "old", seed=1, dev=1, test=2)
+    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa")
+    with pytest.raises(UsageError, match=r"split test_2026 is not built; it has dev, test. Take --split test, or"):
+        load_task_data(task, DATASET, data=tmp_path)
+    shutil.copytree(tmp_path / "old" / "test", tmp_path / "old" / "test-2026")
+    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa")
+    with pytest.raises(
+        UsageError, match=r"2 ids stand in more than one of the splits test\+test_2026 \(the first is 2\)"
+    ):
+        load_task_data(task, DATASET, data=tmp_path)
 
 
 def test_a_split_without_a_key_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

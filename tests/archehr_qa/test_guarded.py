@@ -92,9 +92,10 @@ def test_no_text_stands_in_results_logs_reports_or_items(
     assert {"results.json", "items.parquet", "report.md"} <= {path.name for path in files}
     shown += [path.read_text(encoding="utf-8", errors="replace") for path in files]
     items = read_items(Path("run"))
-    assert len(items) == 6 * len(TASKS)
+    cases = {"test": 6, "test_2026": 2, "test+test_2026": 8}
+    assert len(items) == sum(cases[task.split] for task in TASKS) == 38
     shown += [str(value) for row in items for value in row.values()]
-    rows = [row for split in ("dev", "test") for row in read_rows(home / "archehr_qa", "demo", split, spec=DATASET)]
+    rows = read_rows(home / "archehr_qa", "demo", "dev+test+test_2026", spec=DATASET)
     runs = {run for row in rows for text in _texts(row) for run in _runs_of(text)}
     assert len(runs) > 1000
     assert not {run for text in shown for run in _runs_of(text)} & runs
@@ -102,6 +103,10 @@ def test_no_text_stands_in_results_logs_reports_or_items(
     assert any(path.stat().st_size > 10_000 for path in private_home().rglob("*.sqlite"))
     assert main(["leakcheck", "run", "--source", "archehr_qa"]) == 0
     assert "clean: " in capfd.readouterr().out
+    # A sum of splits is packed and verified like a split.
+    assert main(["submit", "run", "--to", "space", "--model-name", "m", "--allow-partial", "--out", "m.zip"]) == 0
+    assert main(["verify", "m.zip", "--responses", "run"]) == 0
+    assert "archehr_qa/demo, split test+test_2026, rows" in capfd.readouterr().out
     # That was no blindness: what a log would quote is found.
     canary = " ".join(rows[-1]["patient_narrative"].split()[:20])
     (Path("run") / "notes.log").write_text(f"the model said: {canary}", encoding="utf-8")

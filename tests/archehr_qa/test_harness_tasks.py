@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.archehr_qa.spec import SUBTASKS, TASKS
+from medical_tasks.archehr_qa.spec import DATASET, SUBTASKS, TASKS
+from medical_tasks.archehr_qa.twin import write_twin
+from medical_tasks.building import build_dataset
+from medical_tasks.errors import UsageError
+from medical_tasks.harness.lighteval_checks import check_data
 
 NAMES = sorted(task.name for task in TASKS)
 
@@ -39,3 +43,18 @@ def test_lighteval_has_the_subtasks() -> None:
     names = {name for task in SUBTASKS for name in (task.name, task.harness_name)}
     assert {config.name for config in CONFIGS} == names
     assert len(CONFIGS) == 8
+    splits = {config.name: config.evaluation_splits for config in CONFIGS}
+    assert splits["archehr_alignment"] == ("test", "test_2026")
+    assert splits["archehr_evidence"] == ("test_2026",)
+
+
+def test_lighteval_is_not_started_without_the_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
+    monkeypatch.delenv("MEDICAL_TASKS_CONFIG", raising=False)
+    build_dataset("archehr_qa", source=write_twin(tmp_path / "old", seed=1, dev=0, test=1), config="official")
+    check_data([DATASET], [task for task in TASKS if task.split == "test"])
+    for task in SUBTASKS:
+        with pytest.raises(
+            UsageError, match=rf"{task.name}: .* split test_2026 is not built(.|\n)*lighteval has no --split"
+        ):
+            check_data([DATASET], [task])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.archehr_qa.release import find_splits, split_of
+from medical_tasks.archehr_qa.release import FOLDERS, find_splits, split_of
 from medical_tasks.errors import UsageError
 
 NAME = "archehr-qa.xml"
@@ -21,11 +21,11 @@ def put(root: Path, *folders: str) -> Path:
 
 
 @pytest.mark.parametrize("above", ["", "1.3", "archehr-qa-bionlp-task-2025/1.3", "archehr-qa-a-long-title-1.3"])
-@pytest.mark.parametrize("splits", [("dev",), ("test",), ("dev", "test")])
+@pytest.mark.parametrize("splits", [("dev",), ("test",), ("dev", "test"), ("test_2026",), ("dev", "test", "test_2026")])
 def test_folders_of_splits(tmp_path: Path, above: str, splits: tuple[str, ...]) -> None:
-    put(tmp_path / above, *splits)
+    put(tmp_path / above, *(FOLDERS[split] for split in splits))
     found = find_splits(tmp_path)
-    assert found == {split: tmp_path / above / split / NAME for split in splits}
+    assert found == {split: tmp_path / above / FOLDERS[split] / NAME for split in splits}
     assert tuple(found) == splits
 
 
@@ -34,7 +34,9 @@ def test_folders_of_splits(tmp_path: Path, above: str, splits: tuple[str, ...]) 
     [
         ("dev", "dev"),
         ("test", "test"),
-        ("test-2026", "test"),
+        ("test-2026", "test_2026"),
+        ("archehr TEST_2026", "test_2026"),
+        ("archehr-2026", "dev"),
         ("My_TEST", "test"),
         ("archehr", "dev"),
         ("latest", "dev"),

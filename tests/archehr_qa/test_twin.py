@@ -71,8 +71,8 @@ def test_lengths_of_a_twin() -> None:
 
 
 def test_the_demo() -> None:
-    assert {split: len(cases) for split, cases in DEMO_CASES.items()} == {"dev": 4, "test": 6}
-    assert len({each.case.id for each in DEMO}) == 10
+    assert {split: len(cases) for split, cases in DEMO_CASES.items()} == {"dev": 4, "test": 6, "test_2026": 2}
+    assert len({each.case.id for each in DEMO}) == 12
     for each in DEMO:
         assert 8 <= len(each.case.sentences) <= 15
         assert any(sentence.text.endswith(":") for sentence in each.case.sentences)
@@ -92,20 +92,23 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         "2",
         "--test",
         "3",
+        "--test-2026",
+        "1",
         "--no-answers",
         "--no-test-key",
     ]
     assert main(words) == 0
-    assert "wrote 2 cases of dev and 3 of test" in capsys.readouterr().out
-    again = write_twin(tmp_path / "again", seed=1, dev=2, test=3, keys=("dev",), answers=False)
+    assert "wrote 2 cases of dev, 3 of test and 1 of test_2026" in capsys.readouterr().out
+    again = write_twin(tmp_path / "again", seed=1, dev=2, test=3, test_2026=1, keys=("dev",), answers=False)
     written = contents(tmp_path / "out")
     assert written == contents(again)
-    assert "test/archehr-qa_key.json" not in written
+    assert not {"test/archehr-qa_key.json", "test-2026/archehr-qa_key.json"} & set(written)
+    assert b'<case id="6">' in written["test-2026/archehr-qa.xml"]
     assert b"clinician_answer" not in written["dev/archehr-qa_key.json"]
 
 
 def test_what_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="0 or more cases in each split and 1 in all, got 0 and 0"):
+    with pytest.raises(UsageError, match="0 or more cases in each split and 1 in all, got 0, 0, 0"):
         write_twin(tmp_path, seed=1, dev=0, test=0)
     with pytest.raises(UsageError, match="at least 1 case, got 0"):
         twin_cases(seed=1, cases=0)

@@ -308,7 +308,10 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--source and --config demo" in capsys.readouterr().err
     # A message names the folder that was given, not the one that was built of it.
     assert main(["submit", "--check", "s.json", "--to", "archehr", "--source", "release"]) == 2
-    assert "error: release: config official has no split 'test'. Splits: dev." in capsys.readouterr().err
+    assert (
+        "error: release: config official: split test is not built; it has dev. Take --split dev,"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.upstream

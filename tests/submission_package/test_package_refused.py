@@ -151,6 +151,7 @@ JSON: list[tuple[Callable[[Members], None], str]] = [
     (in_file(RESULTS, b'"task_version"', b'"version"'), "recipe: lacks 'task_version'"),
     (in_file(RESULTS, b'"config": "demo"', b'"config": "../x"'), r"got 'medcalc' on 'medcalc_bench' \('\.\./x'\)"),
     (in_file(RESULTS, b'"split": "test"', b'"split": "../x"'), "split: must be the name of a split"),
+    (in_file(RESULTS, b'"split": "test"', b'"split": "test+"'), "split: must be the name of a split"),
     (in_file(RESULTS, b"baseline/random", b"hf//home/somebody/m"), "names a path, a file or an address of the machine"),
     (in_file(MANIFEST, b'"format": 1', b'"format": 2'), "is of format 2, and this version reads format 1"),
     (
