@@ -38,11 +38,11 @@ from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.json_list import json_values
 from medical_tasks.responses import LARGEST, unzipped
 from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.tokens_13a import tokenize_13a
 from medical_tasks.spec import Item, TaskSpec
 
 __all__ = [
     "EVERY_CASE",
-    "FORM",
     "TASKS",
     "Submission",
     "cases",
@@ -60,10 +60,9 @@ TASKS: Final = tuple(task.name for task in BENCHMARK.tasks)
 EVERY_CASE: Final = "archehr_question"
 """A task that takes every row of a split, with or without its key."""
 
-FORM: Final = (
+_EXAMPLE: Final = (
     '{"case_id": "1", "answer": "A sentence. |1,2|"} (2025) or {"case_id": "1", "prediction": ["1", "2"]} (2026)'
 )
-"""A record of a submission."""
 
 _ANSWER: Final = "answer"
 _PREDICTION: Final = "prediction"
@@ -91,15 +90,9 @@ class Submission:
 
 
 def make_submission(task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]) -> Submission:
-    """Writes a submission of a run's answers.
+    """Writes a submission of a run's answers to all cases of a split; those without one are left out.
 
-    Args:
-        task: the task.
-        items: all cases of the split.
-        responses: id of the case to the model's text, for each that is answered; others are left out.
-
-    Returns:
-        It, with its problems. Of an answer that is too long it has the words that count.
+    Of an answer that is too long it has the words that count.
     """
     form = _form(task)
     records: list[dict[str, Any]] = []
@@ -140,7 +133,7 @@ def read_records(path: Path) -> tuple[list[Any], list[Problem]]:
         with path.expanduser().open("rb") as stream:
             content = stream.read(LARGEST + 1)
     except FileNotFoundError as error:
-        raise MissingError(f"{path}: no such file. Give a JSON list of records like {FORM}") from error
+        raise MissingError(f"{path}: no such file. Give a JSON list of records like {_EXAMPLE}") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}). Give the file of a submission.") from error
     if len(content) > LARGEST:
@@ -151,7 +144,7 @@ def read_records(path: Path) -> tuple[list[Any], list[Problem]]:
     folder, content = unzipped(path, content)
     said = "is in a folder of the zip file, where the official scorer does not look for it"
     problems = [Problem(place="submission.json", text=said, fatal=True)] if folder else []
-    return json_values(path, content, form=FORM), problems
+    return json_values(path, content, form=_EXAMPLE), problems
 
 
 def recognised(path: Path, records: Sequence[Any]) -> str:
@@ -189,7 +182,7 @@ def problems_of(task: TaskSpec, items: Sequence[Item], records: Sequence[Any]) -
     if not any(isinstance(record, dict) and form.field in record for record in records):
         said = f"none has {form.field!r}, which a submission to {task.name} has beside 'case_id'"
         return [Problem(place=f"its {len(records)} records", text=said, fatal=True)]
-    return check_records(records, {item.id: item for item in items}, field=form.field, check=form.check)
+    return check_records(records, {item.id: item for item in items}, form.field, form.check)
 
 
 def submission_problems(task: TaskSpec, items: Sequence[Item], records: Sequence[Any]) -> list[str]:
@@ -239,8 +232,10 @@ def _plain(item: Item, reply: str) -> _Written:
 
 
 def _evidence(item: Item, reply: str) -> _Written:
-    read, known = read_evidence(reply, item.fields["sentence_ids"]), item.fields["sentence_ids"]
-    return _in_order(known, read.ids), _left_out(item, read.ids, known) + _told(item, *read.problems)
+    known = item.fields["sentence_ids"]
+    read = read_evidence(reply, known)
+    cited = [each for each in known if each in read.ids]
+    return cited, _left_out(item, read.ids, known) + _told(item, *read.problems)
 
 
 def _alignment(item: Item, reply: str) -> _Written:
@@ -249,16 +244,12 @@ def _alignment(item: Item, reply: str) -> _Written:
     places = [str(number) for number, _ in enumerate(answer_ids, start=1)]
     pairs = [(str(place), cited) for place, cited in read.pairs]
     links = [
-        {"answer_id": name, "evidence_id": _in_order(known, [cited for at, cited in pairs if at == place])}
+        {"answer_id": name, "evidence_id": [each for each in known if (place, each) in pairs]}
         for place, name in zip(places, answer_ids, strict=True)
     ]
     left_out = _left_out(item, [cited for _, cited in pairs], known)
     left_out += _left_out(item, [place for place, _ in pairs], places, whose="answer")
     return links, left_out + _told(item, *read.problems)
-
-
-def _in_order(known: Sequence[str], cited: Sequence[str]) -> list[str]:
-    return [each for each in known if each in cited]
 
 
 def _left_out(item: Item, cited: Sequence[str], known: Sequence[str], *, whose: str = "note") -> list[Problem]:
@@ -282,7 +273,8 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "cited": _Form(_ANSWER, _cited, answer_problems),
     "question": _Form(_PREDICTION, _question, partial(text_problems, limit=QUESTION_WORDS), needed="id"),
     "evidence": _Form(_PREDICTION, _evidence, id_problems),
-    "answer": _Form(_PREDICTION, _plain, partial(text_problems, limit=WORD_LIMIT)),
+    # BLEU of a text without its tokens, such as <skipped>, divides by zero.
+    "answer": _Form(_PREDICTION, _plain, partial(text_problems, limit=WORD_LIMIT, tokens=tokenize_13a)),
     "alignment": _Form(_PREDICTION, _alignment, link_problems, needed="answer_sentence_ids"),
 }
 """A form for the tasks that answer with citations, and one for each subtask of 2026."""

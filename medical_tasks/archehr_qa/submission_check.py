@@ -70,11 +70,7 @@ class Problem:
 
 
 def check_records(
-    records: Sequence[Any],
-    cases: Mapping[str, Item],
-    *,
-    field: str,
-    check: Callable[[Item, Any], Sequence[Problem]],
+    records: Sequence[Any], cases: Mapping[str, Item], field: str, check: Callable[[Item, Any], Sequence[Problem]]
 ) -> list[Problem]:
     """Checks that a submission has all cases of a split and no others, each once, with a `field` that passes the `check`.
 
@@ -144,12 +140,14 @@ def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = 
     return f"cites {', '.join(said)}, which its {whose} does not have (it has {has})"
 
 
-def text_problems(item: Item, text: Any, *, limit: int) -> list[Problem]:
-    """Checks a prediction that is a text, of which so many words count."""
+def text_problems(
+    item: Item, text: Any, *, limit: int, tokens: Callable[[str], list[str]] = str.split
+) -> list[Problem]:
+    """Checks a prediction that is a text, of which so many words count and whose scorer needs a token."""
     if found := _no_text(item, text):
         return found
-    if not text.strip():
-        return [_refused(item, "is empty")]
+    if not tokens(text):
+        return [_refused(item, "has no words")]
     words = len(text.split())
     return [too_long(item, words, limit)] if words > limit else []
 

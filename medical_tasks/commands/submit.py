@@ -2,7 +2,7 @@
 
     medical-tasks submit runs/my-run --to space --out my-model.zip
     medical-tasks submit runs/my-run --to eval-results --out .eval_results
-    medical-tasks submit runs/my-run --to archehr --out submission.zip
+    medical-tasks submit runs/my-run --to archehr --out submission.json
 
 space: a package for the leaderboard Space, which `medical-tasks verify` checks. eval-results: the YAML files that the Hub shows on
 a model's page. archehr: the shared tasks of ArchEHR-QA. Each has options of its own: medical-tasks submit --to TARGET --help.

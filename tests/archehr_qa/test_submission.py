@@ -313,7 +313,7 @@ def test_answer_ids_are_those_of_the_row() -> None:
 @pytest.mark.parametrize("task", ["question", "answer"])
 @pytest.mark.parametrize("reply", ["", " \n", "<think>Why?</think>", "```\n```"])
 def test_an_empty_text_is_a_problem(task: str, reply: str) -> None:
-    assert [str(problem) for problem in made(reply, task).problems] == [f"case 1: is empty{REFUSED}"]
+    assert [str(problem) for problem in made(reply, task).problems] == [f"case 1: has no words{REFUSED}"]
 
 
 REPLY_PIECES = ["1", "2: 3", "3-5", ",", "\n", "[1, 2]", "|4|", "9", "1: 2,3\n2:", "x", "Sentences"]
@@ -360,7 +360,8 @@ def link(answer_id: Any, evidence_id: Any) -> list[dict[str, Any]]:
 
 BAD: list[tuple[str, Any, str]] = [
     *((task, value, f"{FIELD} must be a text, got {said}") for task in ("question", "answer") for value, said in others(str)),
-    *((task, value, f"is empty{REFUSED}") for task in ("question", "answer") for value in ("", " \n")),
+    *((task, value, f"has no words{REFUSED}") for task in ("question", "answer") for value in ("", " \n")),
+    ("answer", "<skipped>", f"has no words{REFUSED}"),
     ("question", "a \ud800", "has characters that are none (half of a pair); write it anew"),
     *(("evidence", value, f"{FIELD} must be a list of sentence ids, got {said}{REFUSED}") for value, said in others(list)),
     *(("evidence", ["1", value], f"{FIELD} {IDS} {said}{REFUSED}") for value, said in others(str)),

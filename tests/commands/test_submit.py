@@ -424,7 +424,7 @@ def test_a_model_without_an_answer_has_no_submission(capsys: pytest.CaptureFixtu
     ran("--split", "test", tasks="archehr_answer", model="baseline/empty")
     capsys.readouterr()
     assert submit() == 5
-    assert capsys.readouterr().err.count("is empty; the official scorer refuses the submission") == len(CASES)
+    assert capsys.readouterr().err.count("has no words; the official scorer refuses the submission") == len(CASES)
     assert not Path("submission.zip").exists()
 
 
