@@ -12,7 +12,7 @@ from typing import Any
 from medical_tasks.errors import UsageError
 from medical_tasks.json_records import is_text
 
-__all__ = ["LONGEST_ID", "json_objects", "named", "once", "shown", "text_id"]
+__all__ = ["LONGEST_ID", "json_objects", "json_values", "named", "once", "shown", "text_id"]
 
 LONGEST_ID = 64
 """Characters of an id; what is longer may be a text in the wrong field."""
@@ -45,8 +45,8 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any]]:
-    """Reads a list of objects.
+def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
+    """Reads a list, whatever its values are.
 
     Args:
         path: where the content is from, for messages.
@@ -54,10 +54,10 @@ def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any
         form: a record as it should be, for messages.
 
     Returns:
-        The objects in order, one or more.
+        The values in order, one or more.
 
     Raises:
-        UsageError: It is not of that form.
+        UsageError: It is no JSON list, or an empty one.
     """
     again = f"Write a JSON list of records like {form}"
     try:
@@ -69,9 +69,21 @@ def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any
         raise UsageError(f"{path}: not JSON ({reason}). {again}") from None
     if not isinstance(found, list) or not found:
         raise UsageError(f"{path}: a list of records is needed, got {shown(found)}. {again}")
+    return found
+
+
+def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any]]:
+    """Reads a list of objects, as `json_values` does.
+
+    Raises:
+        UsageError: It is no JSON list of objects, or an empty one.
+    """
+    found = json_values(path, content, form=form)
     for number, record in enumerate(found, start=1):
         if not isinstance(record, dict):
-            raise UsageError(f"{path}, record {number}: an object is needed, got {shown(record)}. {again}")
+            raise UsageError(
+                f"{path}, record {number}: an object is needed, got {shown(record)}. Write a JSON list of records like {form}"
+            )
     return found
 
 

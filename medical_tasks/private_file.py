@@ -47,19 +47,19 @@ def check_place(path: Path) -> None:
             )
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private(path: Path, content: bytes) -> None:
     """Writes the file whole or not at all, mode 0600 from its first byte on.
 
     Args:
         path: where it belongs.
-        text: its content.
+        content: of the file.
 
     Raises:
         UsageError: There is something else than a file under that name.
         IncompleteError: It cannot be written.
     """
     with WholeFile(path, private=True) as part:
-        part.write(text)
+        part.write_bytes(content)
 
 
 def _ignored(place: Path, work_tree: Path) -> bool:

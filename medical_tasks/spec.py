@@ -20,6 +20,8 @@ A benchmark is one folder with the same file names in each. What the runner call
         `arguments=` for one that has some, and with `prompts=` and `upstream=` for a prompt set other than `own`
     <package>.baselines.BASELINES                             -> {name: function of (task, items, arguments) -> responses}, for a
         benchmark with baselines of its own; IDENTITIES likewise, function of (task, arguments) -> {name: JSON value}; recipe
+    <package>.submission.submission_problems(task, items, records) -> list[str], for a benchmark with a shared task: what is wrong
+        with the records of a submission (`case_id` and `prediction`), which `score` takes whole or not at all
 """
 
 from __future__ import annotations

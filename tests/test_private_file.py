@@ -21,7 +21,7 @@ def test_only_its_owner_reads_it(tmp_path: Path, before: str | None) -> None:
         if before is not None:
             path.parent.mkdir()
             path.write_text(before)
-        write_private(path, "[]\n")
+        write_private(path, b"[]\n")
     finally:
         os.umask(umask)
     assert path.read_text() == "[]\n"

@@ -79,7 +79,7 @@ def test_lines_may_have_the_authors_names_too_and_ours_come_first(tmp_path: Path
         ('[{"id": 1, "output": "SECRET", "response": "a"}]', "record 1: has both 'response' and 'output'"),
         (
             '[{"case_id": "1", "output": "SECRET"}]',
-            r"record 1: needs the keys 'case_id' and 'answer', got keys \['case_id', 'out",
+            r"record 1: needs the keys 'case_id' and 'answer' or 'prediction', got keys \['case_id', 'out",
         ),
         ('[{"example_id": "1", "answer": "SECRET"}]', "record 1: needs the keys 'example_id' and 'output'"),
         ('[{"case_id": "1", "answer": ["SECRET"]}]', "record 1: 'answer' must be the model's raw text .* got list"),
@@ -103,7 +103,7 @@ def test_bad_lists_by_message_without_a_word_of_them(tmp_path: Path, text: str, 
     [
         (["{not json"], "line 1: not JSON"),
         ([{"id": 1, "response": "a"}, "[" * 100_000], "line 2: not JSON"),
-        (["5"], "line 1: needs the keys 'id' and 'response', got int"),
+        (["5"], "line 1: an object is needed, got a number. A line is like"),
         ([{"id": 1}], r"line 1: needs the keys 'id' and 'response', got keys \['id'\]"),
         ([{"id": 1.5, "response": "a"}], "'id' must be text or a whole number, got 1.5"),
         ([{"id": True, "response": "a"}], "'id' must be text or a whole number, got True"),

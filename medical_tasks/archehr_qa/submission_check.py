@@ -1,23 +1,39 @@
-"""What is wrong with a submission to the shared task, case by case, and what the official scorer does about it.
+"""What is wrong with a submission to the shared tasks, case by case, and what the official scorers do about it.
 
-The official scorer gives no score to any case where one is missing, is none of the key's, or cites nothing; and other spellings of
-citations than `|1,2|` at the end of a line it reads otherwise than they are meant (`official`).
+No case gets a score where one is missing or is none of the key's. In 2025 that is also so where one cites nothing, and other
+spellings of citations than `|1,2|` at the end of a line are read otherwise than they are meant (`official`). In 2026 the scorers
+end with a ValueError where a text is empty, an id is none of the case's, or a prediction is of another type. Messages hold ids,
+places and counts, never a word of an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from medical_tasks.archehr_qa.citation_groups import bracket_groups, pipe_groups
 from medical_tasks.archehr_qa.official import official_answer
 from medical_tasks.archehr_qa.parsing import TOO_LONG, WRONG_FORM, read_answer
 from medical_tasks.archehr_qa.spec import WORD_LIMIT
-from medical_tasks.archehr_qa.submission_records import Problem, Record, is_number, of_case
+from medical_tasks.json_list import named, shown
 from medical_tasks.json_records import is_text
+from medical_tasks.spec import Item
 
-__all__ = ["answer_problems", "check_records", "missing", "too_long"]
+__all__ = [
+    "Problem",
+    "answer_problems",
+    "check_records",
+    "id_problems",
+    "link_problems",
+    "missing",
+    "of_case",
+    "text_problems",
+    "too_long",
+    "unknown_ids",
+]
 
+_LONGEST_NUMBER: Final = 6
 _SHOWN: Final = 10
 _PIPES: Final = 2
 _SPELLINGS: Final = {
@@ -33,12 +49,30 @@ _SPELLINGS: Final = {
 _ODD: Final = "has a | within a sentence, where no citation is read; write the sentence anew"
 
 
-def check_records(records: Iterable[Record], cases: Mapping[str, Sequence[str]]) -> list[Problem]:
-    """Checks a submission: all cases of a split and no others, each once, with an answer of the official form.
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Something that is wrong, or worth knowing.
 
-    Args:
-        records: of the submission.
-        cases: id of each case of the split to the ids of its note's sentences.
+    Attributes:
+        place: the case, or the record where no case is named.
+        text: what is wrong.
+        fatal: whether the official scorer gives no score at all to a submission that has it.
+        note: whether it is nothing that has to be mended.
+    """
+
+    place: str
+    text: str
+    fatal: bool = False
+    note: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"
+
+
+def check_records(
+    records: Sequence[Any], cases: Mapping[str, Item], field: str, check: Callable[[Item, Any], Sequence[Problem]]
+) -> list[Problem]:
+    """Checks that a submission has all cases of a split and no others, each once, with a `field` that passes the `check`.
 
     Returns:
         The problems, in the order of the cases, what is of none of them last.
@@ -46,16 +80,25 @@ def check_records(records: Iterable[Record], cases: Mapping[str, Sequence[str]])
     own: dict[str, list[Problem]] = {case: [] for case in cases}
     others: list[Problem] = []
     places: dict[str, list[int]] = {}
-    for record in records:
-        case = record.case_id
-        if case is not None:
-            places.setdefault(case, []).append(record.number)
-        if case is None or case not in cases:
-            others += record.problems
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, dict):
+            said = f"must be an object with 'case_id' and {field!r}, got {shown(record)}"
+            others.append(Problem(place=f"record {number}", text=said, fatal=True))
             continue
-        own[case] += record.problems
-        if record.answer is not None:
-            own[case] += answer_problems(case, record.answer, cases[case])
+        named_case = record.get("case_id")
+        readable = isinstance(named_case, str) or (isinstance(named_case, int) and not isinstance(named_case, bool))
+        case = str(named_case) if readable else ""
+        place = of_case(case) if readable else f"record {number}"
+        problems = own.get(case, others)
+        if readable:
+            places.setdefault(case, []).append(number)
+        if not isinstance(named_case, str):
+            got = f"got {shown(named_case)}" if "case_id" in record else "there is none"
+            problems.append(Problem(place=place, text=f"its 'case_id' must be a text, {got}", fatal=True))
+        if field not in record:
+            problems.append(Problem(place=place, text=f"its {field!r} is missing", fatal=True))
+        elif readable and case in cases:
+            problems += check(cases[case], record[field])
     for case, numbers in places.items():
         if case not in cases:
             said = f"is none of the {len(cases)} cases of this split; the official scorer refuses the submission"
@@ -64,35 +107,90 @@ def check_records(records: Iterable[Record], cases: Mapping[str, Sequence[str]])
             said = f"stands there {len(numbers)} times (records {', '.join(map(str, numbers))}); the official scorer counts each"
             own.get(case, others).append(Problem(place=of_case(case), text=said))
     for case in cases.keys() - places.keys():
-        own[case].append(missing(case))
+        own[case].append(missing(cases[case]))
     return [*(problem for problems in own.values() for problem in problems), *others]
 
 
-def missing(case: str) -> Problem:
+def missing(item: Item) -> Problem:
     """The problem of a case without an answer."""
-    return Problem(place=of_case(case), text="has no answer; the official scorer refuses the submission", fatal=True)
+    return _refused(item, "has no answer")
 
 
-def too_long(case: str, words: int) -> Problem:
-    """The problem of an answer with more words than count."""
-    said = f"has {words} words, of which the first {WORD_LIMIT} count; the limit is {WORD_LIMIT}"
-    return Problem(place=of_case(case), text=said)
+def of_case(case_id: str) -> str:
+    """Names a case in a message."""
+    return f"case {case_id if _is_number(case_id) else named(case_id)}"
 
 
-def answer_problems(case: str, answer: str, known_ids: Sequence[str]) -> list[Problem]:
-    """Checks an answer.
+def too_long(item: Item, words: int, limit: int = WORD_LIMIT, *, note: bool = True) -> Problem:
+    """Says that more words than count are there; only a note where the official scorer cuts the text and does nothing else."""
+    said = f"has {words} words, of which the first {limit} count; the limit is {limit}"
+    return Problem(place=of_case(item.id), text=said, note=note)
 
-    Args:
-        case: its id.
-        answer: its text, as in a submission.
-        known_ids: ids of the note's sentences.
 
-    Returns:
-        What is wrong with it; nothing where it keeps every rule and the official scorer reads it as it is meant.
-    """
-    place = of_case(case)
-    if not is_text(blank=True).holds(answer):
-        return [Problem(place=place, text="has characters that are none (half of a pair); write it anew")]
+def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = "note") -> str:
+    """Names ids that the note, or the answer, does not have: numbers as they are, others by their count."""
+    cited = list(dict.fromkeys(cited))
+    numbers = [each for each in cited if _is_number(each)]
+    said = numbers[:_SHOWN]
+    if len(numbers) > _SHOWN:
+        said.append(f"{len(numbers) - _SHOWN} more")
+    if len(numbers) < len(cited):
+        said.append(f"{len(cited) - len(numbers)} that {'is' if len(cited) == len(numbers) + 1 else 'are'} no number")
+    has = f"{known_ids[0]} to {known_ids[-1]}" if known_ids else "no sentences"
+    return f"cites {', '.join(said)}, which its {whose} does not have (it has {has})"
+
+
+def text_problems(
+    item: Item, text: Any, *, limit: int, tokens: Callable[[str], list[str]] = str.split
+) -> list[Problem]:
+    """Checks a prediction that is a text, of which so many words count and whose scorer needs a token."""
+    if found := _no_text(item, text):
+        return found
+    if not tokens(text):
+        return [_refused(item, "has no words")]
+    words = len(text.split())
+    return [too_long(item, words, limit)] if words > limit else []
+
+
+def id_problems(item: Item, ids: Any, *, said: str = "its 'prediction'") -> list[Problem]:
+    """Checks a prediction that is a list of ids of the note's sentences, or such a list in one."""
+    if not isinstance(ids, list):
+        return [_refused(item, f"{said} must be a list of sentence ids, got {shown(ids)}")]
+    found, known = [], item.fields["sentence_ids"]
+    if others := [each for each in ids if not isinstance(each, str)]:
+        more = f" and {len(others) - 1} more that are no text" if others[1:] else ""
+        found.append(_refused(item, f'{said} must have ids as texts, like "1", got {shown(others[0])}{more}'))
+    if unknown := [each for each in ids if isinstance(each, str) and each not in known]:
+        found.append(_refused(item, f"{said} {unknown_ids(unknown, known)}"))
+    return found
+
+
+def link_problems(item: Item, links: Any) -> list[Problem]:
+    """Checks a prediction that says, of sentences of the answer, which of the note's they rest on."""
+    if not isinstance(links, list):
+        return [_refused(item, f"its 'prediction' must be a list of objects, got {shown(links)}")]
+    found: list[Problem] = []
+    known = item.fields["answer_sentence_ids"]
+    for number, link in enumerate(links, start=1):
+        said = f"object {number} of its 'prediction'"
+        if not isinstance(link, dict) or not {"answer_id", "evidence_id"} <= link.keys():
+            got = f"keys [{', '.join(map(named, link))}]" if isinstance(link, dict) else shown(link)
+            found.append(_refused(item, f"{said} must be an object with 'answer_id' and 'evidence_id', got {got}"))
+            continue
+        name = link["answer_id"]
+        if not isinstance(name, str):
+            found.append(_refused(item, f"{said}: its 'answer_id' must be a text, got {shown(name)}"))
+        elif name not in known:
+            found.append(_refused(item, f"{said} {unknown_ids([name], known, whose='answer')}"))
+        found += id_problems(item, link["evidence_id"], said=f"{said}: its 'evidence_id'")
+    return found
+
+
+def answer_problems(item: Item, answer: Any) -> list[Problem]:
+    """Checks an answer of 2025: nothing is wrong where the official scorer reads it as it is meant."""
+    if found := _no_text(item, answer, field="answer"):
+        return found
+    place, known_ids = of_case(item.id), item.fields["sentence_ids"]
     meant, official = read_answer(answer, known_ids), official_answer(answer)
     if not official.text:
         return [Problem(place=place, text="has no words; the official scorer ends with an error on it", fatal=True)]
@@ -101,9 +199,9 @@ def answer_problems(case: str, answer: str, known_ids: Sequence[str]) -> list[Pr
         said = "cites no sentence; the official scorer ends with an AssertionError on it and scores no case at all"
         problems.append(Problem(place=place, text=said, fatal=True))
     if unknown := [cited for cited in meant.citations if cited not in known_ids]:
-        problems.append(Problem(place=place, text=_unknown(unknown, known_ids)))
+        problems.append(Problem(place=place, text=unknown_ids(unknown, known_ids)))
     if TOO_LONG in meant.problems:
-        problems.append(too_long(case, meant.words))
+        problems.append(too_long(item, meant.words, note=False))
     same = TOO_LONG in meant.problems or (meant.citations, meant.text) == (official.citations, official.text)
     lost = any("|" in sentence.text and not sentence.citations for sentence in meant.sentences)
     if WRONG_FORM in meant.problems or lost or not same:
@@ -111,15 +209,17 @@ def answer_problems(case: str, answer: str, known_ids: Sequence[str]) -> list[Pr
     return problems
 
 
-def _unknown(cited: Sequence[str], known_ids: Sequence[str]) -> str:
-    numbers = [each for each in cited if is_number(each)]
-    said = numbers[:_SHOWN]
-    if len(numbers) > _SHOWN:
-        said.append(f"{len(numbers) - _SHOWN} more")
-    if len(numbers) < len(cited):
-        said.append(f"{len(cited) - len(numbers)} that {'is' if len(cited) == len(numbers) + 1 else 'are'} no number")
-    has = f"{known_ids[0]} to {known_ids[-1]}" if known_ids else "no sentences"
-    return f"cites {', '.join(said)}, which its note does not have (it has {has})"
+def _refused(item: Item, said: str) -> Problem:
+    return Problem(place=of_case(item.id), text=f"{said}; the official scorer refuses the submission", fatal=True)
+
+
+def _no_text(item: Item, value: Any, *, field: str = "prediction") -> list[Problem]:
+    place = of_case(item.id)
+    if not isinstance(value, str):
+        return [Problem(place=place, text=f"its {field!r} must be a text, got {shown(value)}", fatal=True)]
+    if not is_text(blank=True).holds(value):
+        return [Problem(place=place, text="has characters that are none (half of a pair); write it anew")]
+    return []
 
 
 def _misspelt(place: str, answer: str, known_ids: Sequence[str]) -> Problem:
@@ -151,8 +251,13 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
         "rest": bool(rest.strip()),
         "groups": bool(pipe_groups(text, known_ids)),
         "spaces": any(each != each.strip() and each.strip() in known_ids for each in cited),
-        "ids": any(each.strip() not in known_ids and not is_number(each.strip()) for each in cited),
+        "ids": any(each.strip() not in known_ids and not _is_number(each.strip()) for each in cited),
         "words": not text.strip(),
         "brackets": bool(bracket_groups(text, known_ids)),
     }
     return next((why for why, holds in found.items() if holds), "")
+
+
+def _is_number(text: str) -> bool:
+    """Says whether an id is a number, which a message may show; another may be words of an answer."""
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER

@@ -5,10 +5,12 @@
     medical-tasks score kqa --responses runs/my-run --judge nli/path/to/model
     medical-tasks score doclens_own --source notes.json --responses outputs.json --judge openai-api/my-host/judge-model
     medical-tasks score archehr_together --source RELEASE --split dev --responses submission.json
+    medical-tasks score archehr_evidence --source RELEASE --split dev --responses submission.zip
 
 The file has one line an item, {"id": "17", "response": "the model's raw text"}, or is a JSON list of such records, in which the
-names may be example_id and output, or case_id and answer (a submission to ArchEHR-QA's shared task). Ids are the dataset's own
-(for MedCalc-Bench the `Row Number`). Items without a line are reported as unanswered, never counted as wrong. Instead of a file,
+names may be example_id and output, or those of a submission to ArchEHR-QA's shared tasks: case_id and answer (2025), or case_id and
+prediction (2026), zipped or not, which is scored only if it has no problems. Ids are the dataset's own (for MedCalc-Bench the
+`Row Number`). Items without a line are reported as unanswered, never counted as wrong. Instead of a file,
 the folder of a run can be given: its answers are scored anew, by another judge for example.
 
 A dataset made of one file of your own needs no build: --source takes the file that configuration `own` is built from. For
@@ -19,9 +21,11 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +35,7 @@ from medical_tasks.judge_arguments import add_judge_arguments
 
 if TYPE_CHECKING:
     from medical_tasks.runner import AnsweredTask
-    from medical_tasks.spec import DatasetSpec, TaskSpec
+    from medical_tasks.spec import DatasetSpec, Item, TaskSpec
 
 __all__ = ["add_arguments", "run"]
 
@@ -46,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help="JSON Lines or a JSON list (id and response, example_id and output, or case_id and answer), or a run's folder",
+        help="JSON Lines or a JSON list (id and response, example_id and output, case_id and answer or prediction), or a run",
     )
     parser.add_argument(
         "--source",
@@ -168,7 +172,8 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
         return _from_run(task, spec, arguments)
     data = load_task_data(task, spec, data=arguments.data, config=arguments.config, split=arguments.split)
     content = read_file(arguments.responses)
-    responses = read_responses(arguments.responses, [item.id for item in data.items], content=content)
+    ids = [item.id for item in data.items]
+    responses = read_responses(arguments.responses, ids, content=content, check=_submission_check(task, data.items))
     name = f"responses/{arguments.responses.name}"
     source = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     recipe = make_recipe(task, data=data.revision, prompts=None, model=source, max_new_tokens=None, max_samples=None)
@@ -176,6 +181,15 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
     answered = AnsweredTask(task=task, items=data.items, responses=responses, unanswered=unanswered, recipe=recipe)
     # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
     return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
+
+
+def _submission_check(task: TaskSpec, items: Sequence[Item]) -> Callable[[Sequence[Any]], Sequence[str]] | None:
+    """What says what is wrong with a submission, for a benchmark whose shared task has a form of its own."""
+    from medical_tasks.task_data import benchmark_module
+
+    if importlib.util.find_spec(f"{task.benchmark}.submission") is None:
+        return None
+    return partial(benchmark_module(task, "submission").submission_problems, task, items)
 
 
 def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:

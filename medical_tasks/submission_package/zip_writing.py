@@ -1,4 +1,4 @@
-"""The zip file of a package: the same content gives the same bytes."""
+"""The zip file of a submission: the same content gives the same bytes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import io
 import zipfile
 from collections.abc import Mapping
 from typing import Final
-
-from medical_tasks.submission_package.contents import MEMBERS
 
 __all__ = ["zip_bytes"]
 
@@ -20,17 +18,16 @@ def zip_bytes(files: Mapping[str, bytes]) -> bytes:
     """Packs files.
 
     Args:
-        files: name to content; names of `contents.MEMBERS`.
+        files: name to content, in the order in which they are to stand there.
 
     Returns:
-        A zip file: members in the order of `MEMBERS`, no times, no comments, no extra fields.
+        A zip file without times, comments and extra fields.
     """
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=9) as package:
-        for name in MEMBERS:
-            if name in files:
-                info = zipfile.ZipInfo(name, _WHEN)
-                info.create_system, info.external_attr = _UNIX, _PLAIN_FILE
-                info.compress_type = zipfile.ZIP_DEFLATED
-                package.writestr(info, files[name])
+        for name, content in files.items():
+            info = zipfile.ZipInfo(name, _WHEN)
+            info.create_system, info.external_attr = _UNIX, _PLAIN_FILE
+            info.compress_type = zipfile.ZIP_DEFLATED
+            package.writestr(info, content)
     return made.getvalue()

@@ -1,13 +1,15 @@
 """A submission to the shared tasks of ArchEHR-QA, written from a run's answers or checked.
 
     medical-tasks submit runs/my-run --to archehr --out submission.json
+    medical-tasks submit runs/evidence --to archehr --out submission.zip
     medical-tasks submit --check submission.json --to archehr --split dev --data DIR
-    medical-tasks submit --check submission.json --to archehr --split dev --source RELEASE
+    medical-tasks submit --check submission.zip --to archehr --task archehr_question --split dev --source RELEASE
 
-The file is a JSON list of {"case_id": "1", "answer": "A sentence. |1,2|"}. Answers are written in the official form, so that the
-official scorer reads what was scored here. Checked are: every case of the split once and no other, 75 words, at least one
-citation, known ids, the form of each sentence. A submission with problems is not written, and they are told case by case (exit
-code 5); --allow-problems writes it all the same. --check tells those of a file that is there.
+The file is a JSON list of {"case_id": "1", "answer": "A sentence. |1,2|"} (2025), or of {"case_id": "1", "prediction": ...} in a
+zip file (2026; an --out that ends in .json is the list itself). Answers are written in the official form, so that the official
+scorer reads what was scored here. Checked are: every case of the split once and no other, the words that count, known ids, the form
+of each record. A submission with problems is not written, and they are told case by case (exit code 5); --allow-problems writes it
+all the same. --check tells those of a file that is there.
 
 The file may quote credentialed notes: only its owner can read it, and it may not lie in a run's folder or a git work tree.
 """
@@ -29,17 +31,19 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-DEFAULT_OUT: Final = Path("submission.json")
-_OF_RUN: Final = ("task", "responses", "upstream", "out", "allow_problems")
+_OF_RUN: Final = ("responses", "upstream", "out", "allow_problems")
 _OF_CHECK: Final = ("config", "split")
+_ZIP: Final = ".zip"
 _SHOWN: Final = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the target's options."""
-    parser.add_argument("--out", type=Path, metavar="FILE", help=f"the submission (default: {DEFAULT_OUT})")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="the submission (default: submission.json, or submission.zip for 2026)"
+    )
     parser.add_argument("--allow-problems", action="store_true", help="write it with the problems it has")
-    parser.add_argument("--task", metavar="NAME", help="the task, where the run has answers to several")
+    parser.add_argument("--task", metavar="NAME", help="the task, where the run or the file leaves it open")
     parser.add_argument(
         "--responses", type=Path, metavar="FILE", help="the file that `score` scored, if RUN is of that"
     )
@@ -83,16 +87,27 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
     from medical_tasks.catalog import dataset_spec, task_spec
     from medical_tasks.own_dataset import with_source
     from medical_tasks.task_data import load_task_data
+    from medical_tasks.task_names import parse_task_names
 
-    task = task_spec(target.TASKS[0])  # all have the same cases
+    path: Path = arguments.check
+    records, problems = target.read_records(path)
+    named = [task.name for task in parse_task_names(arguments.task or target.recognised(path, records))]
+    if len(named) != 1 or named[0] not in target.TASKS:
+        raise UsageError(f"--task {arguments.task}: give one of {', '.join(target.TASKS)}.")
+    task = task_spec(named[0])
+    every = task_spec(target.EVERY_CASE)
     spec = dataset_spec(task.dataset)
     with guard.protect([guard.Subject.of(spec, task=task.name)]):
         with with_source(arguments, spec) as given:
-            data = load_task_data(task, spec, data=given.data, config=given.config, split=given.split)
-        problems = target.check_file(arguments.check, data.items)
-    if problems:
-        raise IncompleteError(f"{arguments.check}: {_told(problems)}\nMend them and check again.")
-    print(f"{arguments.check}: no problems; it has an answer to each of the {len(data.items)} cases of {_where(data)}.")
+            data = load_task_data(every, spec, data=given.data, config=given.config, split=given.split or task.split)
+        cases = target.cases(task, data.items)
+        problems += target.problems_of(task, cases, records)
+    _tell([problem for problem in problems if problem.note])
+    if wrong := [problem for problem in problems if not problem.note]:
+        raise IncompleteError(f"{path}: {_told(wrong)}\nMend them and check again.")
+    print(
+        f"{path}: no problems; it has an answer to each of the {len(cases)} cases of {_where(data)}, as {task.name} takes it."
+    )
     return 0
 
 
@@ -100,11 +115,14 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
     from medical_tasks import guard
     from medical_tasks.catalog import dataset_spec
     from medical_tasks.private_file import check_place, write_private
+    from medical_tasks.responses import SUBMISSION
     from medical_tasks.results import read_results
+    from medical_tasks.submission_package.zip_writing import zip_bytes
 
     folder: Path = arguments.run
-    out: Path = arguments.out or DEFAULT_OUT
     task, recipe = _task(folder, read_results(folder)["tasks"], arguments, target)
+    listed = Path(SUBMISSION)
+    out: Path = arguments.out or (listed.with_suffix(_ZIP) if target.zipped(task) else listed)
     spec = dataset_spec(task.dataset)
     if not guard.text_allowed(spec):
         check_place(out)
@@ -112,7 +130,7 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
         raise UsageError(f"{out}: is the file that was scored, which the run needs. Choose another --out.")
     with guard.protect([guard.Subject.of(spec, task=task.name)]):
         data, responses = _answers(arguments, task, spec, recipe)
-        made = target.make_submission(data.items, responses)
+        made = target.make_submission(task, data.items, responses)
         if not made.answered:
             raise IncompleteError(
                 f"{folder}: no case is answered, so there is nothing to submit. Give its command again."
@@ -123,11 +141,14 @@ def _submit(arguments: argparse.Namespace, target: Any) -> int:
                 if made.answered < len(data.items)
                 else "Write "
             )
+            command = _check_command(out, task, arguments, recipe)
             raise IncompleteError(
                 f"{folder}: the submission is not written: {_told(made.problems)}\n"
-                f"{again}it all the same (--allow-problems), mend it by hand and check it: {_check_command(out, arguments, recipe)}"
+                f"{again}it all the same (--allow-problems), mend it by hand and check it: {command}"
             )
-        write_private(out, made.text)
+        content = made.text.encode("ascii")
+        write_private(out, zip_bytes({SUBMISSION: content}) if out.suffix.lower() == _ZIP else content)
+    _tell(made.notes)
     if made.problems:
         print(f"warning: {out}: written with {_told(made.problems)}", file=sys.stderr)
     print(f"{out}: {made.answered} of the {len(data.items)} cases of {_where(data)}, as answered in {folder}")
@@ -180,15 +201,21 @@ def _answers(
     return data, responses
 
 
-def _check_command(out: Path, arguments: argparse.Namespace, recipe: Mapping[str, Any]) -> str:
+def _check_command(out: Path, task: TaskSpec, arguments: argparse.Namespace, recipe: Mapping[str, Any]) -> str:
     """The command that checks a submission against the data that the run was on."""
-    words = [f"medical-tasks submit --check {out} --to {arguments.to} --split {recipe['data']['split']}"]
+    split = recipe["data"]["split"]
+    words = [f"medical-tasks submit --check {out} --to {arguments.to} --task {task.name} --split {split}"]
     if arguments.source is not None:
         words.append(f"--source {arguments.source}")
     else:
         words += [f"--data {arguments.data}"] if arguments.data is not None else []
         words.append(f"--config {recipe['data']['config']}")
     return " ".join(words)
+
+
+def _tell(notes: Sequence[Any]) -> None:
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
 
 
 def _told(problems: Sequence[Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from medical_tasks.building import build_source
 from medical_tasks.cli import main
 from medical_tasks.leakcheck import check_leaks
 from medical_tasks.private_store import private_home
+from medical_tasks.submission_package.zip_writing import zip_bytes
 from tests.archehr_qa.release_files import case, key, write_cases, write_json
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared
@@ -90,7 +92,8 @@ def test_the_reference_becomes_a_submission(place: Path, data: Path, capsys: pyt
     Path("submission.json").rename("s.json")
     assert check() == 0
     assert capsys.readouterr().out == (
-        f"s.json: no problems; it has an answer to each of the {len(CASES)} cases of archehr_qa/demo, split test.\n"
+        f"s.json: no problems; it has an answer to each of the {len(CASES)} cases of archehr_qa/demo, split test, as {TASK} takes "
+        "it.\n"
     )
     assert main(["score", TASK, "--responses", "s.json", "--config", "demo", "--out", "again"]) == 0
     metrics = json.loads(Path("again/results.json").read_text())["tasks"][TASK]["metrics"]
@@ -141,7 +144,7 @@ def test_problems_refuse_the_submission_and_are_told_by_case(capsys: pytest.Capt
     )
     assert lines[-1] == (
         "Give the run's command again for what is missing. Or write it all the same (--allow-problems), mend it by hand and check "
-        "it: medical-tasks submit --check submission.json --to archehr --split test --config demo"
+        f"it: medical-tasks submit --check submission.json --to archehr --task {TASK} --split test --config demo"
     )
     assert [line.split(":")[0].strip() for line in lines[1:-1]] == [
         f"case {case}" for case in (*CASES[:5], CASES[4], CASES[5])
@@ -189,7 +192,7 @@ def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None
     assert said.out == ""
     assert said.err.splitlines() == [
         "error: s.json: 4 problems, with which the official scorer gives no score at all",
-        f"  case {CASES[0]}: its 'answer' must be a text, there is none",
+        f"  case {CASES[0]}: its 'answer' is missing",
         f"  case {CASES[1]}: stands there 2 times (records 1, {n}); the official scorer counts each",
         f"  case {CASES[2]}: line 1 has spaces among the ids, which the official scorer takes for a part of them; write it "
         "like: A sentence. |1,2|",
@@ -201,7 +204,10 @@ def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('["SECRET", "SECRET"]', "s.json, record 1: an object is needed, got a text of 6 characters"),
+        (
+            '["SECRET", "SECRET"]',
+            "s.json: its records do not say which task it is of. Say it with --task: archehr_together",
+        ),
         ("SECRET", "s.json: not JSON"),
         ('{"1": "SECRET"}', "s.json: a list of records is needed, got an object of 1"),
     ],
@@ -217,8 +223,8 @@ def test_a_check_of_something_else(content: str, message: str, capsys: pytest.Ca
 def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     ran(tasks=f"{TASK},archehr_answer_first,archehr_question")
     assert submit() == 2
-    assert "Say which with --task: archehr_together, archehr_answer_first." in capsys.readouterr().err
-    assert submit("--task", "medical|archehr_question") == 2
+    assert "Say which with --task: archehr_together, archehr_answer_first, archehr_question." in capsys.readouterr().err
+    assert submit("--task", "medical|archehr_evidence") == 2
     capsys.readouterr()
     assert submit("--task", "medical|archehr_answer_first", "--out", "deep/out.json") == 0
     assert len(records("deep/out.json")) == len(CASES)
@@ -236,6 +242,8 @@ def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
         (["--check", "none.json", "--config", "demo"], 3, "none.json: no such file"),
         (["--check", "s.json", "--data", "d", "--source", "d"], 2, "--source and --data d"),
         (["--check", "s.json", "--source", "none"], 3, "none"),
+        (["--check", "s.json", "--task", "kqa"], 2, "--task kqa: give one of archehr_together, "),
+        (["--check", "s.json", "--task", "archehr_question,archehr_answer"], 2, "give one of archehr_together, "),
     ],
 )
 def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -293,7 +301,7 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.json").write_text(json.dumps(answers))
     source = ["--source", "release", "--split", "dev"]
     assert main(["submit", "--check", "s.json", "--to", "archehr", *source]) == 0
-    said = "s.json: no problems; it has an answer to each of the 2 cases of archehr_qa/official, split dev.\n"
+    said = f"s.json: no problems; it has an answer to each of the 2 cases of archehr_qa/official, split dev, as {TASK} takes it.\n"
     assert capsys.readouterr().out == said
     assert main(["score", TASK, "--responses", "s.json", *source, "--out", "run"]) == 0
     entry = json.loads(Path("run/results.json").read_text())["tasks"][TASK]
@@ -312,6 +320,115 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
         "error: release: config official: split test is not built; it has dev. Take --split dev,"
         in capsys.readouterr().err
     )
+
+
+SUBTASKS = ["archehr_question", "archehr_evidence", "archehr_answer", "archehr_alignment"]
+GOOD: dict[str, Any] = {
+    "archehr_question": "Why was he ill?",
+    "archehr_evidence": ["1"],
+    "archehr_answer": "He slept.",
+    "archehr_alignment": [{"answer_id": "1", "evidence_id": ["1"]}],
+}
+
+
+SPLIT = ("--split", "test", "--config", "demo")
+
+
+def predicted(task: str) -> list[Any]:
+    return [{"case_id": case_id, "prediction": GOOD[task]} for case_id in CASES]
+
+
+def results(folder: str, task: str) -> Any:
+    return json.loads(Path(folder, "results.json").read_text())["tasks"][task]
+
+
+@pytest.mark.parametrize("task", SUBTASKS)
+def test_a_submission_of_2026_is_written_checked_and_scored(task: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ran("--split", "test", tasks=task)
+    for out in ([], ["--out", "again.zip"], ["--out", "list.json"]):
+        assert submit(*out) == 0
+    assert Path("again.zip").read_bytes() == Path("submission.zip").read_bytes()
+    assert Path("submission.zip").stat().st_mode & 0o777 == 0o600
+    with zipfile.ZipFile("submission.zip") as archive:
+        assert archive.namelist() == ["submission.json"]
+        assert archive.read("submission.json") == Path("list.json").read_bytes()
+    assert [list(record) for record in records("list.json")] == [["case_id", "prediction"]] * len(CASES)
+    assert [record["case_id"] for record in records("list.json")] == CASES
+    capsys.readouterr()
+    for path in ("submission.zip", "list.json"):
+        assert main(["submit", "--check", path, "--to", "archehr", *SPLIT, "--task", task]) == 0
+        assert f"{path}: no problems; it has an answer to each of the {len(CASES)} cases" in capsys.readouterr().out
+        assert main(["score", task, "--responses", path, *SPLIT, "--out", path + "-run"]) == 0
+        assert results(path + "-run", task)["metrics"] == results("run", task)["metrics"]
+    # The scored zip file is what the next submission is made of.
+    words = ["submit", "submission.zip-run", "--to", "archehr", "--responses", "submission.zip", "--out", "third.zip"]
+    assert main(words) == 0
+    assert Path("third.zip").read_bytes() == Path("submission.zip").read_bytes()
+
+
+@pytest.mark.parametrize("task", SUBTASKS)
+@pytest.mark.parametrize("suffix", ["json", "zip"])
+def test_a_submission_with_problems_is_refused_whole(
+    place: Path, task: str, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, third, *rest = predicted(task)
+    content = [
+        first,
+        {**second, "prediction": 5},
+        {**third, "prediction": "" if isinstance(GOOD[task], str) else ["999"]},
+    ]
+    content += [*rest[1:], first, {**first, "case_id": "99"}, "SECRET"]
+    path = Path(f"s.{suffix}")
+    text = json.dumps(content).encode()
+    path.write_bytes(zip_bytes({"submission.json": text}) if suffix == "zip" else text)
+    before = sorted(place.rglob("*"))
+    command = ["score", task, "--responses", str(path), *SPLIT]
+    assert main(command) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "SECRET" not in said.err
+    lines = said.err.splitlines()
+    assert lines[0] == f"error: {path}: nothing is scored, since the submission has 6 problems"
+    at = [line.split(":")[0].strip() for line in lines[1:-1]]
+    assert at == [*(f"case {CASES[number]}" for number in (0, 1, 2, 3)), f"record {len(content)}", "case 99"]
+    assert [each for each in place.rglob("*") if each not in before and each.is_file()] == []
+    assert main(["submit", "--check", str(path), "--to", "archehr", *SPLIT, "--task", task]) == 5
+    assert capsys.readouterr().err.splitlines()[1:-1] == lines[1:-1]
+
+
+def test_what_is_left_out_of_a_submission_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [{"id": case_id, "response": "1, 99" if case_id == CASES[0] else "1"} for case_id in CASES]
+    Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    words = ["score", "archehr_evidence", "--responses", "answers.jsonl", *SPLIT, "--out", "run"]
+    assert main(words) == 0
+    capsys.readouterr()
+    assert submit("--responses", "answers.jsonl", "--out", "s.json") == 0
+    assert capsys.readouterr().err.startswith(
+        f"note: case {CASES[0]}: cites 99, which its note does not have (it has 1 to "
+    )
+    assert records("s.json") == predicted("archehr_evidence")
+    assert check("--split", "test") == 0  # an evidence submission is recognised
+    assert "as archehr_evidence takes it" in capsys.readouterr().out
+
+
+def test_a_question_that_is_cut_is_no_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.json").write_text(
+        json.dumps([{**each, "prediction": "why " * 20} for each in predicted("archehr_question")])
+    )
+    assert check("--split", "test") == 2
+    assert "Say it with --task: archehr_question or archehr_answer." in capsys.readouterr().err
+    assert check("--split", "test", "--task", "archehr_question") == 0
+    said = capsys.readouterr()
+    assert said.err.count("has 20 words, of which the first 15 count; the limit is 15") == len(CASES)
+    assert "no problems" in said.out
+
+
+def test_a_model_without_an_answer_has_no_submission(capsys: pytest.CaptureFixture[str]) -> None:
+    ran("--split", "test", tasks="archehr_answer", model="baseline/empty")
+    capsys.readouterr()
+    assert submit() == 5
+    assert capsys.readouterr().err.count("has no words; the official scorer refuses the submission") == len(CASES)
+    assert not Path("submission.zip").exists()
 
 
 @pytest.mark.upstream
