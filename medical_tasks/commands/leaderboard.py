@@ -136,12 +136,13 @@ def _show(board: Board, arguments: argparse.Namespace) -> int:
 
 def _submit(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.package_file import package_bytes
+    from medical_tasks.leaderboard.places import name_notes
 
     submission = board.submit(package_bytes(Path(arguments.what)))
     print(
         f"{submission.id}: pending since {submission.history[0].at}: {submission.submitter.model}, {', '.join(submission.tasks)}"
     )
-    return 0
+    return _shown([f"note: {note}" for note in name_notes(submission, board.submissions("accepted"))])
 
 
 def _accept(board: Board, arguments: argparse.Namespace) -> int:

@@ -193,7 +193,8 @@ def test_from_a_taken_name_to_its_replacement(
     second = board.submit(package("HONEST MODEL", organisation="org a", right=1)).id
     beside = board.submit(package("Honest-Model", organisation="Somebody else", right=2)).id
     taken = f"its name is taken: it cannot be told apart from {first} (Honest Model, Org A)"
-    for words in (("list", "--state", "pending"), ("show", second)):
+    Path("third.zip").write_bytes(package("Honest_Model", organisation="Org A"))
+    for words in (("list", "--state", "pending"), ("show", second), ("submit", "third.zip")):
         assert taken in run(*words)[1]
     content = Content(board)
     assert taken in queue_page(content.snapshot())
