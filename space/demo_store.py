@@ -124,11 +124,11 @@ def _submit(board: Board, folder: Path, data: Mapping[str, Path], example: Examp
         board.storage.create(package_name(package.manifest.id), out.read_bytes())
         ids.append(package.manifest.id)
     board.submissions()  # gives each its first event
-    for name in ids:
+    for number, name in enumerate(ids):
         if example.reason:
             board.decide(name, "rejected", by="demo", reason=example.reason)
         elif not example.pending:
-            board.decide(name, "accepted", by="demo", reason="An example.")
+            board.decide(name, "accepted", by="demo", reason="An example.", replaces=ids[0] if number else "")
     return ids
 
 

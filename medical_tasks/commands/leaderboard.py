@@ -3,7 +3,7 @@
     medical-tasks leaderboard list --store my-store --state pending
     medical-tasks leaderboard show ID --store my-store
     medical-tasks leaderboard submit package.zip --store my-store
-    medical-tasks leaderboard accept ID --store my-store --by NAME --verify --data datasets
+    medical-tasks leaderboard accept ID --store my-store --by NAME --data datasets
     medical-tasks leaderboard reject ID --store my-store --by NAME --reason TEXT
     medical-tasks leaderboard history --store my-store
     medical-tasks leaderboard entries --store my-store --task medcalc
@@ -11,8 +11,10 @@
     medical-tasks leaderboard serve --store my-store --port 7860
 
 --store is a folder, or hub:OWNER/NAME for a dataset repository of the Hub (with HF_TOKEN). accept takes a pending submission, or a
-rejected one again; reject takes a pending one, or withdraws an accepted one. With --verify the answers are scored again first, and
-what does not match is not accepted; an entry accepted so is shown as verified. check exits with 5 when the store is not whole.
+rejected one again; reject takes a pending one, or withdraws an accepted one. accept scores the answers again first, and what does
+not match is not accepted; --unverified accepts without that, and the entry says so. Whoever was accepted first under a name keeps
+it: --replace ID says that a submission is of the same model and takes that one's place. check exits with 5 when the store is not
+whole.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from medical_tasks.guard import add_guard_arguments
 
 if TYPE_CHECKING:
     from medical_tasks.leaderboard.board import Board
+    from medical_tasks.leaderboard.records import Submission
 
 __all__ = ["add_arguments", "run"]
 
@@ -37,7 +40,7 @@ _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
     "list": ("state", "json"),
     "show": ("json",),
     "submit": (),
-    "accept": ("by", "reason", "verify", *_VERIFYING, *_GUARD),
+    "accept": ("by", "reason", "replace", "unverified", *_VERIFYING, *_GUARD),
     "reject": ("by", "reason"),
     "history": ("json",),
     "entries": ("task", "json"),
@@ -57,10 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="list, show, history, entries: JSON instead of tables")
     parser.add_argument("--by", metavar="NAME", help="accept, reject: who decides; stands in the history")
     parser.add_argument("--reason", metavar="TEXT", help="accept, reject: why, one line; stands in the history")
+    parser.add_argument(
+        "--replace", metavar="ID", help="accept: of the same model as this accepted submission, whose place it takes"
+    )
     parser.add_argument("--host", metavar="ADDRESS", help="serve: where it listens (default 127.0.0.1)")
     parser.add_argument("--port", type=int, metavar="N", help="serve: at which port (default 7860; 0 takes a free one)")
-    group = parser.add_argument_group("verification", "accept --verify: what the answers are scored against")
-    group.add_argument("--verify", action="store_true", help="score the answers again before accepting")
+    group = parser.add_argument_group("verification", "accept: what the answers are scored against")
+    group.add_argument("--unverified", action="store_true", help="accept without scoring the answers again")
     group.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the built datasets (default: the user's data home)"
     )
@@ -107,57 +113,60 @@ def _check(arguments: argparse.Namespace) -> None:
     if action not in (*_NAMED, "history") and arguments.what is not None:
         raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
     given = [name for name in (*_VERIFYING, *_GUARD) if getattr(arguments, name) not in (None, False, [])]
-    if given and not arguments.verify:
-        raise UsageError(f"--{given[0].replace('_', '-')} goes with --verify. Give both, or neither.")
+    if given and arguments.unverified:
+        raise UsageError(
+            f"--{given[0].replace('_', '-')} is for verifying, and --unverified leaves that out. Give one of them."
+        )
 
 
 def _list(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.tables import submission_lines
 
     submissions = board.submissions(arguments.state)
-    return _shown(submission_lines(submissions, as_json=arguments.json), board)
+    return _shown(submission_lines(submissions, board.submissions("accepted"), as_json=arguments.json), board)
 
 
 def _show(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.tables import package_lines
 
     submission = board.submission(arguments.what)
-    return _shown(package_lines(submission, board.package(submission.id), as_json=arguments.json))
+    package, accepted = board.package(submission.id), board.submissions("accepted")
+    return _shown(package_lines(submission, package, accepted, as_json=arguments.json))
 
 
 def _submit(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.package_file import package_bytes
+    from medical_tasks.leaderboard.places import name_notes
 
     submission = board.submit(package_bytes(Path(arguments.what)))
     print(
         f"{submission.id}: pending since {submission.history[0].at}: {submission.submitter.model}, {', '.join(submission.tasks)}"
     )
-    return 0
+    return _shown([f"note: {note}" for note in name_notes(submission, board.submissions("accepted"))])
 
 
 def _accept(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.accepting import verified_report
+    from medical_tasks.leaderboard.places import name_notes
 
-    report = verified_report(board, arguments.what, arguments) if arguments.verify else None
-    return _decided(board, arguments, "accepted" if report is None else "accepted and verified", report)
+    by, reason, replaces = arguments.by or "", arguments.reason or "", arguments.replace or ""
+    waiting, _ = board.check(arguments.what, "accepted", by=by, reason=reason, replaces=replaces)
+    notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
+    report = None if arguments.unverified else verified_report(board, arguments.what, arguments)
+    made = board.decide(arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces)
+    place = f", in place of {replaces}" if replaces else ""
+    _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
+    return _shown([f"note: {note}" for note in notes])
 
 
 def _reject(board: Board, arguments: argparse.Namespace) -> int:
-    return _decided(board, arguments, "rejected", None)
-
-
-def _decided(board: Board, arguments: argparse.Namespace, told: str, report: Mapping[str, object] | None) -> int:
-    made = board.decide(
-        arguments.what,
-        "rejected" if arguments.action == "reject" else "accepted",
-        by=arguments.by or "",
-        reason=arguments.reason or "",
-        verified=report,
-    )
-    print(
-        f"{made.id}: {told} since {made.history[-1].at} by {made.history[-1].by}: {made.submitter.model}, {', '.join(made.tasks)}"
-    )
+    _told(board.decide(arguments.what, "rejected", by=arguments.by or "", reason=arguments.reason or ""), "rejected")
     return 0
+
+
+def _told(made: Submission, state: str) -> None:
+    last = made.history[-1]
+    print(f"{made.id}: {state}, since {last.at} by {last.by}: {made.submitter.model}, {', '.join(made.tasks)}")
 
 
 def _history(board: Board, arguments: argparse.Namespace) -> int:
@@ -189,7 +198,8 @@ def _check_store(board: Board, arguments: argparse.Namespace) -> int:
 def _shown(lines: list[str], board: Board | None = None) -> int:
     import sys
 
-    print("\n".join(lines))
+    for line in lines:
+        print(line)
     for name, problem in (board.damaged if board is not None else {}).items():
         print(f"note: {name} is left out: {problem}", file=sys.stderr)
     return 0

@@ -60,6 +60,6 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
     if lacking or not found.matches:
         raise UsageError(
             f"{name}: of {', '.join(lacking or found.unproven)} nothing could be scored again, and it was not accepted. Give what "
-            f"is lacking, or accept it without --verify.\n{told}"
+            f"is lacking, or accept it with --unverified.\n{told}"
         )
     return found.as_json()

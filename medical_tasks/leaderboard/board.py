@@ -10,11 +10,13 @@ is seen, as soon as the store can be written.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -22,6 +24,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import check_admission
 from medical_tasks.leaderboard.decisions import AlreadySubmittedError, check_decision
 from medical_tasks.leaderboard.events import DamagedError, HandedIn, check_history, event_bytes, read_event, timestamp
+from medical_tasks.leaderboard.places import holders, key_of, named, places, rows_of
 from medical_tasks.leaderboard.queue_limits import DEFAULT_QUEUE, QueueLimits, check_room
 from medical_tasks.leaderboard.records import Event, State, Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
@@ -189,7 +192,14 @@ class Board:
         return self._results[name]
 
     def decide(
-        self, name: str, state: State, *, by: str, reason: str = "", verified: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        state: State,
+        *,
+        by: str,
+        reason: str = "",
+        verified: Mapping[str, Any] | None = None,
+        replaces: str = "",
     ) -> Submission:
         """Accepts or rejects a submission; an accepted one that is rejected is withdrawn.
 
@@ -199,18 +209,19 @@ class Board:
             by: who decides; stands in the history.
             reason: why, one line; may be left out only where a pending one is accepted.
             verified: report of a verification that matches, for one that is accepted by it.
+            replaces: id of the accepted submission whose name it has, and whose places it takes.
 
         Returns:
             The submission as it is then.
 
         Raises:
-            UsageError: It cannot become that, something is missing, or somebody else decided at the same moment.
+            UsageError: It cannot become that, something is missing, its name is taken, an unverified result would replace a
+                verified one, or somebody else decided at the same moment.
             MissingError: There is none of that id, or the store cannot be reached.
         """
-        submission = self.submission(name)
-        if name in self._unsaved:
-            raise MissingError(self._unsaved[name])  # a decision must not come before the handing in
-        event = check_decision(submission, state, by=by, reason=reason, verified=verified, at=timestamp(self._clock()))
+        submission, event = self.check(name, state, by=by, reason=reason, verified=verified, replaces=replaces)
+        if replaces:
+            self._check_verified(replace(submission, history=(*submission.history, event)))
         try:
             self.storage.create(event_name(name, len(submission.history) + 1), event_bytes(event))
         except AlreadyStoredError:
@@ -221,6 +232,52 @@ class Board:
                 f"yours was kept; see `medical-tasks leaderboard history {name}`, and decide again if need be."
             ) from None
         return self.submission(name)
+
+    def check(
+        self,
+        name: str,
+        state: State,
+        *,
+        by: str,
+        reason: str = "",
+        verified: Mapping[str, Any] | None = None,
+        replaces: str = "",
+    ) -> tuple[Submission, Event]:
+        """Sees whether `decide` can decide so, before a verification that takes long; changes nothing.
+
+        Returns:
+            The submission as it is, and the event that would follow.
+        """
+        submission = self.submission(name)
+        if name in self._unsaved:
+            raise MissingError(self._unsaved[name])  # a decision must not come before the handing in
+        event = check_decision(
+            submission,
+            state,
+            by=by,
+            reason=reason,
+            verified=verified,
+            replaces=replaces,
+            same_name=holders(submission, self.submissions("accepted")) if state == "accepted" else [],
+            at=timestamp(self._clock()),
+        )
+        return submission, event
+
+    def _check_verified(self, made: Submission) -> None:
+        """Sees that every place a submission asks for becomes its own."""
+        accepted = []
+        for one in holders(made, self.submissions("accepted")):
+            with contextlib.suppress(DamagedError):  # it is not shown, and a maintainer is told of it
+                accepted.append((one, rows_of(one, self.results(one.id))))
+        rows = rows_of(made, self.results(made.id))
+        held = places([*accepted, (made, rows)])
+        for row in rows:
+            if (holder := held[key_of(made), row]) is not made:
+                raise UsageError(
+                    f"{made.id}: {row[0]} of {named(holder)} is verified, and of this one it is not: a verified result is not "
+                    "replaced. Nothing was changed. Verify this one too, or withdraw the other first: medical-tasks leaderboard "
+                    f"reject {holder.id}"
+                )
 
     def check_waiting(self, name: str) -> None:
         """Reads a package that has no event yet; changes nothing.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.events import TRANSITIONS, check_line
+from medical_tasks.leaderboard.places import named
 from medical_tasks.leaderboard.records import Event, State, Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 
@@ -34,7 +35,15 @@ class AlreadySubmittedError(AlreadyStoredError):
 
 
 def check_decision(
-    submission: Submission, state: State, *, by: str, reason: str, verified: Mapping[str, Any] | None, at: str
+    submission: Submission,
+    state: State,
+    *,
+    by: str,
+    reason: str,
+    verified: Mapping[str, Any] | None,
+    replaces: str,
+    same_name: Sequence[Submission],
+    at: str,
 ) -> Event:
     """Makes the event of a decision.
 
@@ -44,6 +53,8 @@ def check_decision(
         by: who decides.
         reason: why; may be empty only where a pending one is accepted.
         verified: report of a verification (`Verification.as_json`), only of one that matches.
+        replaces: id of the accepted submission of its name whose places it shall take; "" for none.
+        same_name: the accepted submissions of its name, the first in front.
         at: now; not before the last event, whatever the clock says.
 
     Raises:
@@ -67,4 +78,23 @@ def check_decision(
             f"{submission.id}: a verification goes with accepting, is of this package and matches; this one is of "
             f"{ascii(verified.get('package'))[:40]} and matches: {ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
         )
-    return Event(state=state, at=max(at, before.at), by=who, reason=why, verified=verified)
+    _check_name(submission, state, replaces, same_name)
+    return Event(state=state, at=max(at, before.at), by=who, reason=why, verified=verified, replaces=replaces)
+
+
+def _check_name(submission: Submission, state: State, replaces: str, same_name: Sequence[Submission]) -> None:
+    """Sees that who was first keeps the name, unless it is said who takes it."""
+    if state == "accepted" and same_name and not replaces:
+        first = same_name[0]
+        raise UsageError(
+            f"{named(submission)}: its name is taken: it cannot be told apart from {named(first)}, accepted "
+            f"{first.history[-1].at}. Nothing was changed. If it is a result of that model, by the same people, accept it with "
+            f"--replace {first.id}: on the same task in the same setting it takes that one's place. Otherwise reject it, and ask "
+            "for another name."
+        )
+    if replaces and replaces not in [one.id for one in same_name]:
+        told = ", ".join(map(named, same_name)) or "none; leave it out"
+        raise UsageError(
+            f"{submission.id}: --replace takes the id of an accepted submission of the same name, got {replaces[:60]!a}. There is "
+            f"{told}."
+        )

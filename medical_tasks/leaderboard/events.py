@@ -34,14 +34,17 @@ TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {
 }
 """What a submission may become. An accepted one that is rejected is withdrawn."""
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
+_BEFORE: Final = 1
+"""Had no `replaces`."""
 _AT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
+_ID: Final = re.compile(r"(?:[0-9a-f]{16})?")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 # Half of a surrogate pair is no character: no terminal and no page can write it.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST_LINE: Final = 1000
 """No line that is handed in or decided by has more."""
-_EVENT_KEYS: Final = frozenset({"format", "state", "at", "by", "reason", "verified"})
+_EVENT_KEYS: Final = frozenset({"format", "state", "at", "by", "reason", "verified", "replaces"})
 
 
 class DamagedError(UsageError):
@@ -117,6 +120,8 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Handed
         found = json.loads(content, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:  # of JSON or of UTF-8
         raise DamagedError(f"{name}: not valid JSON ({type(error).__name__}).") from error
+    if isinstance(found, dict) and found.get("format") == _BEFORE:
+        found = {"replaces": "", **found, "format": _FORMAT}
     expected = _EVENT_KEYS | ({"submission"} if first else set())
     if not isinstance(found, dict) or set(found) != expected:
         raise DamagedError(f"{name}: not an event; its entries must be {', '.join(sorted(expected))}.")
@@ -124,7 +129,9 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Handed
         raise DamagedError(
             f"{name}: format {ascii(found['format'])[:20]}, this version reads {_FORMAT}. Upgrade medical-tasks."
         )
-    state, at, by, reason, verified = (found[key] for key in ("state", "at", "by", "reason", "verified"))
+    state, at, by, reason, verified, replaces = (
+        found[key] for key in ("state", "at", "by", "reason", "verified", "replaces")
+    )
     if state not in get_args(State):
         raise DamagedError(f"{name}: state {ascii(state)[:40]} is none of {', '.join(get_args(State))}.")
     if not (isinstance(at, str) and _AT.fullmatch(at) and _is_time(at)):
@@ -140,7 +147,9 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Handed
         raise DamagedError(
             f"{name}: `verified` must be null or the report of a verification that matches, of one that was accepted."
         )
-    event = Event(state=state, at=at, by=by, reason=reason, verified=verified)
+    if not (isinstance(replaces, str) and _ID.fullmatch(replaces) and (state == "accepted" or not replaces)):
+        raise DamagedError(f"{name}: `replaces` must be the id of a submission, of one that was accepted, or empty.")
+    event = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
     return event, _handed_in(name, found["submission"]) if first else None
 
 

@@ -20,7 +20,7 @@ from medical_tasks.comparison_wording import mapping
 from medical_tasks.leaderboard.numbers import is_number
 from medical_tasks.leaderboard.ranking import RankRange, ranges
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.leaderboard.same_model import model_key
+from medical_tasks.submission_package.names import model_key
 
 __all__ = ["HEADLINES", "Headline", "OverallEntry", "mover_mean", "overall_entries"]
 

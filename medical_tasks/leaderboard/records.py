@@ -11,7 +11,7 @@ from medical_tasks.submission_package.contents import Submitter
 __all__ = ["Entry", "EntryState", "Event", "State", "Submission"]
 
 State = Literal["pending", "accepted", "rejected"]
-EntryState = Literal["accepted", "verified", "reported"]
+EntryState = Literal["unverified", "verified", "reported"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,7 @@ class Event:
         by: who, as they named themselves; "" for the submitter.
         reason: why, one line.
         verified: the report of `medical-tasks verify` that the maintainer decided by; None when none was run.
+        replaces: id of the accepted submission of the same name whose places it takes; "" for none.
     """
 
     state: State
@@ -31,6 +32,7 @@ class Event:
     by: str = ""
     reason: str = ""
     verified: Mapping[str, Any] | None = None
+    replaces: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +69,8 @@ class Entry:
         metrics: as in `results.json`: name to `value`, `ci_low`, `ci_high`, `n`; no interval for a published result.
         breakdown: likewise.
         coverage: as in `results.json`; None for a published result.
-        state: `accepted` by a maintainer, `verified` when they scored its answers again and asked its judge, if it has
-            one, again too; `reported` for a paper's figure.
+        state: `verified` when a maintainer scored its answers again and asked its judge, if it has one, again too; `unverified`
+            when it was accepted without that; `reported` for a paper's figure.
         setting: what else tells it from other entries of the model (shots, prompts, judge, source table).
         group: entries of one group are of the same task version, data, prompts' set, judge and scoring, so that their numbers can
             be set side by side; a hash in short.

@@ -10,6 +10,7 @@ from typing import Any
 from medical_tasks.catalog import tasks
 from medical_tasks.comparison_wording import one_line
 from medical_tasks.leaderboard.checking import StoreCheck
+from medical_tasks.leaderboard.places import name_notes
 from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.report.numbers import coverage, interval, metric_label, valued
@@ -19,10 +20,10 @@ from medical_tasks.submission_package.contents import Package
 __all__ = ["check_lines", "entry_lines", "history_lines", "package_lines", "submission_lines"]
 
 
-def submission_lines(submissions: Sequence[Submission], *, as_json: bool) -> list[str]:
-    """A line a submission, as a table or as one JSON list."""
+def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submission], *, as_json: bool) -> list[str]:
+    """A line a submission, as a table with what is to be known of their names, or as one JSON list."""
     if as_json:
-        return _json([_submission(one) for one in submissions])
+        return _json([{**_submission(one), "notes": name_notes(one, accepted)} for one in submissions])
     if not submissions:
         return ["no submissions"]
     rows = [
@@ -36,7 +37,8 @@ def submission_lines(submissions: Sequence[Submission], *, as_json: bool) -> lis
         )
         for one in submissions
     ]
-    return align(("id", "state", "model", "organisation", "handed in", "tasks"), rows)
+    notes = [f"note: {one.id}: {note}" for one in submissions for note in name_notes(one, accepted)]
+    return [*align(("id", "state", "model", "organisation", "handed in", "tasks"), rows), *notes]
 
 
 def history_lines(submissions: Sequence[Submission], *, as_json: bool) -> list[str]:
@@ -48,15 +50,21 @@ def history_lines(submissions: Sequence[Submission], *, as_json: bool) -> list[s
         lines.append(f"{one.id}: {one.submitter.model}, {', '.join(one.tasks)}")
         for event in one.history:
             by = f" by {event.by}" if event.by else ""
-            verified = " (verified)" if event.verified is not None else ""
-            lines.append(f"  {event.at} {event.state}{verified}{by}" + (f": {event.reason}" if event.reason else ""))
+            verified = "" if event.state != "accepted" else " (unverified)" if event.verified is None else " (verified)"
+            place = f" in place of {event.replaces}" if event.replaces else ""
+            why = f": {event.reason}" if event.reason else ""
+            lines.append(f"  {event.at} {event.state}{verified}{place}{by}{why}")
     return lines or ["no submissions"]
 
 
-def package_lines(submission: Submission, package: Package, *, as_json: bool) -> list[str]:
-    """What a submission is, and its headline numbers."""
+def package_lines(
+    submission: Submission, package: Package, accepted: Sequence[Submission], *, as_json: bool
+) -> list[str]:
+    """What a submission is, what is to be known of its name, and its headline numbers."""
+    notes = name_notes(submission, accepted)
     if as_json:
-        return _json({**_submission(submission), "results": package.results, "suite": package.manifest.suite})
+        more = {"notes": notes, "results": package.results, "suite": package.manifest.suite}
+        return _json({**_submission(submission), **more})
     who = submission.submitter
     said = {
         "organisation": who.organisation,
@@ -69,6 +77,7 @@ def package_lines(submission: Submission, package: Package, *, as_json: bool) ->
     }
     lines = history_lines([submission], as_json=False)
     lines += [f"  {key}: {value}" for key, value in said.items() if value]
+    lines += [f"  note: {note}" for note in notes]
     rows = []
     for name in package.manifest.tasks:
         entry = package.results["tasks"][name]

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from medical_tasks.json_records import Field
 from medical_tasks.submission_package.contents import Submitter
 from medical_tasks.submission_package.forms import check_fields, line_text, number, true_or_false
+from medical_tasks.submission_package.names import name_problem
+from medical_tasks.submission_package.problems import WRITE_AGAIN, PackageError, shown
 
 __all__ = ["SUBMITTER_FIELDS", "read_submitter", "submitter_values"]
 
@@ -68,5 +70,8 @@ def read_submitter(where: str, values: Any) -> Submitter:
         PackageError: It is not of the form.
     """
     checked = check_fields(where, values, SUBMITTER_FIELDS)
+    for field in ("model", "organisation"):
+        if checked[field] and (problem := name_problem(checked[field])):
+            raise PackageError(f"{where}, {field}: {shown(checked[field])} {problem}. {WRITE_AGAIN}")
     parameters = checked["parameters"]
     return Submitter(**{**checked, "parameters": None if parameters is None else float(parameters)})

@@ -96,7 +96,7 @@ def test_a_link_opens_a_model_and_back_returns(space: Space, open_page: OpenPage
     shown(page, "#model-results")
     assert page.url.endswith("/?model=Strong")
     assert page.get_by_role("tab", name="Model").get_attribute("aria-selected") == "true"
-    page.get_by_text("medcalc accepted").click()
+    page.get_by_text("medcalc unverified").click()
     shown(page, "#result-0-metrics")
     page.go_back()
     shown(page, "#board-0")

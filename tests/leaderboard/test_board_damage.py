@@ -40,7 +40,7 @@ def _edit(key: str, value: Any) -> Any:
         ("event", lambda content: b"[" * 100_000, "not valid JSON"),
         ("event", lambda content: b"[]", "not an event; its entries must be at, by, format"),
         ("event", _edit("more", 1), "not an event"),
-        ("event", _edit("format", 2), "format 2, this version reads 1"),
+        ("event", _edit("format", 3), "format 3, this version reads 2"),
         ("event", _edit("state", "good"), "state 'good' is none of pending, accepted, rejected"),
         ("event", _edit("state", ["pending"]), "is none of"),
         ("event", _edit("state", "accepted"), "begins with accepted, not with pending"),

@@ -35,9 +35,9 @@ def board(tmp_path: Path) -> Board:
     return Board(LocalStorage(tmp_path), clock=Clock())
 
 
-def accepted(board: Board, content: bytes) -> str:
+def accepted(board: Board, content: bytes, replaces: str = "") -> str:
     name = board.submit(content).id
-    board.decide(name, "accepted", by="A")
+    board.decide(name, "accepted", by="A", replaces=replaces)
     return name
 
 
@@ -56,7 +56,7 @@ def test_only_accepted_ones_are_shown(board: Board) -> None:
         "medcalc",
         "MedCalc-Bench",
     )
-    assert (entry.state, entry.submission, entry.at, entry.differences) == ("accepted", name, "2026-01-05", ())
+    assert (entry.state, entry.submission, entry.at, entry.differences) == ("unverified", name, "2026-01-05", ())
     assert entry.metrics["accuracy"]["value"] == 0.8
     assert entry.breakdown["category"]["physical"]["accuracy"]["n"] == 5
     assert entry.coverage == {"asked": 5, "answered": 5, "scored": 5, "unscored": {}}
@@ -74,17 +74,17 @@ def test_verdicts_on_trust_are_not_verified(board: Board) -> None:
     (task,) = board.submission(name).tasks
     report = {"package": name, "matches": True, "checks": [], "on_trust": [task]}
     board.decide(name, "accepted", by="A", verified=report)
-    assert [entry.state for entry in submitted(board)] == ["accepted"]
+    assert [entry.state for entry in submitted(board)] == ["unverified"]
     board.decide(name, "rejected", by="A", reason="x")
     board.decide(name, "accepted", by="A", reason="without a look")
-    assert [entry.state for entry in submitted(board)] == ["accepted"]
+    assert [entry.state for entry in submitted(board)] == ["unverified"]
 
 
-def test_a_later_submission_takes_the_place_of_the_earlier_one(board: Board) -> None:
+def test_a_submission_takes_the_place_that_it_was_given(board: Board) -> None:
     first = accepted(board, package(right=1))
     other = accepted(board, package(right=2, organisation="Somebody else"))
-    setting = accepted(board, package(right=3, recipe={"prompts": {"set": "official", "sha256": "cd" * 32}}))
-    newest = accepted(board, package("a MODEL", right=4))
+    setting = accepted(board, package(right=3, recipe={"prompts": {"set": "official", "sha256": "cd" * 32}}), first)
+    newest = accepted(board, package("a MODEL", right=4), setting)
     assert [entry.submission for entry in submitted(board)] == [newest, setting, other]
     board.decide(newest, "rejected", by="A", reason="withdrawn")
     assert [entry.submission for entry in submitted(board)] == [setting, other, first]

@@ -36,8 +36,8 @@ def test_from_handing_in_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     header, _, row = capsys.readouterr().out.splitlines()
     assert header.split() == ["id", "state", "model", "organisation", "handed", "in", "tasks"]
     assert row.split()[:4] == [name, "pending", "A", "model"]
-    assert run("accept", name, "--by", "Ann") == 0
-    assert capsys.readouterr().out.startswith(f"{name}: accepted since ")
+    assert run("accept", name, "--by", "Ann", "--unverified") == 0
+    assert capsys.readouterr().out.startswith(f"{name}: accepted, unverified, since ")
     assert run("entries", "--task", "medcalc") == 0
     lines = capsys.readouterr().out.splitlines()[2:]
     rows = [line.split() for line in lines if not line.startswith("note: ")]
@@ -45,7 +45,7 @@ def test_from_handing_in_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         "medcalc",
         "A",
         "model",
-        "accepted",
+        "unverified",
         "accuracy",
         "80.0",
         "%",
@@ -70,7 +70,7 @@ def test_from_handing_in_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert said[0] == f"{name}: A model, medcalc"
     assert [line.split(maxsplit=1)[1] for line in said[1:]] == [
         "pending",
-        "accepted by Ann",
+        "accepted (unverified) by Ann",
         "rejected by Ben: wrong model",
     ]
     assert run("show", name) == 0
@@ -84,7 +84,7 @@ def test_from_handing_in_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     name = handed_in()
     for words in (["list"], ["history"], ["history", name], ["show", name], ["entries"]):
-        run("accept", name, "--by", "A") if words == ["entries"] else None
+        run("accept", name, "--by", "A", "--unverified") if words == ["entries"] else None
         capsys.readouterr()
         assert run(*words, "--json") == 0
         found = json.loads(capsys.readouterr().out)
@@ -113,8 +113,12 @@ def test_an_empty_store(capsys: pytest.CaptureFixture[str]) -> None:
         (["submit", "."], 2, ".: is no file"),
         (["list", "x"], 2, "list takes no 'x'. Leave it out"),
         (["list", "--by", "A"], 2, "--by is for accept, reject, not for list"),
-        (["reject", "f" * 16, "--verify"], 2, "--verify is for accept, not for reject"),
-        (["accept", "f" * 16, "--by", "A", "--data", "x"], 2, "--data goes with --verify. Give both, or neither"),
+        (["reject", "f" * 16, "--unverified"], 2, "--unverified is for accept, not for reject"),
+        (
+            ["accept", "f" * 16, "--unverified", "--data", "x"],
+            2,
+            "--data is for verifying, and --unverified leaves that out",
+        ),
         (["accept", "f" * 16, "--by", "A"], 3, f"{'f' * 16}: no such submission"),
         (["show", "../x"], 2, "'../x': no id of a submission"),
         (["entries", "--task", "x"], 2, "unknown task 'x'"),
@@ -176,11 +180,8 @@ def outcome(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_accepting_what_matches_makes_it_verified(capsys: pytest.CaptureFixture[str], outcome: dict[str, Any]) -> None:
     name = handed_in()
-    assert (
-        run("accept", name, "--by", "Ann", "--verify", "--data", "datasets", "--sample", "3", "--judge-args", "a=b")
-        == 0
-    )
-    assert "accepted and verified" in capsys.readouterr().out
+    assert run("accept", name, "--by", "Ann", "--data", "datasets", "--sample", "3", "--judge-args", "a=b") == 0
+    assert "accepted, verified, since" in capsys.readouterr().out
     options = outcome["options"]
     assert (options.data, options.sample, dict(options.judge_args)) == (Path("datasets"), 3, {"a": "b"})
     event = Board(LocalStorage(Path("board"))).submission(name).history[-1]
@@ -211,7 +212,7 @@ def test_what_does_not_match_is_not_accepted(
 ) -> None:
     outcome["outcome"] = found
     name = handed_in()
-    assert run("accept", name, "--by", "Ann", "--verify") == 2
+    assert run("accept", name, "--by", "Ann") == 2
     said = capsys.readouterr().err
     assert message in said
     assert f"  {found}: medcalc: scores: 5 items" in said
@@ -223,7 +224,7 @@ def test_what_was_made_up_is_found_by_the_real_verification(
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "nothing"))
     name = handed_in()  # its prompts' hash is one that no prompts have
-    assert run("accept", name, "--by", "Ann", "--verify") == 2
+    assert run("accept", name, "--by", "Ann") == 2
     said = capsys.readouterr().err
     assert "mismatch: medcalc: recipe: prompts, sha256" in said
     assert "not checked: medcalc: scores: the data are not here" in said

@@ -25,7 +25,7 @@ def entry(
         task=headline.task,
         benchmark=headline.benchmark,
         metrics={headline.metric: told},
-        state="accepted",
+        state="unverified",
         group=f"{group}{number}",
         at=at,
         submission=f"{model}{number}",

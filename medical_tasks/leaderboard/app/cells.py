@@ -15,7 +15,8 @@ __all__ = ["STATE_WORDS", "badge", "coverage_cell", "day", "metric_cell", "metri
 
 STATE_WORDS: Final[Mapping[str, str]] = {
     "verified": "a maintainer scored the answers again and found the same numbers",
-    "accepted": "a maintainer looked at the package; its answers were not scored again, or not its judge asked again",
+    "unverified": "a maintainer looked at the package; its answers were not scored again, or not its judge asked again",
+    "accepted": "shown in the tables",
     "reported": "a figure from a paper, verified by nobody here",
     "pending": "waits for a maintainer",
     "rejected": "not shown in the tables",

@@ -15,15 +15,20 @@ from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.report.html_table import Cell, Column, Row, html_table
 from medical_tasks.report.html_text import Markup, escaped, link, markup
 from medical_tasks.report.numbers import metric_label
+from medical_tasks.submission_package.names import name_key
 
 __all__ = ["model_names", "model_page"]
 
 
 def model_names(snapshot: Snapshot) -> list[str]:
     """Names of all models with an entry or a submission, in the order of the alphabet."""
-    names = {entry.model for entry in snapshot.entries}
-    names.update(submission.submitter.model for submission in snapshot.submissions.values())
-    return sorted(names, key=lambda name: (name.casefold(), name))
+    names: dict[str, str] = {}  # whose name is shown comes first
+    for name in (
+        *(entry.model for entry in snapshot.entries),
+        *(submission.submitter.model for submission in snapshot.submissions.values()),
+    ):
+        names.setdefault(name_key(name), name)
+    return sorted(names.values(), key=lambda name: (name.casefold(), name))
 
 
 def model_page(snapshot: Snapshot, model: str) -> Markup:
@@ -31,17 +36,22 @@ def model_page(snapshot: Snapshot, model: str) -> Markup:
 
     Args:
         snapshot: the board.
-        model: its name, as submitters or papers write it.
+        model: its name, as submitters or papers write it; what cannot be told apart from it is of the same page.
 
     Returns:
         HTML. A name that nobody has is said, with the way to those there are.
     """
     order = {name: place for place, name in enumerate(task_order(entry.task for entry in snapshot.entries))}
     mine = sorted(
-        (entry for entry in snapshot.entries if entry.model == model),
+        (entry for entry in snapshot.entries if name_key(entry.model) == name_key(model)),
         key=lambda entry: (order[entry.task], entry.state == "reported", entry.at),
     )
-    submissions = [one for one in snapshot.submissions.values() if one.submitter.model == model]
+    shown = {entry.submission for entry in mine}
+    # What is said of the model is said by those whose results are shown.
+    submissions = sorted(
+        (one for one in snapshot.submissions.values() if name_key(one.submitter.model) == name_key(model)),
+        key=lambda one: one.id not in shown,
+    )
     if not model:
         return markup('<p class="mtl-empty">Choose a model above.</p>')
     if not mine and not submissions:

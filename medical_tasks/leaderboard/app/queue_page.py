@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from medical_tasks.leaderboard.app.cells import state_cell
 from medical_tasks.leaderboard.app.links import Address, in_app_link
 from medical_tasks.leaderboard.app.snapshot import Snapshot
+from medical_tasks.leaderboard.places import name_notes
 from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.report.html_table import Cell, Column, Row, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
@@ -42,7 +43,8 @@ def queue_page(snapshot: Snapshot) -> Markup:
         Column(name="reason", label="Reason"),
         Column(name="id", label="Submission"),
     ]
-    rows = [_row(submission, places.get(submission.id)) for submission in (*pending, *decided)]
+    accepted = [one for one in decided if one.state == "accepted"]
+    rows = [_row(submission, places.get(submission.id), accepted) for submission in (*pending, *decided)]
     table = html_table(
         columns,
         rows,
@@ -60,14 +62,18 @@ def queue_page(snapshot: Snapshot) -> Markup:
     )
 
 
-def _row(submission: Submission, place: int | None) -> Row:
+def _row(submission: Submission, place: int | None, accepted: Sequence[Submission]) -> Row:
     last = submission.history[-1]
     waits = submission.state == "pending"
     model = submission.submitter.model
     return Row(
         [
             Cell("" if place is None else str(place), sort=place),
-            Cell(in_app_link(model, Address(view="model", model=model)), sort=model.casefold()),
+            Cell(
+                in_app_link(model, Address(view="model", model=model)),
+                sort=model.casefold(),
+                note="; ".join(name_notes(submission, accepted)),
+            ),
             Cell(submission.submitter.organisation or "not named"),
             Cell(", ".join(submission.tasks)),
             state_cell(submission.state),
@@ -104,7 +110,7 @@ def history(submissions: Sequence[Submission]) -> Markup:
                 state_cell(event.state),
                 Cell(", ".join(submission.tasks)),
                 Cell(event.by or "submitter"),
-                Cell(event.reason),
+                Cell(event.reason, note=f"in place of {event.replaces}" if event.replaces else ""),
                 Cell(_verified(event)),
             ]
         )

@@ -79,7 +79,7 @@ def _warnings(package: Package) -> list[Markup]:
     for task in package.manifest.tasks:
         recipe = package.results["tasks"][task]["recipe"]
         entry = Entry(
-            model="", organisation="", task=task, benchmark="", metrics={}, state="accepted", group="", recipe=recipe
+            model="", organisation="", task=task, benchmark="", metrics={}, state="unverified", group="", recipe=recipe
         )
         warning = Group(name="", entries=(entry,)).warning
         if warning:
@@ -105,7 +105,7 @@ def _numbers(package: Package) -> Markup:
                     [
                         Cell(task, title=task_title(task)),
                         Cell(metric_label(name, metric)),
-                        metric_cell(metric, state="accepted"),
+                        metric_cell(metric, state="unverified"),
                         Cell(coverage(told, metric)),
                     ]
                 )

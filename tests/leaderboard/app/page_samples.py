@@ -25,7 +25,7 @@ def entry(model: str, value: float, *, half: float = 0.05, task: str = "medcalc"
     recipe = recipe_of(spec, **more.pop("recipe", {}))
     settings: dict[str, Any] = {
         "organisation": "Lab",
-        "state": "accepted",
+        "state": "unverified",
         "coverage": {"asked": 100, "answered": 99, "scored": 98, "unscored": {"no answer: timeout": 1}},
         "metrics": {metric.name: number(value, half) for metric in spec.metrics[:4]},
         "breakdown": {"category": {"lab": {metric.name: number(value, half) for metric in spec.metrics[:4]}}},

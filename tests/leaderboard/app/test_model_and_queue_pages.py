@@ -17,7 +17,7 @@ def test_a_model_has_all_its_results_of_every_task() -> None:
     html = model_page(board(*mine, submissions=(known,)), "A")
     found = rows(html, "model-results")
     assert [row[0].split("MedCalc")[0] for row in found] == ["medcalc", "medcalc", "medcalc_direct"]
-    assert [row[4] for row in found] == ["accepted", "reported", "accepted"]
+    assert [row[4] for row in found] == ["unverified", "reported", "unverified"]
     assert "7.5 billion" in html
     assert "A note." in html
     assert '<a href="https://example.org/a" rel="noreferrer noopener">' in html

@@ -1,0 +1,256 @@
+"""Names that a person cannot tell apart are one: variants by families from Unicode's character data, against a real store."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.cli import main
+from medical_tasks.errors import UsageError
+from medical_tasks.leaderboard.app.model_page import model_names, model_page
+from medical_tasks.leaderboard.app.queue_page import queue_page
+from medical_tasks.leaderboard.app.snapshot import Content
+from medical_tasks.leaderboard.board import Board, event_name
+from medical_tasks.leaderboard.checking import check_store
+from medical_tasks.leaderboard.entries import entries_of
+from medical_tasks.leaderboard.events import event_bytes
+from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.places import name_notes
+from medical_tasks.leaderboard.records import Event
+from medical_tasks.submission_package.names import name_key, name_problem
+from medical_tasks.submission_package.problems import PackageError
+from tests.leaderboard.made_packages import package
+
+MODEL, ORGANISATION = "Honest Model 10", "Lab of Illness"
+CHARACTERS = tuple(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), ""))
+# Those that show nothing, by what their names say; none of them is in one category alone.
+BLANK = re.compile(
+    r"FILLER|VARIATION SELECTOR|JOINER|BLANK|INHERENT|INVISIBLE|ZERO WIDTH|MONGOLIAN FREE|TAG |SHORTHAND"
+)
+
+
+def replaced(text: str, wanted: Callable[[str, str], bool]) -> Iterator[str]:
+    """The text with one of its characters replaced by each that is wanted there."""
+    for each in CHARACTERS:
+        for place, was in enumerate(text):
+            if each != was and wanted(each, was):
+                yield text[:place] + each + text[place + 1 :]
+                break
+
+
+def inserted(text: str, wanted: Callable[[str], bool]) -> Iterator[str]:
+    """The text with each character that is wanted after its third."""
+    return (text[:3] + each + text[3:] for each in CHARACTERS if wanted(each))
+
+
+FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
+    "case": lambda text: iter(
+        {text.upper(), text.lower(), text.swapcase(), *(text[:n] + text[n:].swapcase() for n in range(1, len(text)))}
+    ),
+    "compatible forms": lambda text: replaced(
+        text, lambda one, was: unicodedata.normalize("NFKC", one).casefold() == was.casefold() and not one.isascii()
+    ),
+    "nothing to be seen": lambda text: inserted(text, lambda one: bool(BLANK.search(unicodedata.name(one)))),
+    "format and direction": lambda text: inserted(text, lambda one: unicodedata.category(one) == "Cf"),
+    "marks": lambda text: inserted(text, lambda one: unicodedata.category(one) in ("Mn", "Me")),
+    "piles of marks": lambda text: iter(
+        text[:3] + chr(0x300 + n) * 3 + chr(0x310) + chr(0x323) + text[3:] for n in range(40)
+    ),
+    "spaces": lambda text: replaced(text, lambda one, was: was == " " and unicodedata.category(one)[0] == "Z"),
+    "dashes and punctuation": lambda text: replaced(
+        text, lambda one, was: was == " " and unicodedata.category(one)[0] == "P"
+    ),
+    "punctuation behind": lambda text: (text + one for one in CHARACTERS if unicodedata.category(one)[0] == "P"),
+    "other alphabets": lambda text: replaced(
+        text,
+        lambda one, was: (
+            one.isalpha()
+            and was in "oeaiscpxyh"
+            and unicodedata.name(one).startswith(
+                ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET")
+            )
+        ),
+    ),
+    "letters and digits": lambda text: iter(
+        text.replace(was, one)
+        for was, alike in (("l", "1I|i"), ("1", "lI|i"), ("0", "Oo"), ("o", "0O"), ("m", ["rn", "RN"]), ("M", ["rn"]))
+        for one in alike
+        if was in text
+    ),
+    "run together": lambda text: iter([text.replace(" ", ""), text.replace(" ", "", 1), text.replace(" ", "  ")]),
+}
+
+
+def variants(text: str, most: int | None = None) -> list[tuple[str, str]]:
+    """Family and variant; of each family `most`, from all of it."""
+    found = []
+    for family, made in FAMILIES.items():
+        listed = list(dict.fromkeys(each for each in made(text) if each != text))
+        step = max(1, len(listed) // most) if most else 1
+        found += [(family, each) for each in islice(listed, 0, None, step)]
+    return found
+
+
+def test_thousands_of_variants_are_refused_or_the_same_name() -> None:
+    for text in (MODEL, ORGANISATION):
+        found = variants(text)
+        assert len(found) > 3000
+        assert {family for family, _ in found} == set(FAMILIES)
+        taken = [each for each in found if not name_problem(each[1])]
+        assert len(taken) > 60
+        assert [each for each in taken if name_key(each[1]) != name_key(text)] == []
+
+
+def test_of_300_variants_none_gets_a_row_without_the_maintainers_word(tmp_path: Path) -> None:
+    board = Board(LocalStorage(tmp_path))
+    first = board.submit(package(MODEL, organisation=ORGANISATION, right=4)).id
+    board.decide(first, "accepted", by="Ann")
+    before = entries_of(board, published=False)
+    counts = {"refused": 0, "told": 0}
+    tried = [(each, ORGANISATION) for _, each in variants(MODEL, 30)]
+    tried += [(MODEL, each) for _, each in variants(ORGANISATION, 10)]
+    assert len(tried) >= 300
+    for model, organisation in tried:
+        try:
+            one = board.submit(package(model, organisation=organisation, right=1))
+        except PackageError:
+            counts["refused"] += 1
+            continue
+        counts["told"] += 1
+        assert [first in note for note in name_notes(one, board.submissions("accepted"))] == [True]
+        with pytest.raises(UsageError, match=f"its name is taken: .* --replace {first}"):
+            board.decide(one.id, "accepted", by="Ann")
+        board.decide(one.id, "rejected", by="Ann", reason="not theirs")
+    assert entries_of(board, published=False) == before
+    assert counts["refused"] + counts["told"] == len(tried)
+    assert min(counts.values()) > 50
+
+
+@pytest.mark.parametrize(
+    "name",
+    [  # of one script each, or of Latin with one of East Asia
+     "Société Générale", "通义千问 Qwen2.5-7B", "富岳 Fugaku ミニ", "카카오 AI", "Москва", "Việt Nam (v2)", "Nguyễn ẹ̀", "מדל",
+     "मॉडल २", "แพทย์ทั่วไป", "Ελλάς", "C++ / R&D", "نموذج"],
+)  # fmt: skip
+def test_names_of_all_who_write_them_so_are_taken(name: str) -> None:
+    assert name_problem(name) == ""
+    assert name_key(name)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("opt-1.3b", "opt-13b"),
+        ("Qwen2.5", "Qwen25"),
+        ("GPT-4.1", "GPT-41"),
+        ("Chat", "Chat+"),
+        ("Base", "Large"),
+        ("卜", "人"),
+    ],
+)
+def test_names_that_differ_to_the_eye_are_two(one: str, other: str) -> None:
+    assert name_key(one) != name_key(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("H\u043enest", "mixes scripts at U+043E CYRILLIC SMALL LETTER O: write it in one script"),
+        ("\u0410\u041e\u0421\u0415", "nothing that does not look Latin: write it in Latin letters"),
+        ("Hon\u3164est", "has U+3164 HANGUL FILLER: a name is of letters and digits in common use"),
+        ("Hx\u0301\u0302\u0303", "has 3 marks on one letter, the first of them U+0301 COMBINING ACUTE ACCENT"),
+        ("Hx\u0301\u0301", "has 2 marks on one letter, the first of them U+0301"),
+        ("Hon\u3099est", "has U+3099 COMBINING KATAKANA-HIRAGANA VOICED SOUND MARK on U+006E LATIN SMALL LETTER N"),
+        ("--", "has no letter and no digit"),
+    ],
+)
+def test_a_refusal_names_the_character(name: str, message: str) -> None:
+    assert message in name_problem(name)
+    with pytest.raises(PackageError, match="organisation: .*Write the package again"):
+        Board(LocalStorage(Path("nowhere"))).submit(package("x", organisation=name))
+
+
+def test_from_a_taken_name_to_its_replacement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[int, str]:
+        code = main(["leaderboard", *words, "--store", "board"])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    board = Board(LocalStorage(Path("board")))
+    first = board.submit(package("Honest Model", organisation="Org A", right=4)).id
+    board.decide(first, "accepted", by="Ann", verified={"package": first, "matches": True, "checks": []})
+    second = board.submit(package("HONEST MODEL", organisation="org a", right=1)).id
+    beside = board.submit(package("Honest-Model", organisation="Somebody else", right=2)).id
+    taken = f"its name is taken: it cannot be told apart from {first} (Honest Model, Org A)"
+    Path("third.zip").write_bytes(package("Honest_Model", organisation="Org A"))
+    for words in (("list", "--state", "pending"), ("show", second), ("submit", "third.zip")):
+        assert taken in run(*words)[1]
+    content = Content(board)
+    assert taken in queue_page(content.snapshot())
+    assert model_names(content.snapshot()).count("Honest Model") == 1
+    assert "HONEST MODEL" not in model_names(content.snapshot())
+    assert model_page(content.snapshot(), "honest model").index("Org A") < model_page(
+        content.snapshot(), "Honest Model"
+    ).index("org a")
+    code, said = run("accept", second, "--by", "Ann", "--unverified")
+    assert (code, taken in said, f"--replace {first}" in said) == (2, True, True)
+    code, said = run("accept", second, "--by", "Ann", "--unverified", "--replace", first)
+    assert code == 2
+    assert f"medcalc of {first} (Honest Model, Org A) is verified, and of this one it is not" in said
+    code, said = run("accept", second, "--by", "Ann", "--unverified", "--replace", beside)
+    assert (code, f"got '{beside}'. There is {first} (Honest Model, Org A)." in said) == (2, True)
+    code, said = run("accept", beside, "--by", "Ann", "--unverified", "--replace", first)
+    assert (code, "There is none; leave it out." in said) == (2, True)
+    assert [entry.submission for entry in entries_of(board, published=False)] == [first]
+    code, said = run("accept", beside, "--by", "Ann", "--unverified")
+    assert code == 0
+    assert f"note: under this model's name another organisation has results: {first} (Honest Model, Org A)" in said
+    report = {"package": second, "matches": True, "checks": []}
+    board.decide(second, "accepted", by="Ben", verified=report, replaces=first)
+    assert f"accepted (verified) in place of {first} by Ben" in run("history", second)[1]
+    assert {entry.submission: entry.state for entry in entries_of(board, published=False)} == {
+        second: "verified",
+        beside: "unverified",
+    }
+    assert f"in place of {first}" in model_page(Content(board).snapshot(), "Honest Model")
+    assert check_store(board).problems == ()
+
+
+def test_of_two_accepted_at_the_same_moment_the_first_is_shown(tmp_path: Path) -> None:
+    board = Board(LocalStorage(tmp_path))
+    first, second = (board.submit(package(name)).id for name in ("Model", "MODEL"))
+    board.decide(first, "accepted", by="Ann")
+    late = Event(state="accepted", at="2099-01-01T00:00:00Z", by="Ben")  # Ben looked before Ann had decided
+    board.storage.create(event_name(second, 2), event_bytes(late))
+    assert [entry.submission for entry in entries_of(board, published=False)] == [first]
+    (note,) = name_notes(board.submission(second), board.submissions("accepted"))
+    assert note == f"it is not shown: its name was taken before by {first} (Model, An organisation)"
+    # An unverified one does not lower a verified one, whatever the events say.
+    board.decide(first, "rejected", by="Ann", reason="x")
+    report = {"package": first, "matches": True, "checks": []}
+    board.decide(first, "accepted", by="Ann", reason="x", verified=report, replaces=second)
+    board.storage.create(event_name(second, 3), event_bytes(Event(state="rejected", at=late.at, by="B", reason="x")))
+    board.storage.create(event_name(second, 4), event_bytes(replace(late, at="2099-01-02T00:00:00Z", replaces=first)))
+    assert [entry.submission for entry in entries_of(board, published=False)] == [first]
+
+
+def test_events_of_before_there_was_a_word_for_it_are_read(tmp_path: Path) -> None:
+    board = Board(LocalStorage(tmp_path))
+    name = board.submit(package()).id
+    board.decide(name, "accepted", by="Ann")
+    for number in (1, 2):
+        place = tmp_path / event_name(name, number)
+        place.write_text(place.read_text().replace('"format": 2', '"format": 1').replace(',\n "replaces": ""', ""))
+        assert "replaces" not in place.read_text()
+    assert check_store(Board(board.storage)).problems == ()
