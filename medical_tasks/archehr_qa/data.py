@@ -141,38 +141,27 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         rows: rows of the dataset, of any split.
 
     Returns:
-        One item for each row that has the task's gold, in order, with the row's columns as fields. The tasks that answer with
-        citations take every row: without a key nothing but the form of their answers is scored. So does the one that asks for
-        the clinician's question.
+        One item for each row that has what the task asks about, in order, with the row's columns as fields. Where gold is not
+        released a case is asked all the same, so that its answer can be submitted, and nothing is compared.
 
     Raises:
-        UsageError: No row has the task's gold, or its note.
+        UsageError: No row has what the task asks about.
     """
-    if _form(task) != "question" and not any(row["sentences"] for row in rows):
-        raise UsageError(
-            f"{task.name}: none of the {len(rows):,} cases has a note excerpt, which it asks about. The organizers' open files "
-            "(--config questions) are for archehr_question alone. For this task build PhysioNet's release: medical-tasks build "
-            "archehr_qa --source FOLDER"
-        )
-    unasked = sum(not row["clinician_question"] for row in rows) if _form(task) == "question" else 0
-    if unasked and len(rows) > 1:  # a harness gives row by row
-        print(
-            f"note: {task.name}: {unasked:,} of the {len(rows):,} cases have no clinician's question: they are asked, and "
-            "nothing is compared",
-            file=sys.stderr,
-        )
-    gold, has_gold = _GOLD.get(_form(task), ("a case", bool))
-    kept = [row for row in rows if has_gold(row)]
+    given, has_given = _GIVEN.get(_form(task), ("a note excerpt", lambda row: bool(row["sentences"])))
+    kept = [row for row in rows if has_given(row)]
     if not kept:
         raise UsageError(
-            f"{task.name}: none of the {len(rows):,} cases has {gold}, which its score needs. Choose another --split, or build the "
-            f"dataset from a release that has it: the latest of PhysioNet, with {KEY_FILE} in the split's folder."
+            f"{task.name}: none of the {len(rows):,} cases has {given}, which it asks about. The organizers' open files "
+            "(--config questions) are for archehr_question alone. Choose another --split, or build PhysioNet's release with "
+            f"{KEY_FILE} in the split's folder: medical-tasks build archehr_qa --source FOLDER"
         )
-    if len(kept) < len(rows):
-        print(
-            f"note: {task.name}: {len(rows) - len(kept):,} of the {len(rows):,} cases lack {gold} and are not asked",
-            file=sys.stderr,
-        )
+    gold, has_gold = _GOLD.get(_form(task), ("labels of its sentences", lambda row: bool(row["relevance"])))
+    for count, said in (
+        (len(rows) - len(kept), f"lack {given} and are not asked"),
+        (sum(not has_gold(row) for row in kept), f"lack {gold}: they are asked, and nothing is compared"),
+    ):
+        if count and len(rows) > 1:  # a harness gives row by row
+            print(f"note: {task.name}: {count:,} of the {len(rows):,} cases {said}", file=sys.stderr)
     return [
         Item(id=row["id"], fields=row, groups={"source": row["source"] or "unknown"}, cluster=row["id"]) for row in kept
     ]
@@ -183,17 +172,20 @@ def _form(task: TaskSpec) -> str:
     return "" if "steps" in task.options else task.options["form"]
 
 
-_GOLD: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]]] = {
-    "evidence": ("labels of its sentences", lambda row: bool(row["relevance"])),
-    "answer": (
-        "a clinician's answer or labels of its sentences",
-        lambda row: bool(row["clinician_answer"] or row["relevance"]),
-    ),
-    "alignment": (
-        "a clinician's answer in sentences with their citations",
-        lambda row: bool(row["answer_sentences"] and row["answer_citations"]),
-    ),
+_Has = tuple[str, Callable[[Mapping[str, Any]], bool]]
+
+_GIVEN: Final[Mapping[str, _Has]] = {
+    "question": ("a message", bool),
+    "alignment": ("a clinician's answer in sentences", lambda row: bool(row["sentences"] and row["answer_sentences"])),
 }
+"""What a subtask asks about, where that is not the note alone."""
+
+_GOLD: Final[Mapping[str, _Has]] = {
+    "question": ("a clinician's question", lambda row: bool(row["clinician_question"])),
+    "answer": ("a clinician's answer", lambda row: bool(row["clinician_answer"])),
+    "alignment": ("citations of the clinician's answer", lambda row: bool(row["answer_citations"])),
+}
+"""What its score needs, where that is not labels."""
 
 SOURCES = (
     DatasetSource(

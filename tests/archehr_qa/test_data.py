@@ -160,12 +160,12 @@ def test_open_questions_are_for_the_task_of_questions_alone(tmp_path: Path, caps
         if task.name == "archehr_question":
             items = load_items(task, rows)
             assert [item.groups for item in items] == [{"source": "unknown"}] * 2
-            assert "note: archehr_question: 2 of the 2 cases have no clinician's question" in capsys.readouterr().err
+            assert "note: archehr_question: 2 of the 2 cases lack a clinician's question" in capsys.readouterr().err
             assert [gold_response(task, item) for item in items] == ["", ""]
             assert math.isnan(score_items(task, items, ["Why?", ""])[0].values["rougeLsum"])
             continue
         with pytest.raises(
-            UsageError, match=rf"{task.name}: none of the 2 cases has a note excerpt, .* --source FOLDER"
+            UsageError, match=rf"{task.name}: none of the 2 cases has a (note|clinician).* --source FOLDER"
         ):
             load_items(task, rows)
         refused += 1
@@ -187,11 +187,11 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
     assert len({each.revision["rows_sha256"] for each in (whole, *parts.values())}) == 3
     # A release of before 2026, and one whose splits have cases in common.
     write_twin(tmp_path / "old", seed=1, dev=1, test=2)
-    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa")
+    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa", partial=True)
     with pytest.raises(UsageError, match=r"split test_2026 is not built; it has dev, test. Take --split test, or"):
         load_task_data(task, DATASET, data=tmp_path)
     shutil.copytree(tmp_path / "old" / "test", tmp_path / "old" / "test-2026")
-    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa")
+    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa", partial=True)
     with pytest.raises(
         UsageError, match=r"2 ids stand in more than one of the splits test\+test_2026 \(the first is 2\)"
     ):
@@ -238,24 +238,25 @@ def test_tasks_with_citations_take_every_case(lacking: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "lacking", "taken"),
+    ("form", "lacking", "told"),
     [
-        ("question", "key", True),
-        ("evidence", "key", False),
-        ("evidence", "answers", True),
-        ("answer", "key", False),
-        ("answer", "answers", True),
-        ("alignment", "answers", False),
-        ("alignment", "citations", False),
+        ("question", "key", ""),
+        ("evidence", "answers", ""),
+        ("evidence", "key", "lack labels of its sentences: they are asked, and nothing is compared"),
+        ("answer", "answers", "lack a clinician's answer: they are asked, and nothing is compared"),
+        ("alignment", "citations", "lack citations of the clinician's answer: they are asked, and nothing is compared"),
+        ("alignment", "answers", "lack a clinician's answer in sentences and are not asked"),
     ],
 )
-def test_subtasks_leave_out_cases_without_their_gold(form: str, lacking: str, taken: bool) -> None:
+def test_cases_without_their_gold_are_asked_if_they_can_be(
+    form: str, lacking: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     task = SUBTASK[form]
     first, second = demo()[:2]
     lacks = first | WITHOUT[lacking]
-    assert [item.id for item in load_items(task, [lacks, second])] == (["21", "22"] if taken else ["22"])
-    if not taken:
-        with pytest.raises(
-            UsageError, match=rf"{task.name}: none of the 2 cases has .*, which its score needs. Choose an"
-        ):
+    asked = not told.endswith("not asked")
+    assert [item.id for item in load_items(task, [lacks, second])] == (["21", "22"] if asked else ["22"])
+    assert capsys.readouterr().err == (f"note: {task.name}: 1 of the 2 cases {told}\n" if told else "")
+    if not asked:
+        with pytest.raises(UsageError, match=rf"{task.name}: none of the 2 cases has .*, which it asks about\. "):
             load_items(task, [lacks, lacks])
