@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.judges.nli_classifier import ClassifierForm, longest_input
 from medical_tasks.judges.nli_form import Form
 from medical_tasks.judges.nli_labels import read_labels
@@ -31,7 +31,7 @@ def check_packages(name: str) -> None:
         package for package in ("torch", "transformers", "accelerate") if importlib.util.find_spec(package) is None
     ]
     if missing:
-        raise MissingError(f"{name} needs {', '.join(missing)}: pip install 'medical-tasks[local-judges]'")
+        raise MissingError(f"{name} needs {', '.join(missing)}: {install_command('local-judges')}")
 
 
 def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]) -> tuple[Form, str]:
