@@ -47,16 +47,18 @@ _TOKENS_ELSEWHERE = 32768
 """Tokens read together, padding included. More of them leave a CPU's caches."""
 
 
-def check_packages(name: str) -> None:
+def check_packages(name: str, *packages: str) -> None:
     """Says how to get the packages when one is missing.
 
     Args:
         name: the checkpoint's, for the message.
+        packages: what it needs, all of the extra `local-judges`; torch and transformers by default.
 
     Raises:
-        MissingError: torch or transformers is not here.
+        MissingError: One is not here.
     """
-    missing = [package for package in ("torch", "transformers") if importlib.util.find_spec(package) is None]
+    wanted = packages or ("torch", "transformers")
+    missing = [package for package in wanted if importlib.util.find_spec(package) is None]
     if missing:
         raise MissingError(f"{name} needs {', '.join(missing)}: {install_command('local-judges')}")
 
