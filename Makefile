@@ -8,7 +8,7 @@ export TOKENIZERS_PARALLELISM ?= false
 # A model as small as the toy is many times slower on several threads, above all on a busy machine.
 demo tests: export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check lint types contracts manifest manifest-check tests space check-browser env env-dev env-vllm check-vllm clean
+.PHONY: demo test check lint types contracts manifest manifest-check tests space check-browser env env-dev env-vllm check-vllm hashes sbom audit clean
 
 demo: $(STAMPS)/run  ## evaluate a toy model and two baselines on synthetic data
 	$(BIN)/python -m medical_tasks.demo
@@ -64,8 +64,32 @@ $(STAMPS)/browser: $(STAMPS)/dev
 	sh scripts/install.sh $(BIN)/python dev,browser
 	touch $@
 
+# ---- What is installed: files by hash, bill of materials, known vulnerabilities ----
+TOOLS := .venv-tools
+SBOM_OF ?= $(VENV)
+
+hashes: $(STAMPS)/run  ## write requirements/*.txt anew, after a change of constraints.txt or setup.cfg
+	for extra in core lighteval; do \
+		echo 'setuptools>=77' | $(BIN)/python -m uv pip compile --quiet --universal --python-version 3.11.5 --no-annotate \
+			--generate-hashes --custom-compile-command 'make hashes' -c constraints.txt -o requirements/$$extra.txt \
+			$$(test $$extra = core || echo --extra $$extra) setup.cfg - || exit 1; \
+	done
+
+sbom: $(TOOLS)/.stamp  ## build/sbom.cdx.json (CycloneDX) and build/licences.md of the environment .venv, or of SBOM_OF=FOLDER
+	mkdir -p build
+	$(TOOLS)/bin/cyclonedx-py environment $(SBOM_OF)/bin/python --output-reproducible --of JSON -o build/sbom.cdx.json
+	$(TOOLS)/bin/pip-licenses --python $(SBOM_OF)/bin/python --format markdown --with-urls --output-file build/licences.md
+
+audit: $(TOOLS)/.stamp  ## the pinned versions among the known vulnerabilities; needs the internet, and says so
+	sh scripts/audit.sh $(TOOLS)/bin/pip-audit constraints.txt constraints-vllm.txt
+
+$(TOOLS)/.stamp: Makefile
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom==7.5.0 pip-audit==2.10.1 pip-licenses==5.5.5
+	touch $@
+
 clean:
-	rm -rf $(VENV) .env-vllm space-store space-store.part build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf $(VENV) $(TOOLS) .env-vllm space-store space-store.part build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 
 # ---- The second environment, in which lighteval and vLLM live together: older torch, transformers and hub ----
 VLLM_VENV := .env-vllm

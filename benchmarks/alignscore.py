@@ -69,8 +69,8 @@ def padded(file: Path, backbone: Path) -> Score:
     import transformers
 
     state: dict[str, Any] = torch.load(file, weights_only=True)["state_dict"]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(backbone)
-    model = transformers.AutoModel.from_pretrained(backbone).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(backbone, local_files_only=True)
+    model = transformers.AutoModel.from_pretrained(backbone, local_files_only=True).eval()
 
     def read(pairs: Sequence[tuple[str, str]]) -> list[float]:
         columns = tokenizer(

@@ -33,7 +33,7 @@ def widen(folder: Path, vocabulary: int) -> None:
     from transformers import AutoModelForCausalLM
 
     torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
     model.resize_token_embeddings(vocabulary, mean_resizing=False)
     model.save_pretrained(folder)
 

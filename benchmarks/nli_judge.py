@@ -38,8 +38,8 @@ def generate_each(folder: Path) -> Ask:
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(str(folder))
-    model = AutoModelForSeq2SeqLM.from_pretrained(str(folder)).eval()
+    tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    model = AutoModelForSeq2SeqLM.from_pretrained(str(folder), local_files_only=True).eval()
 
     def label(premise: str, hypothesis: str) -> str:
         cut = " ".join(premise.split(" ")[:OFFICIAL_WORDS])

@@ -18,7 +18,7 @@ from typing import Literal
 from medical_tasks._version import __version__
 from medical_tasks.catalog import datasets
 from medical_tasks.dataset_store import BuiltConfig, built_configs, datasets_home
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.spec import DatasetSpec
 
 __all__ = ["Finding", "examine"]
@@ -46,6 +46,7 @@ class _Part:
     extra: str
     packages: tuple[str, ...]
     use: str
+    step: str = ""
 
 
 _PARTS = (
@@ -53,14 +54,16 @@ _PARTS = (
         extra="lighteval", packages=("lighteval", "torch", "transformers", "accelerate"), use="models hf/...; lighteval"
     ),
     _Part(extra="inspect", packages=("inspect-ai",), use="inspect eval medical_tasks/..."),
-    _Part(extra="vllm", packages=("vllm",), use="models vllm/... in process (a second environment: make env-vllm)"),
+    _Part(
+        extra="vllm", packages=("vllm",), use="models vllm/... in process", step="make env-vllm, a second environment"
+    ),
     _Part(
         extra="local-judges",
         packages=("accelerate", "torch", "transformers", "sentencepiece"),
         use="judges that run on this machine",
     ),
     _Part(extra="space", packages=("gradio",), use="the demonstration of the Space"),
-    _Part(extra="dev", packages=("mlcroissant", "pytest", "ruff", "mypy"), use="make test"),
+    _Part(extra="dev", packages=("mlcroissant", "pytest", "ruff", "mypy"), use="make test", step="make env-dev"),
 )
 # As far as lighteval 0.13.0 was run with them (constraints.txt).
 _LIGHTEVAL = "0.13.0"
@@ -103,7 +106,7 @@ def _parts() -> Iterator[Finding]:
             yield Finding(
                 level="missing",
                 subject=part.extra,
-                text=f"{', '.join(absent)} not installed ({part.use}). Get it: pip install 'medical-tasks[{part.extra}]'",
+                text=f"{', '.join(absent)} not installed ({part.use}). Get it: {part.step or install_command(part.extra)}",
             )
         else:
             versions = ", ".join(f"{package} {version}" for package, version in found.items())

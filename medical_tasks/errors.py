@@ -15,8 +15,18 @@ of this package and keeps its traceback.
 from __future__ import annotations
 
 import os
+import re
+import shlex
 
-__all__ = ["IncompleteError", "MedicalTasksError", "MissingError", "RefusedError", "UsageError", "system_reason"]
+__all__ = [
+    "IncompleteError",
+    "MedicalTasksError",
+    "MissingError",
+    "RefusedError",
+    "UsageError",
+    "install_command",
+    "system_reason",
+]
 
 
 class MedicalTasksError(Exception):
@@ -52,3 +62,29 @@ class IncompleteError(MedicalTasksError):
 def system_reason(error: OSError) -> str:
     """Says in a few words why the system refused (`No space left on device`), whoever raised it."""
     return os.strerror(error.errno) if error.errno else str(error)
+
+
+def install_command(extra: str, *more: str) -> str:
+    """Returns the command that installs an extra's packages by their own names: no index has this suite's.
+
+    Args:
+        extra: of `setup.cfg`.
+        more: further packages.
+    """
+    return " ".join(["pip install", *map(shlex.quote, dict.fromkeys((*_packages(extra), *more)))])
+
+
+def _packages(extra: str) -> list[str]:
+    import importlib.metadata  # slow to import
+
+    try:
+        stated = importlib.metadata.requires("medical-tasks") or []
+    except importlib.metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        return [f".[{extra}]"]
+    found = []
+    for line in stated:
+        package, _, marker = line.partition(";")
+        if re.fullmatch(rf"\s*extra == .{extra}.", marker):
+            own = re.fullmatch(r"medical-tasks\[(.*)\]", package)
+            found += [one for name in own[1].split(",") for one in _packages(name)] if own else [package]
+    return found

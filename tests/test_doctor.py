@@ -70,21 +70,22 @@ def test_the_pinned_versions_give_no_warning(monkeypatch: pytest.MonkeyPatch, tm
 
 
 @pytest.mark.parametrize(
-    ("package", "extra"),
+    ("package", "extra", "step"),
     [
-        ("torch", "lighteval"),
-        ("inspect-ai", "inspect"),
-        ("vllm", "vllm"),
-        ("sentencepiece", "local-judges"),
-        ("gradio", "space"),
+        ("torch", "lighteval", "pip install lighteval==0.13.0 'accelerate>=1.0' 'torch>=2.7'"),
+        ("inspect-ai", "inspect", "pip install 'inspect-ai>=0.3.200'"),
+        ("vllm", "vllm", "make env-vllm"),
+        ("sentencepiece", "local-judges", "sentencepiece"),
+        ("gradio", "space", "pip install 'gradio>=6'"),
+        ("mypy", "dev", "make env-dev"),
     ],
 )
 def test_a_missing_part_is_named_with_the_way_to_get_it(
-    versions: dict[str, str | None], package: str, extra: str
+    versions: dict[str, str | None], package: str, extra: str, step: str
 ) -> None:
     versions[package] = None
     assert f"{package} not installed" in texts("missing")[extra]
-    assert f"pip install 'medical-tasks[{extra}]'" in texts("missing")[extra]
+    assert step in texts("missing")[extra].partition("Get it: ")[2]
 
 
 def test_processes_that_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

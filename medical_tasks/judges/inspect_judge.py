@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, S
 from typing import TYPE_CHECKING, Any, Literal
 
 from medical_tasks import guard
-from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
 from medical_tasks.judges.base import Budget, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import estimate_chat
 from medical_tasks.models.model_options import CHAT_OPTIONS, Reader, read_options
@@ -79,7 +79,7 @@ class InspectJudge:
 
     def __init__(self, name: str, values: Mapping[str, Any], *, model_args: Mapping[str, Any] | None = None) -> None:
         if importlib.util.find_spec("inspect_ai") is None:
-            raise MissingError(f"{name} needs inspect_ai, which is not installed: pip install 'medical-tasks[inspect]'")
+            raise MissingError(f"{name} needs inspect_ai, which is not installed: {install_command('inspect')}")
         self._values = {**_DEFAULTS, **values}
         self._model_args = dict(model_args or {})
         self.name = name

@@ -16,10 +16,11 @@ from medical_tasks.judges.base import Backend, Budget, Call, NoReply, OnReply, R
 from medical_tasks.judges.nli_batches import CPU_TOKENS, GPU_TOKENS, Batches, Row
 from medical_tasks.judges.nli_form import Form
 from medical_tasks.judges.nli_labels import combine
-from medical_tasks.judges.nli_loading import check_packages, load_form
+from medical_tasks.judges.nli_loading import load_form
 from medical_tasks.judges.nli_options import find_family, read_nli_options
 from medical_tasks.judges.nli_rows import SMALLEST_ROOM, make_rows
 from medical_tasks.models.checkpoint import find_checkpoint
+from medical_tasks.models.encoder import check_packages
 from medical_tasks.models.fingerprint import fingerprint
 
 __all__ = ["NliJudge", "open_nli"]
@@ -44,7 +45,7 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
     target = name.removeprefix("nli/")
     if target == name or not target:
         raise UsageError(f"{name!r}: name the judge nli/ and a folder or a repository, as in nli/models/true-t5.")
-    check_packages(name)
+    check_packages(name, "torch", "transformers", "accelerate")
     # The revision finds the model, and the model decides which options there are.
     checkpoint = find_checkpoint(target, revision=options.get("revision"))
     family = find_family(checkpoint.read("config.json"), model=name)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.judges.nli_classifier import ClassifierForm, longest_input
 from medical_tasks.judges.nli_form import Form
 from medical_tasks.judges.nli_labels import read_labels
@@ -16,22 +15,9 @@ from medical_tasks.judges.nli_true import OfficialTrueForm, TrueForm
 from medical_tasks.models.checkpoint import Checkpoint
 from medical_tasks.models.quiet import quiet_libraries
 
-__all__ = ["check_packages", "load_form"]
+__all__ = ["load_form"]
 
 _LOAD_ERRORS = (OSError, ValueError, ImportError, KeyError, RuntimeError)
-
-
-def check_packages(name: str) -> None:
-    """Says how to get the packages when one is missing.
-
-    Raises:
-        MissingError: torch, transformers or accelerate is not here.
-    """
-    missing = [
-        package for package in ("torch", "transformers", "accelerate") if importlib.util.find_spec(package) is None
-    ]
-    if missing:
-        raise MissingError(f"{name} needs {', '.join(missing)}: pip install 'medical-tasks[local-judges]'")
 
 
 def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]) -> tuple[Form, str]:

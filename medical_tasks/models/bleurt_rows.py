@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.encoder import LOAD_ERRORS, Row, first_line, readable
 
 __all__ = ["SPECIAL_TOKENS", "Tokens", "kept_lengths", "make_row", "open_tokens"]
@@ -98,7 +98,7 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
     try:
         from sentencepiece import SentencePieceProcessor
     except ImportError as error:
-        raise MissingError(f"{name} needs sentencepiece: pip install 'medical-tasks[local-judges]'") from error
+        raise MissingError(f"{name} needs sentencepiece: {install_command('local-judges')}") from error
     try:
         pieces: Any = SentencePieceProcessor(model_file=str(path))
     except LOAD_ERRORS as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError
 
-__all__ = ["Checkpoint", "find_checkpoint"]
+__all__ = ["Checkpoint", "check_config", "find_checkpoint"]
 
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
@@ -83,7 +83,7 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
 
     Raises:
         MissingError: Neither a folder nor a repository that can be had.
-        UsageError: Neither a path nor a repository's name, or a revision of a folder.
+        UsageError: Neither a path nor a repository's name, a revision of a folder, or a configuration that `check_config` refuses.
     """
     path = Path(target).expanduser()
     if path.is_dir():
@@ -99,7 +99,32 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
         raise MissingError(
             f"{target}: no config.json in {found.folder}. Give a folder that save_pretrained or `hf download` wrote."
         )
+    check_config(found.folder)
     return found
+
+
+def check_config(folder: Path) -> None:
+    """Refuses a configuration that makes transformers run code of another repository.
+
+    It does so whatever `trust_remote_code` says: below 5.3 by CVE-2026-4372 (kernels), below 5.5 by CVE-2026-5241 (LightGlue).
+
+    Args:
+        folder: a model's or tokenizer's, with or without `config.json`.
+
+    Raises:
+        UsageError: It is such a configuration, or not a JSON object.
+    """
+    parts: list[Any] = [Checkpoint(folder=folder, label="", revision="").read("config.json")]
+    while parts:
+        part = parts.pop()
+        parts += part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ()
+        for name, value in part.items() if isinstance(part, Mapping) else ():
+            kernel = name.strip("_").startswith(("attn_implementation", "experts_implementation")) and "/" in str(value)
+            if kernel or (name == "keypoint_detector_config" and part.get("trust_remote_code")):
+                raise UsageError(
+                    f"{folder / 'config.json'}: {name} = {value!r} names code outside of this folder, which loading could run. "
+                    "Take the line out, or another model."
+                )
 
 
 def _download(repository: str, revision: str) -> Path:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.checkpoint import Checkpoint
 
 __all__ = [
@@ -47,18 +47,20 @@ _TOKENS_ELSEWHERE = 32768
 """Tokens read together, padding included. More of them leave a CPU's caches."""
 
 
-def check_packages(name: str) -> None:
+def check_packages(name: str, *packages: str) -> None:
     """Says how to get the packages when one is missing.
 
     Args:
         name: the checkpoint's, for the message.
+        packages: what it needs, all of the extra `local-judges`; torch and transformers by default.
 
     Raises:
-        MissingError: torch or transformers is not here.
+        MissingError: One is not here.
     """
-    missing = [package for package in ("torch", "transformers") if importlib.util.find_spec(package) is None]
+    wanted = packages or ("torch", "transformers")
+    missing = [package for package in wanted if importlib.util.find_spec(package) is None]
     if missing:
-        raise MissingError(f"{name} needs {', '.join(missing)}: pip install 'medical-tasks[local-judges]'")
+        raise MissingError(f"{name} needs {', '.join(missing)}: {install_command('local-judges')}")
 
 
 def device() -> Any:
@@ -116,15 +118,19 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
     import transformers
     from safetensors import SafetensorError
 
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
-        config = transformers.AutoConfig.from_pretrained(str(folder), **options)
+        config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
         if layers is not None:
             if not 0 <= layers <= config.num_hidden_layers:
                 raise UsageError(f"{name} has layers 0 to {config.num_hidden_layers}; got {layers}.")
             config.num_hidden_layers = layers
         model, report = transformers.AutoModel.from_pretrained(
-            str(folder), config=config, dtype=torch.float32, output_loading_info=True, **options
+            str(folder),
+            config=config,
+            dtype=torch.float32,
+            output_loading_info=True,
+            local_files_only=True,
+            trust_remote_code=False,
         )
     except (*LOAD_ERRORS, SafetensorError) as error:
         raise UsageError(

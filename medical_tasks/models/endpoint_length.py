@@ -18,7 +18,7 @@ from medical_tasks.models.base import Length, Request
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, encodable, encodable_chat
 from medical_tasks.models.chat_settings import ChatSettings
-from medical_tasks.models.checkpoint import Checkpoint
+from medical_tasks.models.checkpoint import Checkpoint, check_config
 from medical_tasks.spec import Message
 
 __all__ = ["FolderTokens", "LengthMeter"]
@@ -68,6 +68,7 @@ class FolderTokens:
 
         from medical_tasks.models.chat_template import ChatLayout
 
+        check_config(self._folder)
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(str(self._folder), local_files_only=True)
         except (ValueError, OSError, ImportError, KeyError) as error:

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.base import Model
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.chunks import Prompt
@@ -50,7 +50,7 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
         MissingError: lighteval, the model or a package it needs is not here; says how to get it.
     """
     if importlib.util.find_spec("lighteval") is None:
-        raise MissingError(f"{name} needs lighteval, torch and transformers: pip install 'medical-tasks[lighteval]'")
+        raise MissingError(f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}")
     values = read_options(options, HF_OPTIONS, model=name)
     log_level = values.get("log_level", LOG_LEVELS["error"])
     checkpoint = find_checkpoint(name.removeprefix("hf/"), revision=values.get("revision"))

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.checkpoint import check_config
 
 __all__ = ["KINDS", "RadGraphFolder", "find_radgraph", "staged"]
 
@@ -110,6 +111,7 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
             f"Hub. On a machine with internet: `hf download {encoder} --exclude '*.bin' '*.safetensors' '*.h5' '*.msgpack' "
             f"--local-dir {given.name}/{_ENCODER}`; then bring it here."
         )
+    check_config(place / _ENCODER)
     return RadGraphFolder(place=place, kind=kind, config=config)
 
 

@@ -10,7 +10,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.checkpoint import Checkpoint
 
 __all__ = [
@@ -100,7 +100,7 @@ def find_transformers() -> Path:
     if found is None:
         raise MissingError(
             "transformers-server/ needs the transformers package and a web server: "
-            "pip install 'medical-tasks[lighteval]' fastapi uvicorn"
+            + install_command("lighteval", "fastapi", "uvicorn")
         )
     return Path(found)
 

@@ -97,8 +97,8 @@ def check_vllm_ready(name: str) -> None:
     if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("lighteval") is None:
         raise MissingError(
             f"{name} needs vLLM inside this Python, and it is not installed. It has an environment of its own, because it "
-            "cannot share one with the newest transformers: `make env-vllm` makes it (.env-vllm), or in a fresh environment\n"
-            "  pip install -c constraints-vllm.txt 'medical-tasks[vllm]'\n"
+            "cannot share one with the newest transformers: in a checkout of this suite, `make env-vllm` makes it "
+            "(.env-vllm), or with a fresh environment\n  pip install -c constraints-vllm.txt '.[vllm]'\n"
             "A vLLM server in any environment will do as well: --model vllm-server/... or openai-api/..."
         )
     from lighteval.utils.imports import is_package_available

@@ -20,6 +20,7 @@ from medical_tasks.errors import MissingError, UsageError, system_reason
 
 __all__ = ["UNTRAINED", "Punkt", "punkt_spans", "read_punkt"]
 
+_ADDRESS = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/tokenizers/punkt_tab.zip"
 _APART = r"[)\";}\]*:@'({\[?!]"  # marks that are never inside a word
 _JOINED = r"--+|\.{2,}|(?:\.\s){2,}\."  # dashes and ellipses are words of their own
 _END = re.compile(rf"[.?!](?=(?P<behind>{_APART}|\s+(?P<next>\S+)))")
@@ -80,8 +81,9 @@ def read_punkt(folder: str | Path) -> Punkt:
             lines = data.decode("utf-8").split("\n")
         except OSError as error:
             raise MissingError(
-                f"{place / name}: {system_reason(error)}. On a machine with internet: `python -m nltk.downloader punkt_tab`; then "
-                "bring its folder tokenizers/punkt_tab/english here and give its path."
+                f"{place / name}: {system_reason(error)}. On a machine with internet: "
+                f"`curl -O {_ADDRESS}` and `python -m zipfile -e punkt_tab.zip .`, not the downloader of NLTK, which below 3.9.3 "
+                "writes where an archive tells it to; then bring the folder punkt_tab/english here and give its path."
             ) from error
         except UnicodeDecodeError as error:
             raise UsageError(f"{place / name}: not UTF-8. Download it again.") from error

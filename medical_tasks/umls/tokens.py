@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from medical_tasks.errors import MissingError
+from medical_tasks.errors import MissingError, install_command
 
 __all__ = ["CLOSED_CLASSES", "STOP_WORDS", "Token", "Word", "tokenizer"]
 
@@ -84,8 +84,8 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
         spacy = importlib.import_module("spacy")
     except ImportError as error:
         raise MissingError(
-            "MEDCON cuts texts with spaCy's English rules, and spaCy is not installed: pip install 'medical-tasks[medcon]' "
-            "(or: pip install 'spacy>=3.8'); no model is needed."
+            "MEDCON cuts texts with spaCy's English rules, and spaCy is not installed: "
+            f"{install_command('medcon')}; no model is needed."
         ) from error
     rules = spacy.blank("en").tokenizer
     # spaCy cuts at white space first, and what stands between without a look to its sides: each such piece is cut once.

@@ -74,6 +74,32 @@ def test_no_such_folder(target: str) -> None:
         find_checkpoint(target, revision=None)
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"_attn_implementation_internal": "stranger/kernel"},
+        {"text_config": {"attn_implementation": "stranger/kernel@main:run"}},
+        {"parts": [{"_experts_implementation": {"": "stranger/kernel"}}]},
+        {"trust_remote_code": True, "keypoint_detector_config": {"_name_or_path": "stranger/model"}},
+    ],
+)
+def test_a_configuration_that_names_code_elsewhere_is_refused(tmp_path: Path, config: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match=r"config\.json: \w+ = .*stranger.* names code outside of this folder"):
+        checkpoint_of(tmp_path, config=config)
+
+
+def test_an_ordinary_configuration_is_not(tmp_path: Path) -> None:
+    checkpoint_of(
+        tmp_path,
+        config={
+            "_attn_implementation": "sdpa",
+            "_name_or_path": "org/name",
+            "auto_map": {"AutoModel": "a.B"},
+            "n": None,
+        },
+    )
+
+
 def test_a_folder_without_a_configuration(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"no config\.json in .*save_pretrained"):
         checkpoint_of(tmp_path, tokenizer={})

@@ -31,7 +31,7 @@ TEXTS = [
 
 def test_without_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingError, match=r"spaCy is not installed: pip install 'medical-tasks\[medcon\]'"):
+    with pytest.raises(MissingError, match=r"spaCy is not installed: pip install 'spacy>=3.8'; no model"):
         tokenizer({})
 
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from medical_tasks.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.checkpoint import check_config
 
 __all__ = ["ESTIMATE", "TokenCounter", "estimate_tokens", "open_counter"]
 
@@ -84,7 +85,7 @@ def open_counter(name: str) -> TokenCounter:
 
     Raises:
         MissingError: There is no such folder, or no tokenizer in it.
-        UsageError: The tokenizer cannot be read.
+        UsageError: The tokenizer cannot be read, or may not be (`check_config`).
     """
     if name == ESTIMATE:
         return _Estimate()
@@ -99,6 +100,7 @@ def open_counter(name: str) -> TokenCounter:
             f"--tokenizer {name}: holds no tokenizer (tokenizer.json, *.model, ...). Give the folder that save_pretrained wrote, "
             f"whole, or {ESTIMATE}."
         )
+    check_config(folder)
     try:
         tokenizer = _loaded(folder)
     except (OSError, ValueError, KeyError, ImportError) as error:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
 from medical_tasks.leaderboard.app.uploads import own_folder
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS
 
@@ -102,7 +102,7 @@ def serve(place: str, host: str, port: int) -> None:
 
 def _until_stopped(settings: Settings) -> None:
     if importlib.util.find_spec("gradio") is None:
-        raise MissingError("the pages need Gradio: pip install 'medical-tasks[space]'")
+        raise MissingError(f"the pages need Gradio: {install_command('space')}")
     with _listening(settings) as listener:
         server = server_of(settings.store)
         host, port = listener.getsockname()
