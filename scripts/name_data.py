@@ -13,7 +13,7 @@ import json
 import unicodedata
 from pathlib import Path
 
-import icu
+import icu  # type: ignore[import-not-found]
 
 OUT = Path(__file__).parents[1] / "medical_tasks" / "submission_package" / "name_data.json"
 SCRIPTS = (
