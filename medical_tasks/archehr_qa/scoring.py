@@ -23,6 +23,7 @@ from medical_tasks.archehr_qa.official import (
     official_text,
 )
 from medical_tasks.archehr_qa.parsing import PROBLEMS, Answer, read_answer
+from medical_tasks.archehr_qa.prompt_texts import QUESTION_WORDS
 from medical_tasks.archehr_qa.relevance import (
     Comparison,
     answer_comparison,
@@ -33,7 +34,7 @@ from medical_tasks.archehr_qa.relevance import (
 )
 from medical_tasks.archehr_qa.relevance_models import model_identity
 from medical_tasks.archehr_qa.reply_text import unfenced
-from medical_tasks.archehr_qa.spec import ENDS, OFFICIAL, QUESTION_LIMIT, WORD_LIMIT
+from medical_tasks.archehr_qa.spec import ENDS, OFFICIAL, WORD_LIMIT
 from medical_tasks.archehr_qa.subtask_replies import NO_IDS, read_alignment, read_evidence
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.reasoning import spoken
@@ -169,8 +170,8 @@ def _texts(
         compare, limit, has_figure = partial(answer_comparison, narrative=True), WORD_LIMIT, has_bleu
     else:
         asked = [unfenced(text).split() for text in said]
-        ours, words = [" ".join(each[:QUESTION_LIMIT]) for each in asked], list(map(len, asked))
-        compare, limit, has_figure = question_comparison, QUESTION_LIMIT, bool
+        ours, words = [" ".join(each[:QUESTION_WORDS]) for each in asked], list(map(len, asked))
+        compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
     theirs = [official_text(text, limit) for text in said]
     compared = {"": list(map(compare, items, ours)), OFFICIAL: list(map(compare, items, theirs))}
     found = relevance_values(compared, given, wanted=_names(task))

@@ -18,7 +18,6 @@ __all__ = [
     "DATASET",
     "ENDS",
     "OFFICIAL",
-    "QUESTION_LIMIT",
     "SUBTASKS",
     "TASKS",
     "WORD_LIMIT",
@@ -27,8 +26,6 @@ __all__ = [
 
 WORD_LIMIT: Final = 75
 """Most words of an answer."""
-QUESTION_LIMIT: Final = 15
-"""Words of a question that count."""
 
 DATASET = DatasetSpec(
     name="archehr_qa",
