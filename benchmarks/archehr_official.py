@@ -14,7 +14,9 @@ sacremoses, nltk and lxml; the scripts run there, a process a subtask, as they a
 
 Cases are synthetic (`medical_tasks.archehr_qa.twin`). Our figures are read from results.json. Wanted is the same figure, to 1e-9,
 wherever a script has one, and n/a or a refusal of the file where it ends. A case that stands there twice is counted twice by the
-scripts and refused here. With `--seeds`, processes with other hashes of strings score some of the submissions again.
+scripts and refused here. `score` refuses submissions to 2026 whole that a script would end on; with `--replies` it reads the same
+predictions as replies of a model, and is to say n/a instead. With `--seeds`, processes with other hashes of strings score some of
+the submissions again.
 """
 
 from __future__ import annotations
@@ -246,6 +248,35 @@ def write_keys(folder: Path) -> dict[str, Path]:
     return made
 
 
+def write_submissions(
+    subtask: str, count: int, keys: Mapping[str, Path], folder: Path, *, replies: bool = False
+) -> list[tuple[Path, Path]]:
+    """Writes submissions; as files of replies as well, those whose predictions a reply can be. Returns ours, each with its key."""
+    files = []
+    for number, (key, records) in enumerate(submissions(subtask, count, keys)):
+        path = folder / f"submission-{number}.json"
+        path.write_text(json.dumps(records), encoding="ascii")
+        if replies and subtask != "2025":
+            said = [(each["case_id"], each.get("prediction", "")) for each in records]
+            if not all(_is_typed(subtask, value) for _, value in said):
+                continue
+            texts = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in said]
+            path = path.with_suffix(".jsonl")
+            path.write_text("".join(json.dumps({"id": name, "response": text}) + "\n" for name, text in texts))
+        files.append((path, keys[key]))
+    return files
+
+
+def _is_typed(subtask: str, value: Any) -> bool:
+    if subtask in TEXT_WORDS:
+        return isinstance(value, str)
+    if subtask == "2026-2":
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(
+        isinstance(each, dict) and _is_typed("2026-2", each.get("evidence_id")) for each in value
+    )
+
+
 def submissions(subtask: str, count: int, keys: Mapping[str, Path]) -> Iterator[tuple[str, Records]]:
     """Draws submissions, the same for the same subtask and number; yields the name of the key, and the records."""
     from medical_tasks.archehr_qa.rows import read_case_rows
@@ -438,12 +469,8 @@ def main_of(options: argparse.Namespace, work: Path) -> bool:
     for subtask in options.only or SUBTASKS:
         folder = work / subtask
         folder.mkdir()
-        files = []
-        for number, (key, records) in enumerate(submissions(subtask, options.submissions, keys)):
-            path = folder / f"submission-{number}.json"
-            path.write_text(json.dumps(records), encoding="ascii")
-            files.append((path, keys[key]))
-        told = [{"file": str(path), "key": str(key)} for path, key in files]
+        files = write_submissions(subtask, options.submissions, keys, folder, replies=options.replies)
+        told = [{"file": str(path.with_suffix(".json")), "key": str(key)} for path, key in files]
         (folder / "submissions.json").write_text(json.dumps(told))
         upstream = options.upstream_2025 if subtask == "2025" else options.upstream_2026
         places = [upstream, options.evaluate, options.nmt, folder]
@@ -464,13 +491,9 @@ def digest(count: int, work: Path) -> str:
     """One hash of all our official entries of a few submissions to every subtask."""
     keys, found = write_keys(work / "keys"), []
     for subtask in SUBTASKS:
-        files = []
-        for number, (key, records) in enumerate(submissions(subtask, count, keys)):
-            path = work / f"{subtask}-{number}.json"
-            path.write_text(json.dumps(records), encoding="ascii")
-            files.append((path, keys[key]))
-        (work / subtask).mkdir()
-        found.append(ours(subtask, files, work / subtask))
+        folder = work / subtask
+        folder.mkdir()
+        found.append(ours(subtask, write_submissions(subtask, count, keys, folder), folder))
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
@@ -485,6 +508,9 @@ def main() -> None:
     parser.add_argument("--python", help="with the scripts' packages")
     parser.add_argument("--submissions", type=int, default=240, help="to each subtask (default 240)")
     parser.add_argument("--only", nargs="+", choices=SUBTASKS, help="these subtasks")
+    parser.add_argument(
+        "--replies", action="store_true", help="score those to 2026 here as replies, not as a submission"
+    )
     parser.add_argument("--seeds", type=int, default=0, metavar="N", help="only compare N values of PYTHONHASHSEED")
     parser.add_argument("--digest", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -116,11 +116,16 @@ def relevance_values(
     """
     given = [metric for argument, metric in MODEL_METRICS.items() if argument in arguments]
     names = {suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted] for suffix in compared}
-    words = {name for own in names.values() for name in own} & set(WORD_METRICS)
-    different = list(dict.fromkeys(each for some in compared.values() for each in some if each is not None))
+    different: dict[Comparison, set[str]] = {}
+    for suffix, some in compared.items():
+        for each in some:
+            if each is not None:
+                different.setdefault(each, set()).update(names[suffix])
     texts: list[Texts] = list(dict.fromkeys((each.prediction, each.reference) for each in different))
     modelled = dict(zip(texts, model_metrics(texts, arguments), strict=True))
-    found = {each: word_metrics(each, words) | modelled[each.prediction, each.reference] for each in different}
+    found = {
+        each: word_metrics(each, words) | modelled[each.prediction, each.reference] for each, words in different.items()
+    }
     return [
         {
             f"{name}{suffix}": math.nan if each is None else found[each][name]
