@@ -17,6 +17,7 @@ from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 __all__ = [
     "BOOTSTRAP_SEED",
     "NOTHING",
+    "NOT_ALL",
     "NO_ANSWER",
     "NO_COMPONENT",
     "NO_VERDICT",
@@ -29,6 +30,7 @@ NO_VERDICT: Final = "nothing to estimate from"
 NO_ANSWER: Final = "no item was answered"
 NOTHING: Final = "nothing to count on any item"
 NO_COMPONENT: Final = "a metric it is made of has no value"
+NOT_ALL: Final = "made of all its metrics, of which are not reported"
 
 Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 """What each metric could have been on an item without an answer."""
@@ -132,7 +134,12 @@ class Estimator:
         parts = components(metric, reported)
         entry: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
         known = {item.id: self._scores[item.id] for item in items if item.id in self._scores}
-        if parts.shares:
+        totals = [(share, self.entry(reported[name], items)) for name, share in parts.shares.items()]
+        lacking = ""
+        if metric.ends:  # an official average is of all its metrics, or there is none
+            lacking = next((each["reason"] for _, each in totals if "reason" in each), "")
+            lacking = lacking or (f"{NOT_ALL}: {', '.join(parts.missing)}" if parts.missing else "")
+        if parts.shares and not lacking:
             columns: list[list[float]] = []
             for name in parts.shares:
                 pairs = [
@@ -146,18 +153,16 @@ class Estimator:
             )
             ends = (_number(made.value), _number(made.ci_low), _number(made.ci_high))
             entry |= {**dict(zip(("value", "ci_low", "ci_high"), ends, strict=True)), "n": made.n}
-        totals = [(share, self.entry(reported[name], items)) for name, share in parts.shares.items()]
         for name in ("bound_low", "bound_high"):
             # Not all of them need be reached at once: no tighter than it can be.
             told = [(share, each[name]) for share, each in totals]
-            entry[name] = (
-                None if not told or any(end is None for _, end in told) else math.fsum(s * end for s, end in told)
-            )
+            open_ended = lacking or not told or any(end is None for _, end in told)
+            entry[name] = None if open_ended else math.fsum(share * end for share, end in told)
         decided = min([len(known), *(each.get("scored", len(items)) for _, each in totals)])
         if decided < len(items):
             entry["scored"] = decided
         if entry["value"] is None:
-            entry["reason"] = NO_COMPONENT if known else NO_ANSWER
+            entry["reason"] = lacking or (NO_COMPONENT if known else NO_ANSWER)
         entry["components"] = list(parts.shares)
         if parts.missing:
             entry |= {"missing_components": list(parts.missing), "comparable": False}
@@ -289,8 +294,8 @@ class _Found:
         return bootstrap_interval(above, clusters=groups, seed=BOOTSTRAP_SEED, limits=ends)
 
     def _nothing_to_share(self) -> dict[str, Any]:
-        """Nothing to share anywhere, where there should have been something: what each item says of that."""
-        value = math.fsum(self.due) / len(self.due)
+        """Nothing to share anywhere, where there should have been something: what items say of that, the worst of it."""
+        value = min(self.due)
         low, high = self.metric.limits
         entry = {"value": value, "ci_low": low, "ci_high": high, "n": len(self.due), "of": 0.0}
         return _inside({**entry, **self._missing_said([]), **self._bounds()}, whole=not self.missing)
@@ -319,7 +324,7 @@ def _lacking(scores: Sequence[ItemScore]) -> str:
 
 def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> str:
     """Why an official figure has no value: how many items end the script, of the whole task; "" where it has one."""
-    if not metric.ends:
+    if not metric.ends or metric.kind == "average":  # which is of metrics that end
         return ""
     stopping = sum(metric.name not in score.values for score in scores.values())
     if stopping:

@@ -109,7 +109,8 @@ class MetricSpec:
             `("section", "subjective")`. There its name is `whole`.
         whole: the metric of the whole item that this is a part of; "" where `part` is empty.
         ends: for a figure of an official script that stops where an answered item is not decided: what stops it. There is no
-            value then, and this is the reason; "" where what is missing is estimated.
+            value then, and this is the reason; "" where what is missing is estimated. An `average` with it is of all its
+            metrics, and has no value without one of them.
         ends_unanswered: whether an item without an answer stops that script too.
     """
 

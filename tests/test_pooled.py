@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.comparison import compare_runs
+from medical_tasks.estimation import NOT_ALL
 from medical_tasks.harness.pooling import Weighted, metric_value, pooled_mean
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.results import item_rows, summarise, write_run
@@ -150,6 +151,14 @@ def test_a_harness_pools_what_the_runner_pools() -> None:
     assert pooled_mean(copy.deepcopy(values)) == pytest.approx(4 / 7)
     assert math.isnan(pooled_mean([metric_value(SHARE, ItemScore(id="x", values={}))]))
     assert math.isnan(pooled_mean([]))
+    # Nothing to share anywhere: the worst that an item says of that.
+    due = {
+        name: ItemScore(id=name, values={"share": value}, weights={"share": 0.0})
+        for name, value in (("a", 1.0), ("b", 0.0))
+    }
+    assert pooled_mean([metric_value(SHARE, score) for score in due.values()]) == 0.0
+    assert summary(due)["metrics"]["share"]["value"] == 0.0
+    assert summary({"a": due["a"]})["metrics"]["share"]["value"] == 1.0
 
 
 def test_a_value_without_its_weight_is_refused() -> None:
@@ -234,7 +243,9 @@ def test_averages_of_other_components_are_not_compared(tmp_path: Path) -> None:
 
 def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> None:
     official = replace(SHARE, name="share_official", ends="official script ends: no citations", judged=False)
-    task = replace(TASK, metrics=(SHARE, official), groups=())
+    # An average of it and of what is not reported: there is none in either run.
+    average = replace(official, name="overall_official", kind="average", of=("share_official", "model_official"))
+    task = replace(TASK, metrics=(SHARE, official, average), groups=())
     for name, silent in (("a", False), ("b", True)):
         scores = {
             each: ItemScore(
@@ -247,6 +258,9 @@ def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> 
         entry = summarise(task, [item(each) for each in scores], scores, {}, recipe={})
         found = entry["metrics"]["share_official"]
         assert (found["value"], found["bound_low"], found["bound_high"]) == ((None,) * 3 if silent else (1.0,) * 3)
+        overall = entry["metrics"]["overall_official"]
+        assert [overall[end] for end in ("value", "ci_low", "bound_low", "bound_high")] == [None] * 4
+        assert overall["reason"] == (found["reason"] if silent else f"{NOT_ALL}: model_official")
         recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
         told = {"schema_version": 1, "tasks": {"toy": {"recipe": recipe, "metrics": entry["metrics"]}}}
         write_run(tmp_path / name, told, item_rows(task, [item(each) for each in scores], scores, {}))

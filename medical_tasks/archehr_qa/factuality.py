@@ -1,7 +1,7 @@
 """Factuality: the sentences an answer cites against those that its question needs (paper, section Evaluation).
 
-Strict takes essential sentences for right, lenient supplementary ones too. Ids the note does not have are wrong citations. Micro
-figures add up over cases before they divide, macro figures are means of the cases' own.
+Strict takes essential sentences for right, lenient supplementary ones too (2025; in 2026 lenient passes them over). Ids the note
+does not have are wrong citations. Micro figures add up over cases before they divide, macro figures are means of the cases' own.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from medical_tasks.archehr_qa.spec import OFFICIAL, share_name
+
 __all__ = ["ESSENTIAL", "SUPPLEMENTARY", "Counts", "count", "factuality_values", "positives"]
 
 ESSENTIAL: Final = "essential"
 SUPPLEMENTARY: Final = "supplementary"
 
-_PARTS: Final = {"": "f1", "_precision": "precision", "_recall": "recall"}
+_PARTS: Final = ("f1", "precision", "recall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +62,33 @@ def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
 
 
 def factuality_values(
-    counted: Mapping[str, Counts | None], *, suffix: str = "", of_nothing: float = math.nan, macro: bool = True
+    kind: str, counted: Mapping[str, Counts | None], *, official: bool = False
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Makes an item's metrics of its counts.
 
     Args:
-        counted: `""` (strict) and `_lenient`, or one of them, to the counts; None where there is nothing to be right.
-        suffix: of the metrics' names.
-        of_nothing: value where there is no denominator: nan, or 0 as the official script has it.
-        macro: whether the means over cases are metrics as well.
+        kind: of task, for the metrics' names (`spec.share_name`).
+        counted: `strict` and `lenient`, or one of them, to the counts; None where there is nothing to be right.
+        official: whether a share of nothing is the script's: 0, and 1 in the subtask of evidence where nothing is named and
+            nothing right. Ours is nan.
 
     Returns:
         Metric to value, and pooled metric to its denominator.
     """
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
+    suffix = OFFICIAL if official else ""
     for which, counts in counted.items():
         ratios = {} if counts is None else counts.ratios()
-        nothing = math.nan if counts is None else of_nothing
-        for part, name in _PARTS.items():
-            above, below = ratios.get(name, (0, 0))
-            value = above / below if below else nothing
-            values[f"factuality{which}{part}{suffix}"] = value
-            weights[f"factuality{which}{part}{suffix}"] = float(below)
-            if macro:
-                values[f"factuality{which}_macro{part}{suffix}"] = value
+        nothing = math.nan
+        if official and counts is not None:
+            nothing = float(kind == "evidence" and counts == Counts())
+        for part in _PARTS:
+            above, below = ratios.get(part, (0, 0))
+            micro, macro = (f"{share_name(kind, which, how, part)}{suffix}" for how in ("micro", "macro"))
+            values[micro] = values[macro] = above / below if below else nothing
+            weights[micro] = float(below)
+    if kind != "cited":
+        headline = f"{share_name(kind, 'strict', 'micro', 'f1')}{suffix}"
+        values[f"overall_score{suffix}"], weights[f"overall_score{suffix}"] = values[headline], weights[headline]
     return values, weights

@@ -8,13 +8,12 @@ from typing import Any, Final
 
 from medical_tasks.archehr_qa.key_file import LABELS
 from medical_tasks.archehr_qa.scoring import score_items
-from medical_tasks.archehr_qa.spec import ANSWER_TASKS
+from medical_tasks.archehr_qa.spec import ANSWER_TASKS, OFFICIAL
 from medical_tasks.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["OFFICIAL", "score_answers"]
+__all__ = ["score_answers"]
 
-OFFICIAL: Final = "_official"
 
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")
 _LISTS: Final = ("sentence_ids", "sentences", "relevance")

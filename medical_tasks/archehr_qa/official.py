@@ -1,25 +1,22 @@
-"""The shared task's own reading and adding up, bug for bug (scoring script of 2025, archehr-qa 771b948).
+"""The shared tasks' own reading, bug for bug (scoring scripts of 2025, archehr-qa 771b948, and of 2026, archehr-qa-2026 344b67e).
 
-It splits a line at its last two pipes, leaves ids as they stand (`|1, 2|` cites `1` and ` 2`), throws away what is behind the last
-pipe, and counts the citations of what it cuts off. An answer that cites nothing ends the script, and with it the scoring of the
-whole submission: there is no figure to reproduce, and none is made up.
+2025 splits a line at its last two pipes, leaves ids as they stand (`|1, 2|` cites `1` and ` 2`), throws away what is behind the
+last pipe, and counts the citations of what it cuts off. 2026 takes texts and ids as they are. What a script ends on (`spec.ENDS`)
+ends the scoring of a whole submission: there is no figure to reproduce, and none is made up.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from medical_tasks.archehr_qa.factuality import Counts, count, positives
 from medical_tasks.archehr_qa.spec import WORD_LIMIT
-from medical_tasks.errors import UsageError
+from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.tokens_13a import tokenize_13a
 
-__all__ = ["NO_FIGURE", "OfficialAnswer", "official_answer", "official_factuality"]
-
-NO_FIGURE: Final = "official script ends: no citations"
-"""Why an answer has no official figures."""
+__all__ = ["OfficialAnswer", "has_bleu", "official_alignment", "official_answer", "official_ids", "official_text"]
 
 _ENDS: Final = (".", "!", "?")
 
@@ -62,50 +59,50 @@ def official_answer(answer: str) -> OfficialAnswer:
     return OfficialAnswer(text=text, citations=tuple(dict.fromkeys(citations)))
 
 
-def official_factuality(
-    answers: Sequence[tuple[str, str]], key: Mapping[str, Mapping[str, str]]
-) -> dict[str, dict[str, dict[str, float]]]:
-    """Computes the script's factuality of a submission, 0-1.
+def official_text(prediction: str, limit: int) -> str:
+    """Reads a question or an answer of 2026: as it is, or its first words where it has more than the limit; "" ends the script."""
+    words = prediction.split()
+    return prediction.strip() if len(words) <= limit else " ".join(words[:limit])
+
+
+def has_bleu(text: str) -> bool:
+    """Whether BLEU has a figure; of a text without tokens (also `<skipped>`) it divides by zero, which ends the script."""
+    return bool(tokenize_13a(text))
+
+
+def official_ids(reply: str, otherwise: Sequence[str]) -> tuple[str, ...]:
+    """The ids that a submission with this reply has.
 
     Args:
-        answers: id of the case and answer, in the submission's order. A case that stands there twice counts twice.
-        key: id of the case to id of the sentence to its label.
-
-    Returns:
-        `strict` and `lenient`, of each `macro` and `micro`, of each `precision`, `recall` and `f1`; 0 for 0/0.
-
-    Raises:
-        UsageError: The script ends with an error on this submission: a case is missing, or not of the key, or cites nothing.
-            Names cases, quotes no text.
+        reply: as a whole a JSON list of ids, as submissions have it, or any other.
+        otherwise: the ids of any other.
     """
-    given = Counter(case for case, _ in answers)
-    wrong = sorted(given.keys() ^ key.keys())
-    if wrong:
-        raise UsageError(
-            f"official script: cases of the answers and of the key differ, in {', '.join(wrong[:5])}. It scores all cases of the "
-            "key or none; give an answer to each."
-        )
-    read = [(case, official_answer(answer)) for case, answer in answers]
-    silent = sorted(case for case, answer in read if not answer.citations)
-    if silent:
-        raise UsageError(
-            f"official script: case {', '.join(silent[:5])} cites nothing, where it ends with an AssertionError and scores no case "
-            "at all. Cite at least one sentence in each, as |1,2| at the end of a line."
-        )
-    made: dict[str, dict[str, dict[str, float]]] = {}
-    for name, lenient in (("strict", False), ("lenient", True)):
-        counts = [count(answer.citations, positives(key[case], lenient=lenient)) for case, answer in read]
-        each = [_shares(one) for one in counts]
-        macro = (
-            {part: sum(shares[part] for shares in each) / len(each) for part in each[0]} if each else _shares(Counts())
-        )
-        made[name] = {"macro": macro, "micro": _shares(sum(counts, Counts()))}
-    return made
+    value = _json_list(reply)
+    return tuple(value if _are_texts(value) else otherwise)
 
 
-def _shares(counts: Counts) -> dict[str, float]:
-    """In the script's arithmetic, to the last bit."""
-    cited, right = counts.hits + counts.wrong, counts.hits + counts.missed
-    precision, recall = counts.hits / cited if cited else 0.0, counts.hits / right if right else 0.0
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return {"precision": precision, "recall": recall, "f1": f1}
+def official_alignment(reply: str, otherwise: Sequence[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The answer's sentences that a submission with this reply has, each with its evidence; like `official_ids`."""
+    value = _json_list(reply)
+    if isinstance(value, list) and all(
+        isinstance(each, dict) and isinstance(each.get("answer_id"), str) and _are_texts(each.get("evidence_id"))
+        for each in value
+    ):
+        return tuple((each["answer_id"], tuple(each["evidence_id"])) for each in value)
+    return tuple((answer, (cited,)) for answer, cited in otherwise)
+
+
+def _json_list(reply: str) -> Any:
+    """The list that a reply is as a whole; None of any other. What is JSON as it stands has no reasoning."""
+    for text in (reply.strip(), spoken(reply).strip()):
+        try:
+            value = json.loads(text) if text.startswith("[") else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, list):
+            return value
+    return None
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

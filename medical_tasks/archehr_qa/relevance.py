@@ -4,13 +4,13 @@ There are two references: the clinician's answer, and the questions with the not
 SARI compares with the question as its source, and of the second reference takes the essential sentences alone. Everything is 0-1,
 but for BERTScore, which is below 0 where texts are less alike than the baseline, and MEDCON, which synonyms bring above 1.
 
-BLEU, ROUGE-Lsum and SARI need nothing; `relevance_models` has the others.
+BLEU, ROUGE and SARI need nothing; `relevance_models` has the others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +20,7 @@ from medical_tasks.scoring.text_overlap import bleu, rouge, sari
 from medical_tasks.spec import Item
 
 __all__ = [
-    "RELEVANCE",
+    "WORD_METRICS",
     "Comparison",
     "answer_comparison",
     "labels_of",
@@ -30,9 +30,8 @@ __all__ = [
     "word_metrics",
 ]
 
-WORD_METRICS: Final = ("bleu", "rougeLsum", "sari")
-RELEVANCE: Final = (*WORD_METRICS, *MODEL_METRICS.values())
-"""The metrics, those of a model or an index after those of words."""
+WORD_METRICS: Final = ("bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "sari")
+"""The metrics that need nothing but words."""
 
 _PERCENT: Final = 100
 _APART: Final = "\n\n"
@@ -61,12 +60,19 @@ def labels_of(item: Item) -> dict[str, str]:
     return dict(zip(item.fields["sentence_ids"], labels, strict=True)) if labels else {}
 
 
-def answer_comparison(item: Item, prediction: str) -> Comparison | None:
-    """Holds an answer against the clinician's; None where that is not released."""
+def answer_comparison(item: Item, prediction: str, *, narrative: bool = False) -> Comparison | None:
+    """Holds an answer against the clinician's; None where that is not released.
+
+    Args:
+        item: the item.
+        prediction: the answer's text.
+        narrative: whether SARI's source is the patient's message alone (2026), without the clinician's question.
+    """
     reference = str(item.fields["clinician_answer"]).strip()
     if not reference:
         return None
-    return Comparison(prediction=prediction, reference=reference, source=_questions(item), target=reference)
+    source = str(item.fields["patient_narrative"]).strip() if narrative else _questions(item)
+    return Comparison(prediction=prediction, reference=reference, source=source, target=reference)
 
 
 def notes_comparison(item: Item, prediction: str) -> Comparison | None:
@@ -92,47 +98,58 @@ def question_comparison(item: Item, prediction: str) -> Comparison | None:
 
 
 def relevance_values(
-    comparisons: Sequence[Comparison | None], arguments: Mapping[str, str], *, suffixes: Sequence[str]
+    compared: Mapping[str, Sequence[Comparison | None]], arguments: Mapping[str, str], *, wanted: Collection[str]
 ) -> list[dict[str, float]]:
-    """Computes the metrics. Each checkpoint and the index are opened once.
+    """Computes the metrics. Each checkpoint and the index are opened once, and what is compared twice is computed once.
 
     Args:
-        comparisons: what is compared; None for what has no reference.
-        arguments: those of `bertscore`, `umls` and `alignscore` that are given; each adds its metric.
-        suffixes: of the metrics' names, one a comparison.
+        compared: ending of the metrics' names to what is compared, an item each; None for an item without a reference.
+        arguments: those of `bertscore`, `umls` and `alignscore` that are given; others' metrics are left out.
+        wanted: names of the metrics.
 
     Returns:
-        Metric to value, a comparison each; all nan for None.
+        Metric to value, an item each; nan where there is no reference.
 
     Raises:
         MissingError: A checkpoint, an index or a package is not on this machine.
         UsageError: It is none.
     """
-    present = [each for each in comparisons if each is not None]
-    texts: list[Texts] = [(each.prediction, each.reference) for each in present]
-    rows = [word_metrics(each) | more for each, more in zip(present, model_metrics(texts, arguments), strict=True)]
-    names = [*WORD_METRICS, *(metric for argument, metric in MODEL_METRICS.items() if argument in arguments)]
-    found = iter(rows)
+    given = [metric for argument, metric in MODEL_METRICS.items() if argument in arguments]
+    names = {suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted] for suffix in compared}
+    different: dict[Comparison, set[str]] = {}
+    for suffix, some in compared.items():
+        for each in some:
+            if each is not None:
+                different.setdefault(each, set()).update(names[suffix])
+    texts: list[Texts] = list(dict.fromkeys((each.prediction, each.reference) for each in different))
+    modelled = dict(zip(texts, model_metrics(texts, arguments), strict=True))
+    found = {
+        each: word_metrics(each, words) | modelled[each.prediction, each.reference] for each, words in different.items()
+    }
     return [
         {
-            f"{name}{suffix}": value
-            for name, value in (dict.fromkeys(names, math.nan) if each is None else next(found)).items()
+            f"{name}{suffix}": math.nan if each is None else found[each][name]
+            for suffix, each in zip(compared, row, strict=True)
+            for name in names[suffix]
         }
-        for each, suffix in zip(comparisons, suffixes, strict=True)
+        for row in zip(*compared.values(), strict=True)
     ]
 
 
-def word_metrics(comparison: Comparison) -> dict[str, float]:
-    """Computes `bleu`, `rougeLsum` (F1) and `sari`, 0-1.
+def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, float]:
+    """Computes those of `WORD_METRICS` that are named, 0-1.
 
-    An empty text has BLEU and ROUGE-Lsum 0, and the SARI that it has by its formula. BLEU is not smoothed: 0 without a run of four
+    An empty text has BLEU and ROUGE 0, and the SARI that it has by its formula. BLEU is not smoothed: 0 without a run of four
     tokens in common, so also of a reference of fewer than four tokens against itself.
     """
-    return {
-        "bleu": bleu(comparison.prediction, comparison.reference).score,
-        "rougeLsum": rouge(comparison.prediction, comparison.reference, variants=("rougeLsum",))["rougeLsum"].f1,
-        "sari": sari(comparison.source, comparison.prediction, comparison.target).score / _PERCENT,
-    }
+    rouges = [name for name in names if name.startswith("rouge")]
+    made = rouge(comparison.prediction, comparison.reference, variants=rouges) if rouges else {}
+    values = {name: overlap.f1 for name, overlap in made.items()}
+    if "bleu" in names:
+        values["bleu"] = bleu(comparison.prediction, comparison.reference).score
+    if "sari" in names:
+        values["sari"] = sari(comparison.source, comparison.prediction, comparison.target).score / _PERCENT
+    return values
 
 
 def _questions(item: Item) -> str:

@@ -1,9 +1,9 @@
 """Scores the answers of ArchEHR-QA: what they cite, how like the references they are, and their form.
 
 Factuality is pooled: on each case a share and its denominator. Where there is no denominator the value is nan and the weight 0;
-so it is on a case whose key is not released. Relevance is a mean over cases (`relevance`). `_official` figures are by the script's
-reading; an answer that cites nothing ends the script, so that they are absent there, and the task has no such figure.
-The averages (overall relevance, overall score) are made of totals, by `results`.
+so it is on a case whose key is not released. Relevance is a mean over cases (`relevance`). `_official` figures are by the scripts'
+reading; where an answer ends the script (`spec.ENDS`) they are absent, and the task has no such figure. The averages (overall
+relevance, overall score) are made of totals, by `results`.
 
 Nothing in `parsed` and `why` quotes a text: ids of the note, counts, and classes of problems.
 """
@@ -11,11 +11,19 @@ Nothing in `parsed` and `why` quotes a text: ids of the note, counts, and classe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from medical_tasks.archehr_qa.factuality import Counts, count, factuality_values, positives
-from medical_tasks.archehr_qa.official import NO_FIGURE, official_answer
+from medical_tasks.archehr_qa.official import (
+    has_bleu,
+    official_alignment,
+    official_answer,
+    official_ids,
+    official_text,
+)
 from medical_tasks.archehr_qa.parsing import PROBLEMS, Answer, read_answer
+from medical_tasks.archehr_qa.prompt_texts import QUESTION_WORDS
 from medical_tasks.archehr_qa.relevance import (
     Comparison,
     answer_comparison,
@@ -26,6 +34,7 @@ from medical_tasks.archehr_qa.relevance import (
 )
 from medical_tasks.archehr_qa.relevance_models import model_identity
 from medical_tasks.archehr_qa.reply_text import unfenced
+from medical_tasks.archehr_qa.spec import ENDS, OFFICIAL, WORD_LIMIT
 from medical_tasks.archehr_qa.subtask_replies import NO_IDS, read_alignment, read_evidence
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.reasoning import spoken
@@ -34,12 +43,11 @@ from medical_tasks.spec import Item, ItemScore, TaskSpec
 __all__ = ["NOTE_WORDS", "score_items", "scoring_identity", "unanswered_limits"]
 
 _NOTES: Final = "_notes"
-_OFFICIAL: Final = "_official"
 _MOST_MEDCON: Final = 2.0
 _SHOWN: Final = 60
 
 NOTE_WORDS: Final = frozenset(
-    " ".join(("ids no unknown words and more pairs", *PROBLEMS, NO_IDS, NO_FIGURE)).replace(":", " ").split()
+    " ".join(("ids no unknown words and more pairs", *PROBLEMS, NO_IDS, *ENDS.values())).replace(":", " ").split()
 )
 """What `parsed` and `why` are made of, beside numbers."""
 
@@ -71,9 +79,7 @@ def score_items(
         )
     if len({item.id for item in items}) != len(items):
         raise UsageError(f"{task.name}: two items have the same id. Give each item one response.")
-    # Answers of tasks with steps cite; those of the subtask do not.
-    kind = "cited" if "steps" in task.options else task.options["form"]
-    return _SCORED[kind](items, responses, given)
+    return _SCORED[_kind(task)](task, items, responses, given)
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
@@ -104,8 +110,13 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, f
     Returns:
         Limits of MEDCON: shared terms are at most all of the reference's, so however many synonyms it has, F1 stays below 2.
     """
-    names = [metric.name for metric in task.metrics if metric.name in ("medcon", f"medcon{_NOTES}")]
+    names = [metric.name for metric in task.metrics if metric.name.startswith("medcon")]
     return dict.fromkeys(names, (0.0, _MOST_MEDCON))
+
+
+def _kind(task: TaskSpec) -> str:
+    """Answers of tasks with steps cite; those of the subtask do not."""
+    return "cited" if "steps" in task.options else task.options["form"]
 
 
 def _check_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> None:
@@ -115,72 +126,95 @@ def _check_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> None:
         raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")
 
 
-def _cited_answers(items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]) -> list[ItemScore]:
+def _cited_answers(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+) -> list[ItemScore]:
     answers = _answers(items, responses)
+    theirs = [official_answer(spoken(response).strip()) for response in responses]
+    texts = [answer.text for answer in answers]
+    compared = {
+        "": list(map(answer_comparison, items, texts)),
+        _NOTES: list(map(notes_comparison, items, texts)),
+        OFFICIAL: [notes_comparison(item, answer.text) for item, answer in zip(items, theirs, strict=True)],
+    }
     scores: list[ItemScore] = []
-    for item, response, answer, relevance in zip(
-        items, responses, answers, _answer_relevance(items, answers, given), strict=True
+    for item, answer, official, values in zip(
+        items, answers, theirs, relevance_values(compared, given, wanted=_names(task)), strict=True
     ):
         labels = labels_of(item)
-        values, weights = factuality_values(_counted(labels, answer.citations))
-        official = official_answer(spoken(response).strip()).citations
-        theirs, their_weights = factuality_values(_counted(labels, official), suffix=_OFFICIAL, of_nothing=0.0)
-        values |= relevance | {"valid": float(not answer.problems), "words": float(answer.words)}
-        ends = bool(labels) and not official
+        values |= {"valid": float(not answer.problems), "words": float(answer.words)}
         scores.append(
-            ItemScore(
-                id=item.id,
-                values=values if ends else values | theirs,
+            _score(
+                task,
+                item,
+                values,
+                [_cited_counts(labels, cited) for cited in (answer.citations, official.citations)],
+                ended=bool(labels) and not (official.citations and has_bleu(official.text)),
                 parsed=_cited(answer.citations, item, f"words {answer.words}"),
-                # The answer is scored; it is the official script that has no figure for it.
-                why="; ".join((*answer.problems, *([NO_FIGURE] if ends else []))),
-                weights=weights | their_weights,
+                problems=answer.problems,
             )
         )
     return scores
 
 
-def _plain_answers(items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]) -> list[ItemScore]:
-    answers = _answers(items, responses)
+def _texts(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+) -> list[ItemScore]:
+    """Answers without citations, and questions."""
+    said = [spoken(response).strip() for response in responses]
+    compare: Callable[[Item, str], Comparison | None]
+    has_figure: Callable[[str], bool]
+    if task.options["form"] == "answer":
+        answers = _answers(items, responses)
+        ours, words = [answer.text for answer in answers], [answer.words for answer in answers]
+        compare, limit, has_figure = partial(answer_comparison, narrative=True), WORD_LIMIT, has_bleu
+    else:
+        asked = [unfenced(text).split() for text in said]
+        ours, words = [" ".join(each[:QUESTION_WORDS]) for each in asked], list(map(len, asked))
+        compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
+    theirs = [official_text(text, limit) for text in said]
+    compared = {"": list(map(compare, items, ours)), OFFICIAL: list(map(compare, items, theirs))}
+    found = relevance_values(compared, given, wanted=_names(task))
     return [
-        ItemScore(id=item.id, values={**relevance, "words": float(answer.words)}, parsed=f"words {answer.words}")
-        for item, answer, relevance in zip(items, answers, _answer_relevance(items, answers, given), strict=True)
+        _score(task, item, {**values, "words": float(of)}, ended=not has_figure(text), parsed=f"words {of}")
+        for item, values, text, of in zip(items, found, theirs, words, strict=True)
     ]
 
 
-def _questions(items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]) -> list[ItemScore]:
-    asked = [" ".join(unfenced(spoken(response).strip()).split()) for response in responses]
-    found = relevance_values(list(map(question_comparison, items, asked)), given, suffixes=[""] * len(asked))
-    return [
-        ItemScore(id=item.id, values=values, parsed=f"words {len(question.split())}")
-        for item, question, values in zip(items, asked, found, strict=True)
-    ]
-
-
-def _evidence(items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]) -> list[ItemScore]:
+def _evidence(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+) -> list[ItemScore]:
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
-        reply = read_evidence(response, item.fields["sentence_ids"])
-        values, weights = factuality_values(_counted(labels_of(item), reply.ids), macro=False)
-        parsed, why = _cited(reply.ids, item), "; ".join(reply.problems)
-        scores.append(ItemScore(id=item.id, values=values, parsed=parsed, why=why, weights=weights))
+        known, labels = item.fields["sentence_ids"], labels_of(item)
+        reply = read_evidence(response, known)
+        official = official_ids(response, reply.ids)
+        counts = [_named_counts(labels, ids) for ids in (reply.ids, official)]
+        ended, parsed = not set(official) <= set(known), _cited(reply.ids, item)
+        scores.append(_score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems))
     return scores
 
 
-def _alignment(items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]) -> list[ItemScore]:
+def _alignment(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+) -> list[ItemScore]:
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
-        reply = read_alignment(response, item.fields["sentence_ids"])
+        known, rests = item.fields["sentence_ids"], item.fields["answer_citations"]
+        names = item.fields.get("answer_sentence_ids") or [str(place) for place, _ in enumerate(rests, start=1)]
+        reply = read_alignment(response, known, names)
+        official = official_alignment(response, reply.pairs)
         gold = [
-            (number, cited.strip())
-            for number, ids in enumerate(item.fields["answer_citations"], start=1)
+            (name, cited.strip())
+            for name, ids in zip(names, rests, strict=False)
             for cited in str(ids).split(",")
             if cited.strip()
         ]
-        counts = count(reply.pairs, gold) if item.fields["answer_citations"] else None
-        values, weights = factuality_values({"": counts}, macro=False)
-        parsed, why = f"pairs {len(reply.pairs)}", "; ".join(reply.problems)
-        scores.append(ItemScore(id=item.id, values=values, parsed=parsed, why=why, weights=weights))
+        named = (reply.pairs, [(name, cited) for name, ids in official for cited in ids])
+        counts = [{"strict": count(pairs, gold) if rests else None} for pairs in named]
+        ended = not all(name in names and set(ids) <= set(known) for name, ids in official)
+        parsed = f"pairs {len(reply.pairs)}"
+        scores.append(_score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems))
     return scores
 
 
@@ -188,22 +222,45 @@ def _answers(items: Sequence[Item], responses: Sequence[str]) -> list[Answer]:
     return [read_answer(response, item.fields["sentence_ids"]) for item, response in zip(items, responses, strict=True)]
 
 
-def _answer_relevance(
-    items: Sequence[Item], answers: Sequence[Answer], given: Mapping[str, str]
-) -> list[dict[str, float]]:
-    """Against both references, in one go: a checkpoint is opened once."""
-    texts = [answer.text for answer in answers]
-    both: list[Comparison | None] = [*map(answer_comparison, items, texts), *map(notes_comparison, items, texts)]
-    found = relevance_values(both, given, suffixes=[""] * len(items) + [_NOTES] * len(items))
-    return [one | other for one, other in zip(found[: len(items)], found[len(items) :], strict=True)]
-
-
-def _counted(labels: Mapping[str, str], cited: Sequence[str]) -> dict[str, Counts | None]:
-    """Strict and lenient."""
+def _cited_counts(labels: Mapping[str, str], cited: Sequence[str]) -> dict[str, Counts | None]:
     return {
-        which: count(cited, positives(labels, lenient=lenient)) if labels else None
-        for which, lenient in (("", False), ("_lenient", True))
+        which: count(cited, positives(labels, lenient=which == "lenient")) if labels else None
+        for which in ("strict", "lenient")
     }
+
+
+def _named_counts(labels: Mapping[str, str], ids: Sequence[str]) -> dict[str, Counts | None]:
+    """By the rule of 2026: where supplementary sentences are passed over, the right ones are the same."""
+    right, either = positives(labels, lenient=False), positives(labels, lenient=True)
+    kept = set(ids) - (set(either) - set(right))
+    return {which: count(some, right) if labels else None for which, some in (("strict", ids), ("lenient", kept))}
+
+
+def _names(task: TaskSpec) -> frozenset[str]:
+    return frozenset(metric.name for metric in task.metrics)
+
+
+def _score(
+    task: TaskSpec,
+    item: Item,
+    values: Mapping[str, float],
+    counts: Sequence[Mapping[str, Counts | None]] = (),
+    *,
+    ended: bool,
+    parsed: str,
+    problems: Sequence[str] = (),
+) -> ItemScore:
+    """Puts a score together, of our counts and the script's. Where the script ended, the answer is scored all the same."""
+    every: dict[str, float] = dict(values)
+    weights: dict[str, float] = {}
+    for theirs, counted in enumerate(counts):
+        shares, of = factuality_values(_kind(task), counted, official=bool(theirs))
+        every |= shares
+        weights |= of
+    if ended:
+        every = {name: value for name, value in every.items() if not name.endswith(OFFICIAL)}
+    why = "; ".join((*problems, *([ENDS[_kind(task)]] if ended else [])))
+    return ItemScore(id=item.id, values=every, parsed=parsed, why=why, weights=weights)
 
 
 def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
@@ -218,10 +275,12 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
     return ", ".join(part for part in (*parts, *more) if part)
 
 
-_SCORED: Final[Mapping[str, Callable[[Sequence[Item], Sequence[str], Mapping[str, str]], list[ItemScore]]]] = {
+_SCORED: Final[
+    Mapping[str, Callable[[TaskSpec, Sequence[Item], Sequence[str], Mapping[str, str]], list[ItemScore]]]
+] = {
     "cited": _cited_answers,
-    "answer": _plain_answers,
-    "question": _questions,
+    "answer": _texts,
+    "question": _texts,
     "evidence": _evidence,
     "alignment": _alignment,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
@@ -59,11 +59,11 @@ class PairReply:
     """What sentences of an answer rest on.
 
     Attributes:
-        pairs: number of the answer's sentence, from 1, and id of a sentence of the note; each pair once.
+        pairs: id of the answer's sentence and id of a sentence of the note, known or not; each pair once.
         problems: short classes; none for a reply that says nothing at all.
     """
 
-    pairs: tuple[tuple[int, str], ...]
+    pairs: tuple[tuple[str, str], ...]
     problems: tuple[str, ...] = ()
 
 
@@ -100,7 +100,7 @@ def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
     return IdReply(ids=tuple(dict.fromkeys(listed)), problems=() if listed else (NO_IDS,))
 
 
-def read_alignment(text: str, known_ids: Collection[str]) -> PairReply:
+def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()) -> PairReply:
     """Reads what each sentence of an answer rests on.
 
     It is read strictly: lines `1: 2,3` (the answer's sentence, then an id list, with bars or brackets or without); where no line
@@ -110,23 +110,25 @@ def read_alignment(text: str, known_ids: Collection[str]) -> PairReply:
     Args:
         text: a model's reply.
         known_ids: ids of the note's sentences.
+        answer_ids: ids of the answer's sentences, in order; a number that is none of them means the sentence at that place.
     """
     said = _said(text)
     if _NOTHING.fullmatch(said):
         return PairReply(pairs=())
-    rows = _json_rows(_json(said), known_ids)
+    rows = _json_rows(_json(said), known_ids, answer_ids)
     if rows is None:
         lines = _lines(said)
-        numbered = [(int(found[1]), found[2]) for line in lines if (found := _NUMBERED.match(line))]
+        numbered = [(found[1], found[2]) for line in lines if (found := _NUMBERED.match(line))]
         if numbered:
             rows = [(number, _listed_ids(rest, known_ids)) for number, rest in numbered]
         else:
             found_groups = (pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines)
             grouped = [groups for groups in found_groups if groups]
             rows = [
-                (place, [cited for group in groups for cited in group.ids]) for place, groups in enumerate(grouped, 1)
+                (str(place), [cited for group in groups for cited in group.ids])
+                for place, groups in enumerate(grouped, 1)
             ]
-    pairs = tuple(dict.fromkeys((number, cited) for number, ids in rows for cited in ids))
+    pairs = tuple(dict.fromkeys((_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids))
     return PairReply(pairs=pairs, problems=() if rows else (NO_IDS,))
 
 
@@ -175,7 +177,16 @@ def _json_ids(value: Any, known_ids: Collection[str]) -> tuple[str, ...] | None:
     return tuple(ids)
 
 
-def _json_rows(value: Any, known_ids: Collection[str]) -> list[tuple[int, Iterable[str]]] | None:
+def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
+    if name in answer_ids:
+        return name
+    place = int(name)
+    return answer_ids[place - 1] if 0 < place <= len(answer_ids) and str(place) not in answer_ids else str(place)
+
+
+def _json_rows(
+    value: Any, known_ids: Collection[str], answer_ids: Sequence[str]
+) -> list[tuple[str, Iterable[str]]] | None:
     if isinstance(value, dict):
         pairs = [(str(name).strip(), ids) for name, ids in value.items()]
     elif isinstance(value, list) and value and all(isinstance(each, list) for each in value):
@@ -184,12 +195,12 @@ def _json_rows(value: Any, known_ids: Collection[str]) -> list[tuple[int, Iterab
         pairs = [(str(each.get("answer_id")).strip(), each.get("evidence_id")) for each in value]
     else:
         return None
-    if not all(re.fullmatch("[0-9]{1,4}", name) for name, _ in pairs):
+    if not all(name in answer_ids or re.fullmatch("[0-9]{1,4}", name) for name, _ in pairs):
         return None
-    rows: list[tuple[int, Iterable[str]]] = []
+    rows: list[tuple[str, Iterable[str]]] = []
     for name, ids in pairs:
         found = _json_ids(ids, known_ids)
         if found is None:
             found = read_ids(str(ids), known_ids) if isinstance(ids, str | int) and not isinstance(ids, bool) else ()
-        rows.append((int(name), found))
+        rows.append((name, found))
     return rows

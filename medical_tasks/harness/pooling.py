@@ -57,7 +57,7 @@ def is_pooled(metric: MetricSpec) -> bool:
 # lighteval takes the standard error of a mean for what has `mean` in its name, and draws in as many processes as there are
 # cores for everything else.
 def pooled_mean(values: Iterable[float]) -> float:
-    """The sum of the numerators over the sum of the denominators; nan of none.
+    """The sum of the numerators over the sum of the denominators; without any, the worst that is said of nothing, or nan.
 
     Args:
         values: as `metric_value` makes them.
@@ -65,13 +65,15 @@ def pooled_mean(values: Iterable[float]) -> float:
     Raises:
         TypeError: A value lost its denominator.
     """
-    known = []
+    known, due = [], []
     for value in values:
         if not isinstance(value, Weighted):
             raise TypeError(f"a pooled metric needs values with their weights; got {type(value).__name__}")
         if value.weight:
             known.append(value)
+        elif not math.isnan(value):
+            due.append(float(value))
     total = math.fsum(value.weight for value in known)
     if math.isinf(total):
         return math.nan
-    return math.fsum(value * value.weight for value in known) / total if total else math.nan
+    return math.fsum(value * value.weight for value in known) / total if total else min(due, default=math.nan)

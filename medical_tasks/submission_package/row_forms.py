@@ -135,7 +135,8 @@ def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field
         raise PackageError(f"{where}: has a hash of an answer if and only if it is answered. {WRITE_AGAIN}")
     if not answered and len(undecided) < len(metrics):
         raise PackageError(f"{where}: is not answered and has values all the same. {WRITE_AGAIN}")
-    if undecided and checked["unscored"] is None:
+    # An answer that ends an official script is scored all the same.
+    if checked["unscored"] is None and any(not (answered and metrics[name].ends) for name in undecided):
         raise PackageError(f"{where}, {undecided[0]}: is null, and unscored does not say why. {WRITE_AGAIN}")
     if answered and checked["unscored"] is not None and not undecided:
         raise PackageError(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from medical_tasks.archehr_qa import relevance
 from medical_tasks.archehr_qa.official import official_answer
 from medical_tasks.archehr_qa.parsing import read_answer
 from medical_tasks.archehr_qa.relevance import (
+    WORD_METRICS,
     Comparison,
     answer_comparison,
     labels_of,
@@ -20,7 +23,7 @@ from medical_tasks.archehr_qa.relevance import (
     relevance_values,
     word_metrics,
 )
-from medical_tasks.archehr_qa.relevance_models import model_identity, model_metrics
+from medical_tasks.archehr_qa.relevance_models import Texts, model_identity, model_metrics
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.alignscore import open_alignscore
 from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, open_bertscore
@@ -30,6 +33,7 @@ from tests.archehr_qa.fixture_cases import checked_items, demo_items, small_item
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import SHARED, needs_shared
 
+WORDS = ("bleu", "rougeLsum", "sari")
 PAIRS = [("A stone blocked it.", "A stone blocked the duct."), ("", "Normal."), ("Normal.", "Normal.")]
 
 
@@ -42,6 +46,8 @@ def test_what_is_compared() -> None:
     )
     answer = item.fields["clinician_answer"]
     assert answer_comparison(item, "x") == Comparison(prediction="x", reference=answer, source=questions, target=answer)
+    alone = Comparison(prediction="x", reference=answer, source="Mum had fevers. Why?", target=answer)
+    assert answer_comparison(item, "x", narrative=True) == alone
     asked = item.fields["clinician_question"]
     assert question_comparison(item, "x") == Comparison(
         prediction="x", reference=asked, source="Mum had fevers. Why?", target=asked
@@ -56,17 +62,17 @@ def test_what_is_compared() -> None:
 
 def test_words_by_hand() -> None:
     reference = "a b c d e f"
-    found = word_metrics(Comparison(prediction="a b c d", reference=reference, source="x y", target=reference))
+    found = word_metrics(Comparison(prediction="a b c d", reference=reference, source="x y", target=reference), WORDS)
     assert found["bleu"] == pytest.approx(math.exp(1 - 6 / 4))  # every run of words is there; only brevity costs
     assert found["rougeLsum"] == pytest.approx(2 * 4 / (4 + 6))
     # Nothing to keep; all is deleted rightly; of 6, 5, 4 and 3 runs 4, 3, 2 and 1 are added, none of them wrongly.
     added = [2 * right / (right + all_) for right, all_ in ((4, 6), (3, 5), (2, 4), (1, 3))]
     assert found["sari"] == pytest.approx((1 + 1 + sum(added) / 4) / 3)
-    empty = word_metrics(Comparison(prediction="", reference=reference, source="x y", target=reference))
+    empty = word_metrics(Comparison(prediction="", reference=reference, source="x y", target=reference), WORDS)
     assert (empty["bleu"], empty["rougeLsum"]) == (0.0, 0.0)
     assert 0 < empty["sari"] < found["sari"]
     short = Comparison(prediction="Was it?", reference="Was it?", source="", target="Was it?")
-    assert word_metrics(short) == {"bleu": 0.0, "rougeLsum": 1.0, "sari": 1.0}  # fewer than four tokens
+    assert word_metrics(short, WORDS) == {"bleu": 0.0, "rougeLsum": 1.0, "sari": 1.0}  # fewer than four tokens
 
 
 def test_a_clinicians_answer_against_itself() -> None:
@@ -77,15 +83,15 @@ def test_a_clinicians_answer_against_itself() -> None:
         own = read_answer(answer, item.fields["sentence_ids"]).text
         comparison = answer_comparison(item, own)
         assert comparison is not None
-        found = word_metrics(comparison)
+        found = word_metrics(comparison, WORDS)
         assert (found["bleu"], found["rougeLsum"]) == (1.0, 1.0)
         # Where the question repeats words, the formula takes a little off the reference itself.
         assert 0.95 < found["sari"] <= 1
         shorter = [" ".join(own.split()[:most]) for most in (0, 10, 30)]
         for other in [*shorter, *(other for other in others if other != answer)]:
-            assert word_metrics(replace(comparison, prediction=other))["sari"] < found["sari"]
+            assert word_metrics(replace(comparison, prediction=other), WORDS)["sari"] < found["sari"]
     plain = Comparison(prediction="It fell.", reference="It fell.", source="Why did he go?", target="It fell.")
-    assert word_metrics(plain)["sari"] == 1.0
+    assert word_metrics(plain, WORDS)["sari"] == 1.0
 
 
 @pytest.mark.upstream
@@ -94,7 +100,7 @@ def test_the_reference_runs_lie_around_the_order_of_the_document() -> None:
     # Eight seeds of the script, whose order of sentences is that of a set: SARI 66.4505 to 66.5200 on these cases.
     items, answers = checked_items()
     found = [
-        word_metrics(comparison)["sari"]
+        word_metrics(comparison, WORDS)["sari"]
         for item, answer in zip(items, answers, strict=True)
         if (comparison := notes_comparison(item, official_answer(answer).text)) is not None
     ]
@@ -102,16 +108,35 @@ def test_the_reference_runs_lie_around_the_order_of_the_document() -> None:
     assert 66.4505 <= round(100 * sum(found) / 12, 4) <= 66.5200
 
 
-def test_without_anything_given_there_are_words_alone() -> None:
+def test_what_is_wanted_and_given_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     some = Comparison(prediction="a", reference="a", source="b", target="a")
-    rows = relevance_values([some, None], {}, suffixes=["", "_notes"])
-    assert list(rows[0]) == ["bleu", "rougeLsum", "sari"]
-    assert list(rows[1]) == ["bleu_notes", "rougeLsum_notes", "sari_notes"]
-    assert all(map(math.isnan, rows[1].values()))
+    wanted = {"bleu", "sari", "rougeL_official", "medcon", "medcon_official"}
+    assert relevance_values({"": [some, None], "_official": [None, some]}, {}, wanted=wanted) == [
+        {"bleu": 0.0, "sari": 1.0, "rougeL_official": pytest.approx(math.nan, nan_ok=True)},
+        {
+            "bleu": pytest.approx(math.nan, nan_ok=True),
+            "sari": pytest.approx(math.nan, nan_ok=True),
+            "rougeL_official": 1.0,
+        },
+    ]
     # What is given for nothing is not opened.
-    rows = relevance_values([None], {"umls": "nowhere", "bertscore": "nowhere", "alignscore": "a:b"}, suffixes=[""])
-    assert list(rows[0]) == ["bleu", "rougeLsum", "sari", "bertscore", "medcon", "alignscore"]
-    assert relevance_values([], {"umls": "nowhere"}, suffixes=[]) == []
+    models = {"umls": "nowhere", "bertscore": "nowhere", "alignscore": "a:b"}
+    (row,) = relevance_values({"": [None]}, models, wanted={*WORD_METRICS, "bertscore", "medcon", "alignscore"})
+    assert list(row) == [*WORD_METRICS, "bertscore", "medcon", "alignscore"]
+    assert relevance_values({"": []}, {"umls": "nowhere"}, wanted=wanted) == []
+    # The same texts are computed once, whatever they are compared for.
+    asked: list[Sequence[Texts]] = []
+
+    def computed(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[dict[str, float]]:
+        asked.append(texts)
+        return [{"medcon": 0.5} for _ in texts]
+
+    monkeypatch.setattr(relevance, "model_metrics", computed)
+    rows = relevance_values(
+        {"": [some, replace(some, source="c")], "_official": [some, None]}, {"umls": "x"}, wanted=wanted
+    )
+    assert asked == [[("a", "a")]]
+    assert [row["medcon"] for row in rows] == [0.5, 0.5]
 
 
 @pytest.mark.upstream

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.archehr_qa import evidence
+from medical_tasks.archehr_qa.demo import DEMO_CASES
 from medical_tasks.building import build_dataset
 from medical_tasks.cli import main
 from tests.fault_server import FaultServer
@@ -58,6 +59,26 @@ def test_another_similarity_is_not_taken_for_the_runs(
         assert "'k1': 9.0" in told
         assert "or run again." in told
     assert Path("submission.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("task", "reply"), [("archehr_evidence", "1, 99"), ("archehr_together", "He slept.")])
+def test_answers_that_end_the_official_script_can_be_submitted(
+    task: str, reply: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replies = {each.case.id: "He slept. |1|" for each in DEMO_CASES["test"]}
+    replies[next(iter(replies))] = reply
+    lines = [json.dumps({"id": name, "response": text}) for name, text in replies.items()]
+    Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    scored = ["score", task, "--responses", "answers.jsonl", "--config", "demo", "--split", "test", "--out", "run"]
+    assert main(scored) == 0
+    metrics = json.loads(Path("run/results.json").read_text(encoding="utf-8"))["tasks"][task]["metrics"]
+    official = [entry for name, entry in metrics.items() if name.endswith("_official")]
+    assert {entry["reason"].split(" (")[1] for entry in official} == {f"1 of {len(replies)} answers)"}
+    named = ["--model-name", "Toy", "--organisation", "Org", "--responses", "answers.jsonl"]
+    assert main(["submit", "run", "--to", "space", "--out", "run.zip", "--allow-partial", *named]) == 0
+    capsys.readouterr()
+    assert main(["verify", "run.zip", "--responses", "answers.jsonl"]) == 0
+    assert "It matches: 7 match, 0 mismatch, 0 not checked." in capsys.readouterr().out
 
 
 def test_a_reader_that_leaves_early_has_the_report_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.archehr_qa.official import NO_FIGURE
 from medical_tasks.archehr_qa.prompts import gold_response
 from medical_tasks.archehr_qa.scoring import score_items, scoring_identity, unanswered_limits
-from medical_tasks.archehr_qa.spec import TASKS
+from medical_tasks.archehr_qa.spec import ENDS, OFFICIAL, TASKS
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.estimation import NOT_ALL
 from medical_tasks.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.archehr_qa.fixture_cases import TASK, checked, checked_items, demo_items, small_item
@@ -28,6 +28,7 @@ from tests.archehr_qa.hashed_scores import digest
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import ROOT, needs_shared
 
+NO_FIGURE = ENDS["cited"]
 PARTS = {"f1": "", "precision": "_precision", "recall": "_recall"}
 
 
@@ -67,9 +68,21 @@ def test_the_gold_of_every_task() -> None:
     for task in TASKS:
         scores = score_items(task, items, [gold_response(task, item) for item in items])
         found = _summary(task, items, scores)
-        names = {"factuality", "factuality_macro", "factuality_official", "valid", "bleu", "rougeLsum"} & set(found)
+        names = {
+            "factuality",
+            "factuality_macro",
+            "factuality_official",
+            "valid",
+            "bleu",
+            "rougeLsum",
+            "rougeL_official",
+        }
+        names |= {f"{which}{how}_f1" for which in ("strict_", "lenient_", "") for how in ("micro", "macro")}
+        names = names & set(found) - ({"rougeL_official"} if "steps" in task.options else set())
         assert names, task.name
         assert {found[name]["value"] for name in names} == {1.0}, task.name
+        shares = [name for name, entry in found.items() if name.endswith(OFFICIAL) and "precision" in name]
+        assert {found[name]["value"] for name in shares} <= {1.0}, task.name
         assert {score.unscored for score in scores} == {None}
         assert {score.why for score in scores} == {""}
 
@@ -99,19 +112,19 @@ def test_an_answer_that_cites_nothing() -> None:
         assert score.unscored is None
         assert NO_FIGURE in score.why
         official = [metric.name for metric in TASK["together"].metrics if metric.name.endswith("_official")]
-        assert len(official) == 12
+        assert len(official) == 23
         assert not set(official) & set(score.values)
         assert score.limits == {}
         assert score.weights["factuality_official"] == 2
     items = [replace(small_item(), id=name) for name in ("1", "2")]
     for silent, cited, said in (
-        (items[:1], items[1:], "no citations (1 of 2 answers)"),
+        (items[:1], items[1:], "no citations or no words (1 of 2 answers)"),
         ([], items[1:], "no answer (1 of 2 items)"),
     ):
         made = [replace(_one("together", ""), id=item.id) for item in silent]
         made += [replace(_one("together", "A stone blocked it. |2|"), id=item.id) for item in cited]
         found = _summary(TASK["together"], items, made)
-        for name in official:
+        for name in {*official} & {*found}:
             entry = found[name]
             assert (entry["value"], entry["ci_low"], entry["ci_high"]) == (None, None, None)
             assert entry["reason"] == f"official script ends: {said}"
@@ -122,6 +135,9 @@ def test_an_answer_that_cites_nothing() -> None:
     bracketed = _one("together", "A stone blocked it [2,4].")  # which the script does not read
     assert (bracketed.values["factuality"], bracketed.unscored) == (1.0, None)
     assert NO_FIGURE in bracketed.why
+    wordless = _one("together", "|2|")  # where BLEU divides by zero
+    assert (wordless.values["factuality_recall"], wordless.why) == (0.5, f"empty; wrong form; {NO_FIGURE}")
+    assert not set(official) & set(wordless.values)
 
 
 def test_a_case_without_key_or_answer() -> None:
@@ -151,8 +167,8 @@ def test_every_metric_of_a_task_has_a_value(tmp_path: Path) -> None:
         names = {one.name for one in task.metrics if one.kind != "average" and (not one.needs or one.needs in own)}
         ratios = {one.name for one in task.metrics if one.kind == "ratio"}
         for score in score_items(task, items, ["", "A. |2|", "1: 2"], arguments=own):
-            ended = {one.name for one in task.metrics if one.ends and NO_FIGURE in score.why}
-            assert set(score.values) | ended == names, task.name
+            ended = {name for name in names if name.endswith(OFFICIAL) and "official script ends" in score.why}
+            assert set(score.values) == names - ended, task.name
             assert set(score.weights) == ratios
             for metric in task.metrics:
                 value = score.values.get(metric.name, math.nan)
@@ -183,24 +199,116 @@ def test_a_checkpoint_is_opened_once_for_both_references(tmp_path: Path, monkeyp
     assert scoring_identity(TASK["evidence"], {}) == {}
 
 
-def test_subtasks_by_hand() -> None:
-    evidence = _one("evidence", "2, 3, 9")
-    shares = [evidence.values[f"factuality{end}"] for end in ("_precision", "_recall", "_lenient")]
-    assert shares == pytest.approx([1 / 3, 1 / 2, 4 / 6])
-    assert evidence.parsed == "ids 2 3, unknown 1"
+def test_evidence_by_hand() -> None:
+    score = _one("evidence", "2, 3, 9")  # essential are 2 and 4, supplementary is 3
+    for how in ("micro", "macro"):
+        shares = [score.values[f"{which}_{how}_{part}"] for which in ("strict", "lenient") for part in PARTS]
+        assert shares == pytest.approx([2 / 5, 1 / 3, 1 / 2, 2 / 4, 1 / 2, 1 / 2])
+    assert score.values["overall_score"] == score.values["strict_micro_f1"]
+    assert (score.parsed, score.why) == ("ids 2 3, unknown 1", ENDS["evidence"])
+    assert not any(name.endswith(OFFICIAL) for name in score.values)
     assert _one("evidence", "I cannot tell.").why == "no ids found"
-    alignment = _one("alignment", "1: 2\n2: 3,5\n3: 1")
-    assert (alignment.values["factuality_precision"], alignment.weights["factuality_precision"]) == (0.5, 4)
-    assert alignment.values["factuality_recall"] == pytest.approx(2 / 3)
-    assert alignment.parsed == "pairs 4"
-    assert math.isnan(_one("alignment", "1: 2", answer_citations=[]).values["factuality"])
-    assert _one("alignment", "1: 2", answer_citations=["", "", ""]).values["factuality"] == 0.0
+    items = [replace(small_item(), id=name) for name in ("1", "2", "3")]
+    nothing = replace(items[2], fields={**items[2].fields, "relevance": ["supplementary"] * 5})
+    # Named are 2 and 3, nothing, and 3 where nothing is essential: that one is passed over.
+    scores = score_items(TASK["evidence"], [*items[:2], nothing], ["2,3", "none", '["3"]'])
+    found = _summary(TASK["evidence"], [*items[:2], nothing], scores)
+    wanted = {
+        "strict_micro_precision": (1 / 3, 1 / 3),
+        "strict_macro_precision": ((1 / 2 + 0) / 2, (1 / 2 + 0 + 0) / 3),
+        "strict_macro_recall": ((1 / 2 + 0) / 2, (1 / 2 + 0 + 0) / 3),
+        "lenient_micro_f1": (2 / 5, 2 / 5),
+        "lenient_macro_precision": (1.0, (1 + 0 + 1) / 3),
+        "lenient_macro_f1": ((2 / 3 + 0) / 2, (2 / 3 + 0 + 1) / 3),
+    }
+    for name, values in wanted.items():
+        told = found[name]["value"], found[f"{name}{OFFICIAL}"]["value"]
+        assert told == pytest.approx(values), name
+
+
+@pytest.mark.parametrize(
+    ("replies", "shares"),
+    [(("none", "none"), (1.0, 1.0, 1.0)), (("none", "2"), (0.0, 0.0, 0.0))],
+)
+def test_evidence_where_nothing_is_right(replies: tuple[str, str], shares: tuple[float, ...]) -> None:
+    items = [replace(small_item(relevance=["not-relevant"] * 5), id=name) for name in ("1", "2")]
+    found = _summary(TASK["evidence"], items, score_items(TASK["evidence"], items, replies))
+    assert [found[f"strict_micro_{part}{OFFICIAL}"]["value"] for part in PARTS] == list(shares)
+    assert found["strict_micro_recall"]["value"] is None
+
+
+def test_alignment_by_hand() -> None:
+    score = _one("alignment", "1: 2\n2: 3,5\n3: 1")
+    for suffix in ("", OFFICIAL):
+        found = [score.values[f"{how}_{part}{suffix}"] for how in ("micro", "macro") for part in PARTS]
+        assert found == pytest.approx([4 / 7, 1 / 2, 2 / 3] * 2)
+    assert (score.parsed, score.weights["micro_precision"]) == ("pairs 4", 4)
+    for reply in (
+        "1: 9",
+        "4: 2",
+        '[{"answer_id": "01", "evidence_id": ["2"]}]',
+        '[{"answer_id": "4", "evidence_id": []}]',
+    ):
+        ended = _one("alignment", reply)
+        assert ended.why == ENDS["alignment"]
+        assert "micro_f1_official" not in ended.values
+    assert math.isnan(_one("alignment", "1: 2", answer_citations=[]).values["micro_f1"])
+    silent = _one("alignment", "none", answer_citations=["", "", ""]).values
+    assert math.isnan(silent["macro_f1"])
+    assert silent["macro_f1_official"] == silent["micro_recall_official"] == 0.0
+    named = _one("alignment", '[{"answer_id": "b", "evidence_id": ["3", "4"]}]', answer_sentence_ids=["a", "b", "c"])
+    assert (named.values["micro_recall"], named.values["micro_recall_official"]) == (2 / 3, 2 / 3)
+
+
+def test_texts_by_hand() -> None:
     question = _one("question", "What was\nthe cause of her fever?")
-    assert (question.values["bleu"], question.values["rougeLsum"], question.parsed) == (1.0, 1.0, "words 7")
-    assert math.isnan(_one("question", "Why?", clinician_question="").values["sari"])
+    assert (question.values["rougeLsum"], question.values["words"], question.parsed) == (1.0, 7.0, "words 7")
+    assert question.values["rouge2_official"] == 1.0
+    assert "bleu" not in question.values
+    long = _one("question", "What was the cause of her fever? " + "so " * 20)
+    assert long.values["words"] == 27
+    assert long.values["rougeLsum"] == long.values["rougeLsum_official"] == pytest.approx(2 * 7 / (7 + 15))
+    no_reference = _one("question", "Why?", clinician_question="").values
+    assert [name for name, value in no_reference.items() if not math.isnan(value)] == ["words"]
     answer = _one("answer", small_item().fields["clinician_answer"])
     assert (answer.values["bleu"], answer.values["words"], answer.parsed) == (1.0, 17.0, "words 17")
-    assert "factuality" not in answer.values
+    # As it is: citations are words, and no full stop is added.
+    cited = _one("answer", "A stone blocked the duct of the liver |2|")
+    assert cited.values["rougeLsum"] > cited.values["rougeLsum_official"]
+    for task, reply in (("question", " "), ("answer", ""), ("answer", "<skipped>")):
+        ended = _one(task, reply)
+        assert ended.why == ENDS[task]
+        assert not any(name.endswith(OFFICIAL) for name in ended.values)
+        assert ended.values["rougeLsum"] == 0.0
+
+
+def test_official_averages_are_of_all_their_metrics_or_not_made() -> None:
+    items = demo_items()[:3]
+    for name in ("together", "answer", "question"):
+        task = TASK[name]
+        scores = score_items(task, items, [gold_response(task, item) for item in items])
+        found = _summary(task, items, scores)
+        assert found["overall_score"]["missing_components"]
+        assert found["overall_score"]["value"] is not None
+        for average in [metric for metric in task.metrics if metric.kind == "average" and metric.ends]:
+            entry = found[average.name]
+            ends = [entry[end] for end in ("value", "ci_low", "ci_high", "bound_low", "bound_high")]
+            assert ends == [None] * 5, average.name
+            missing = {metric.name for metric in task.metrics if metric.needs and metric.name.endswith(OFFICIAL)}
+            assert {*entry["reason"].removeprefix(f"{NOT_ALL}: ").split(", ")} == missing
+        # With all of them it is their mean, and n/a with the others' reason where the script ends.
+        models = [metric for metric in task.metrics if metric.needs]
+        full = [replace(score, values={**score.values, **{one.name: 0.5 for one in models}}) for score in scores]
+        entries = summarise(task, items, {score.id: score for score in full}, {}, recipe={})["metrics"]
+        for average in [metric for metric in task.metrics if metric.kind == "average"]:
+            mean = sum(entries[part]["value"] for part in average.of) / len(average.of)
+            assert entries[average.name]["value"] == pytest.approx(mean), average.name
+            assert "reason" not in entries[average.name]
+        full[0] = replace(full[0], values={k: v for k, v in full[0].values.items() if not k.endswith(OFFICIAL)})
+        entries = summarise(task, items, {score.id: score for score in full}, {}, recipe={})["metrics"]
+        reason = f"{ENDS['cited' if name == 'together' else name]} (1 of 3 answers)"
+        assert {entry["reason"] for key, entry in entries.items() if key.endswith(OFFICIAL)} == {reason}
+        assert entries["overall_score"]["value"] is not None
 
 
 def test_nothing_of_a_text_is_told() -> None:
@@ -233,7 +341,8 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(UsageError, match="takes no argument 'umls'. Arguments: none"):
         _one("evidence", "1", {"umls": "x"})
     assert score_items(TASK["together"], [], []) == []
-    assert unanswered_limits(TASK["together"], small_item()) == {"medcon": (0.0, 2.0), "medcon_notes": (0.0, 2.0)}
+    limits = dict.fromkeys(("medcon", "medcon_notes", "medcon_official"), (0.0, 2.0))
+    assert unanswered_limits(TASK["together"], small_item()) == limits
     assert unanswered_limits(TASK["evidence"], small_item()) == {}
 
 

@@ -95,6 +95,13 @@ def test_alignment(reply: str, pairs: str) -> None:
     assert read.problems == ()
 
 
+def test_the_answers_sentences_are_named_by_id_or_by_place() -> None:
+    lines, record = "1: 2\n02: 3\n3: 4", '[{"answer_id": "b", "evidence_id": ["2"]}]'
+    assert read_alignment(lines, KNOWN, ("a", "b")).pairs == (("a", "2"), ("b", "3"), ("3", "4"))
+    assert read_alignment(lines, KNOWN, ("0", "1")).pairs == (("1", "2"), ("1", "3"), ("3", "4"))
+    assert read_alignment(record, KNOWN, ("a", "b")).pairs == (("b", "2"),)
+
+
 @pytest.mark.parametrize("reply", ["The first rests on 2.", "2, 3", '{"a": ["2"]}', "[true]"])
 def test_no_pairs_are_made_up(reply: str) -> None:
     read = read_alignment(reply, KNOWN)
@@ -107,7 +114,7 @@ def test_any_text_has_a_reading(reply: str) -> None:
     ids, pairs = read_evidence(reply, KNOWN), read_alignment(reply, KNOWN)
     assert len(set(ids.ids)) == len(ids.ids)
     assert len(set(pairs.pairs)) == len(pairs.pairs)
-    assert all(number >= 0 for number, _ in pairs.pairs)
+    assert all(name.isdecimal() for name, _ in pairs.pairs)
 
 
 @given(st.lists(st.sampled_from(KNOWN), unique=True), st.sampled_from([",", ", ", " ", "\n", "; "]))
@@ -116,4 +123,4 @@ def test_lists_come_back(ids: list[str], between: str) -> None:
     assert read_evidence(between.join(ids), KNOWN).ids == tuple(ids)
     assert read_evidence(f"|{','.join(ids)}|", KNOWN).ids == tuple(ids)
     lines = "\n".join(f"{number}: {between.strip() or ','}".replace(": ", f": {','.join(ids)} ") for number in (1, 2))
-    assert read_alignment(lines, KNOWN).pairs == tuple((number, each) for number in (1, 2) for each in ids)
+    assert read_alignment(lines, KNOWN).pairs == tuple((name, each) for name in "12" for each in ids)
