@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.archehr_qa.official import official_answer
+from medical_tasks.archehr_qa.official import has_bleu, official_answer
 from medical_tasks.archehr_qa.parsing import TOO_LONG, read_answer
 from medical_tasks.archehr_qa.prompt_texts import QUESTION_WORDS
 from medical_tasks.archehr_qa.reply_text import unfenced
@@ -38,7 +38,6 @@ from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.json_list import json_values
 from medical_tasks.responses import LARGEST, unzipped
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.scoring.tokens_13a import tokenize_13a
 from medical_tasks.spec import Item, TaskSpec
 
 __all__ = [
@@ -240,15 +239,13 @@ def _evidence(item: Item, reply: str) -> _Written:
 
 def _alignment(item: Item, reply: str) -> _Written:
     known, answer_ids = item.fields["sentence_ids"], item.fields["answer_sentence_ids"]
-    read = read_alignment(reply, known)
-    places = [str(number) for number, _ in enumerate(answer_ids, start=1)]
-    pairs = [(str(place), cited) for place, cited in read.pairs]
+    read = read_alignment(reply, known, answer_ids)
     links = [
-        {"answer_id": name, "evidence_id": [each for each in known if (place, each) in pairs]}
-        for place, name in zip(places, answer_ids, strict=True)
+        {"answer_id": name, "evidence_id": [each for each in known if (name, each) in read.pairs]}
+        for name in answer_ids
     ]
-    left_out = _left_out(item, [cited for _, cited in pairs], known)
-    left_out += _left_out(item, [place for place, _ in pairs], places, whose="answer")
+    left_out = _left_out(item, [cited for _, cited in read.pairs], known)
+    left_out += _left_out(item, [name for name, _ in read.pairs], answer_ids, whose="answer")
     return links, left_out + _told(item, *read.problems)
 
 
@@ -274,7 +271,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "question": _Form(_PREDICTION, _question, partial(text_problems, limit=QUESTION_WORDS), needed="id"),
     "evidence": _Form(_PREDICTION, _evidence, id_problems),
     # BLEU of a text without its tokens, such as <skipped>, divides by zero.
-    "answer": _Form(_PREDICTION, _plain, partial(text_problems, limit=WORD_LIMIT, tokens=tokenize_13a)),
+    "answer": _Form(_PREDICTION, _plain, partial(text_problems, limit=WORD_LIMIT, counted=has_bleu)),
     "alignment": _Form(_PREDICTION, _alignment, link_problems, needed="answer_sentence_ids"),
 }
 """A form for the tasks that answer with citations, and one for each subtask of 2026."""

@@ -140,13 +140,11 @@ def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = 
     return f"cites {', '.join(said)}, which its {whose} does not have (it has {has})"
 
 
-def text_problems(
-    item: Item, text: Any, *, limit: int, tokens: Callable[[str], list[str]] = str.split
-) -> list[Problem]:
+def text_problems(item: Item, text: Any, *, limit: int, counted: Callable[[str], object] = str.split) -> list[Problem]:
     """Checks a prediction that is a text, of which so many words count and whose scorer needs a token."""
     if found := _no_text(item, text):
         return found
-    if not tokens(text):
+    if not counted(text):
         return [_refused(item, "has no words")]
     words = len(text.split())
     return [too_long(item, words, limit)] if words > limit else []
