@@ -17,6 +17,7 @@ from typing import Any, Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.json_list import json_objects, named, once
 from medical_tasks.json_records import is_text
+from medical_tasks.whole_file import check_line, read_bytes
 
 __all__ = ["Answer", "parse_answers", "read_file", "read_responses"]
 
@@ -46,7 +47,7 @@ class Answer:
 
 
 def read_file(path: Path, *, option: str = "--responses") -> bytes:
-    """Reads a responses file once, whatever it is (a pipe can be read only once).
+    """Reads a responses file.
 
     Args:
         path: the file.
@@ -57,7 +58,7 @@ def read_file(path: Path, *, option: str = "--responses") -> bytes:
         UsageError: It is a folder, or may not be read.
     """
     try:
-        return path.expanduser().read_bytes()
+        return read_bytes(path)
     except FileNotFoundError as error:
         raise MissingError(f"{path}: no such file. Give {option} a JSON Lines file with lines like {_FORM}") from error
     except OSError as error:
@@ -146,6 +147,7 @@ def _line_answers(path: Path, content: bytes) -> Iterator[Answer]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
+        check_line(path, line, where=f", line {number}")
         try:
             value = json.loads(line, object_pairs_hook=once)
         except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits

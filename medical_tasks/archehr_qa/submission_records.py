@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.json_list import json_objects, named, shown
+from medical_tasks.whole_file import open_file
 
 __all__ = ["FORM", "LARGEST", "Problem", "Record", "is_number", "of_case", "read_records"]
 
@@ -74,7 +75,7 @@ def read_records(path: Path) -> list[Record]:
         UsageError: It cannot be read, is too large, or is no JSON list of objects.
     """
     try:
-        with path.expanduser().open("rb") as stream:
+        with open_file(path) as stream:
             content = stream.read(LARGEST + 1)
     except FileNotFoundError as error:
         raise MissingError(f"{path}: no such file. Give a JSON list of records like {FORM}") from error

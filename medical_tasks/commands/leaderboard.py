@@ -126,7 +126,7 @@ def _show(board: Board, arguments: argparse.Namespace) -> int:
 
 
 def _submit(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.package_file import package_bytes
+    from medical_tasks.submission_package.reading import package_bytes
 
     submission = board.submit(package_bytes(Path(arguments.what)))
     print(

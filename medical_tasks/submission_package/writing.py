@@ -31,7 +31,7 @@ from medical_tasks.submission_package.scrubbing import scrub
 from medical_tasks.submission_package.submitters import read_submitter, submitter_values
 from medical_tasks.submission_package.verdict_items import verdicts_of_items
 from medical_tasks.submission_package.zip_writing import zip_bytes
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, read_text
 
 __all__ = ["write_package"]
 
@@ -152,7 +152,7 @@ def _verdict_rows(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+        rows = [json.loads(line) for line in read_text(path).split("\n") if line]
     except ValueError as error:
         raise UsageError(f"{path}: not JSON lines ({error}). Give the run's command again to write it anew.") from error
     return rows

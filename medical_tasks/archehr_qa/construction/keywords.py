@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.whole_file import read_text
 
 __all__ = ["KEYWORDS", "KeywordFinder", "read_keywords"]
 
@@ -80,7 +81,7 @@ def read_keywords(path: Path) -> tuple[str, ...]:
         UsageError: It cannot be read, has no keyword, or a line is none.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text(path, encoding="utf-8-sig").splitlines()
     except FileNotFoundError as error:
         raise MissingError(
             f"{path}: no such file. Give --keywords a text file with a word or some words a line."

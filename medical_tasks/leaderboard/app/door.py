@@ -150,7 +150,8 @@ class Door:
 
     async def _sweep(self) -> None:
         while True:
-            await self._make_room()
+            with contextlib.suppress(OSError):  # of a folder that is gone; an upload says so
+                await self._make_room()
             await asyncio.sleep(_SWEEP_S)
 
     async def _make_room(self, *, spare: int = 0) -> None:

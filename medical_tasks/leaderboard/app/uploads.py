@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS, ReadLimits
 from medical_tasks.submission_package.problems import PackageError
+from medical_tasks.whole_file import open_file
 
 __all__ = [
     "FOLDER_VARIABLE",
@@ -146,7 +147,7 @@ def uploaded(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
         MissingError: It is not there any more.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             content = file.read(limits.package_bytes + 1)
     except OSError as error:
         raise MissingError(
