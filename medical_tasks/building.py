@@ -26,7 +26,7 @@ from medical_tasks.croissant import croissant_text
 from medical_tasks.dataset_folder import flush_to_disk, put_in_place, stage_in
 from medical_tasks.dataset_source import DatasetSource, Row, file_sha256, find_files, steps_to_get
 from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, datasets_home, marker_text
-from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, system_reason
+from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, memory_error, system_reason
 from medical_tasks.hub_builder import builder_class
 from medical_tasks.hub_eval import eval_text
 from medical_tasks.published_sums import check_published_sum
@@ -181,6 +181,8 @@ def _build(
             }
             put_in_place(folder, stage, built, texts, private=spec.access == "credentialed")
     except OSError as error:
+        if memory_error(error):
+            raise
         raise _write_error(folder, error) from error
     notes += [
         f"{folder}: config {name} was built in version {built[name].version}, now {spec.version}; build it again"

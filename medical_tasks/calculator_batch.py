@@ -20,7 +20,7 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, Calculator, Ca
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.progress import Progress
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, open_file
 
 __all__ = ["BatchCounts", "calculate_batch", "calculate_line", "from_arguments", "render_inputs", "render_list"]
 
@@ -185,14 +185,14 @@ def _count(source: Path) -> int:
     """How many lines there are to go through, for the progress; a pipe can be read only once and is not counted."""
     if not source.is_file():
         return 0
-    with source.open("rb") as stream:
+    with open_file(source) as stream:
         return sum(1 for line in stream if line.strip())
 
 
 def _records(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file with their line numbers."""
     try:
-        with source.open("rb") as stream:
+        with open_file(source, stdin=True) as stream:
             for number, raw in enumerate(stream, start=1):
                 line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                 if line.strip():

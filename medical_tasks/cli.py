@@ -1,9 +1,9 @@
 """The command line: `medical-tasks VERB ...`.
 
 Exit codes: 0 done; 2 wrong use; 3 data, judge or package missing (with the steps to get it); 4 refused by the data guard;
-5 finished, but some items could not be answered or scored; 6 `verify` found what does not match; 130 stopped from outside. A
-user's mistake is one message on standard error, never a traceback. Verbs are imported when they are used, so that `--help` and
-`list` answer at once.
+5 finished, but some items could not be answered or scored, or disk or memory was too small; 6 `verify` found what does not match;
+130 stopped from outside. A user's mistake is one message on standard error, never a traceback. Verbs are imported when they are
+used, so that `--help` and `list` answer at once.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import errno
 import gc
 import importlib
 import io
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
 
 from medical_tasks._version import __version__
-from medical_tasks.errors import IncompleteError, MedicalTasksError, system_reason
+from medical_tasks.errors import IncompleteError, MedicalTasksError, doing, memory_error, system_reason
 
 __all__ = ["VERBS", "main", "module_name"]
 
@@ -98,8 +99,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     head, tail = (words[:1], words[1:]) if words and words[0] in VERBS else (words, [])
     verb = parser.parse_args(head).verb
     signal.signal(signal.SIGTERM, _stop)
+    # What is made here is for its owner to change, whatever the mask says; what is private is closed to others anyway.
+    os.umask(os.umask(0o022) | 0o022)
     try:
-        code = _run_verb(verb, tail)
+        with doing(f"run medical-tasks {verb}"):
+            code = _run_verb(verb, tail)
         sys.stdout.flush()
         return code
     except MedicalTasksError as error:
@@ -112,11 +116,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of a pipe went away (`| head`): not an error of ours.
         sys.stderr.close()
         return 0
-    except OSError as error:
-        if error.errno != errno.ENOSPC or error.filename is not None:
-            raise
-        print(f"error: the output cannot be written ({system_reason(error)}).", file=sys.stderr)
-        return IncompleteError.exit_code
+    except Exception as error:
+        if memory_error(error):
+            told = f"error: not enough memory to {error.__notes__[0]}. Finished work is kept. Free some memory, or take fewer items"
+            print(f"{told} or a machine with more, and give the same command again.", file=sys.stderr)
+            if argv is None:
+                # Libraries that were only half loaded may crash when the interpreter ends in order.
+                sys.stderr.flush()
+                os._exit(IncompleteError.exit_code)
+            return IncompleteError.exit_code
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+            print(f"error: the output cannot be written ({system_reason(error)}).", file=sys.stderr)
+            return IncompleteError.exit_code
+        raise
 
 
 def _spare_collections() -> None:

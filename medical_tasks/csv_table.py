@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import UsageError
+from medical_tasks.whole_file import csv_lines, open_text
 
 __all__ = ["CsvRow", "read_csv"]
 
@@ -51,11 +52,11 @@ def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool =
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
     again = f"Download the {release} again; do not open and save it with a spreadsheet program."
     try:
-        stream = path.open(encoding="utf-8-sig", newline="")
+        stream = open_text(path, encoding="utf-8-sig", newline="")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
     with stream:
-        reader = csv.reader(stream, strict=True)
+        reader = csv.reader(csv_lines(path, stream), strict=True)
         try:
             header = next(reader, None)
             if header is None:

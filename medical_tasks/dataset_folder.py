@@ -16,6 +16,7 @@ from pathlib import Path
 
 from medical_tasks.dataset_store import MARKER, BuiltConfig, built_configs, built_name
 from medical_tasks.errors import UsageError
+from medical_tasks.whole_file import open_file
 
 __all__ = ["flush_to_disk", "put_in_place", "stage_in"]
 
@@ -104,7 +105,7 @@ def flush_to_disk(path: Path) -> None:
     Args:
         path: the file.
     """
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         os.fsync(stream.fileno())
 
 

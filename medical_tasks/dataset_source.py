@@ -16,6 +16,7 @@ from medical_tasks.build_options import Generated
 from medical_tasks.columns import Column
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import DatasetSpec
+from medical_tasks.whole_file import open_file
 
 __all__ = ["DatasetSource", "OfficialFile", "Row", "file_sha256", "find_files", "repository_file", "steps_to_get"]
 
@@ -140,7 +141,7 @@ def file_sha256(path: Path) -> str:
     Returns:
         64 hexadecimal digits.
     """
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

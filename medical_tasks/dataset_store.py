@@ -21,8 +21,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from medical_tasks.dataset_source import file_sha256, steps_to_get
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.spec import DatasetSpec
+from medical_tasks.whole_file import read_text
 
 __all__ = [
     "MARKER",
@@ -235,7 +236,9 @@ def _split_rows(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec 
         )
     import pyarrow.parquet as pq
 
-    rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    # In one thread: where memory is short, threads that cannot be started are waited for without end.
+    with doing(f"load the rows of {path}"), pq.ParquetFile(path) as file:
+        rows: list[dict[str, Any]] = file.read(use_threads=False).to_pylist()
     if len(rows) != entry.rows:
         raise UsageError(f"{path}: has {len(rows)} rows, the marker {MARKER} says {entry.rows}. Build it again.")
     return rows
@@ -252,7 +255,7 @@ def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:
 def _read_marker(folder: Path) -> dict[str, Any] | None:
     path = folder / MARKER
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -23,7 +23,7 @@ from medical_tasks.judges.open_session import next_step, open_session
 from medical_tasks.run_folder import locked, open_run_folder
 from medical_tasks.run_judge import JudgeRequest
 from medical_tasks.spec import TaskSpec
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, read_text
 
 __all__ = ["NOT_ASKED", "Written", "asked", "not_taken_apart", "read_request", "write_draft"]
 
@@ -163,7 +163,7 @@ def _record(work: Path) -> Path:
 def _known(work: Path) -> list[str]:
     """SHA-256 of what earlier runs wrote, or were about to write, under the name of --out."""
     try:
-        return _record(work).read_text(encoding="ascii").split()
+        return read_text(_record(work), encoding="ascii").split()
     except (FileNotFoundError, NotADirectoryError):
         return []
     except (OSError, UnicodeDecodeError) as error:

@@ -4,7 +4,7 @@
     ├── UsageError          2  wrong use: unknown task, bad option, malformed input file
     ├── MissingError        3  data, judge, model or optional package is not there; says how to get it
     ├── RefusedError        4  the data guard said no
-    └── IncompleteError     5  the work ended, but some items could not be answered or scored
+    └── IncompleteError     5  the work ended, but some items could not be answered or scored, or disk or memory was too small
 
 `medical-tasks verify` ends with 6 when something does not match: an outcome, not an error.
 
@@ -14,9 +14,13 @@ of this package and keeps its traceback.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import re
 import shlex
+from collections.abc import Iterator
+from typing import Final
 
 __all__ = [
     "IncompleteError",
@@ -24,9 +28,17 @@ __all__ = [
     "MissingError",
     "RefusedError",
     "UsageError",
+    "doing",
     "install_command",
+    "memory_error",
     "system_reason",
 ]
+
+
+# As threads, loaders of libraries, pyarrow and torch say it.
+_NO_MEMORY: Final = re.compile(
+    "can't start new thread|Failed to launch worker thread|failed to map segment|(?:can't|[Cc]annot) allocate memory"
+)
 
 
 class MedicalTasksError(Exception):
@@ -57,6 +69,33 @@ class IncompleteError(MedicalTasksError):
     """The run ended and its results are written, but some items have no answer or no score."""
 
     exit_code = 5
+
+
+@contextlib.contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Notes what was being done on an error of memory that comes out of the block; an inner block's word comes first.
+
+    Args:
+        what: as in "not enough memory to ...".
+    """
+    try:
+        yield
+    except Exception as error:
+        if memory_error(error):
+            error.add_note(what)
+        raise
+
+
+def memory_error(error: BaseException | None) -> bool:
+    """Whether an error, or what caused it, says that there is no memory left, also for a thread or a library to be loaded."""
+    if error is None:
+        return False
+    return (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or (not isinstance(error, MedicalTasksError) and _NO_MEMORY.search(str(error)) is not None)
+        or memory_error(error.__cause__)
+    )
 
 
 def system_reason(error: OSError) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from medical_tasks.errors import doing
 from medical_tasks.judges.base import Judging
 from medical_tasks.private_store import redact_reason, redact_row
 from medical_tasks.results import SCHEMA_VERSION, Limits, item_rows, summarise, write_run
@@ -32,10 +33,12 @@ def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> d
     named: dict[str, Any] = {"judging": judging} if answered.task.judge else {}
     if answered.task.scoring_arguments:
         named["arguments"] = dict(answered.scoring_args)
-    scores: list[ItemScore] = score_items(answered.task, asked, responses, **named)
+    with doing(f"score {len(asked):,} answers to {answered.task.name}"):
+        scores: list[ItemScore] = score_items(answered.task, asked, responses, **named)
     return {score.id: score for score in scores}
 
 
+@doing("score the answers and write the results")
 def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge | None = None) -> dict[str, Any]:
     """Scores answered tasks and writes the run's results.
 

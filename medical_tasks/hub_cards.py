@@ -10,6 +10,7 @@ from medical_tasks.card import card_text
 from medical_tasks.catalog import datasets, tasks
 from medical_tasks.croissant import croissant_text
 from medical_tasks.hub_eval import eval_text
+from medical_tasks.whole_file import read_text
 
 __all__ = ["check_cards", "write_cards"]
 
@@ -32,7 +33,7 @@ def check_cards(root: Path | None = None) -> list[str]:
         for path, text in _generated(place, name).items():
             if not path.is_file():
                 problems.append(f"{path}: missing; `medical-tasks manifest --write` makes it")
-            elif path.read_text(encoding="utf-8") != text:
+            elif read_text(path) != text:
                 problems.append(f"{path}: not what its source says; `medical-tasks manifest --write` makes it anew")
         leaderboards = place / name / "eval.yaml"
         if leaderboards.is_file() and leaderboards not in _generated(place, name):
@@ -58,7 +59,7 @@ def write_cards(root: Path | None = None) -> list[Path]:
     written: list[Path] = []
     for name in datasets():
         for path, text in _generated(root or _shipped(), name).items():
-            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            if not path.is_file() or read_text(path) != text:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
                 written.append(path)

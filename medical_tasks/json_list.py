@@ -14,6 +14,7 @@ from medical_tasks.json_records import is_text
 
 __all__ = ["LONGEST_ID", "json_objects", "json_values", "named", "once", "shown", "text_id"]
 
+_LARGEST = 1 << 28
 LONGEST_ID = 64
 """Characters of an id; what is longer may be a text in the wrong field."""
 
@@ -60,6 +61,10 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
         UsageError: It is no JSON list, or an empty one.
     """
     again = f"Write a JSON list of records like {form}"
+    if len(content) > _LARGEST:
+        raise UsageError(
+            f"{path}: {len(content):,} bytes, and a JSON list may have {_LARGEST:,}. Write JSON Lines instead."
+        )
     try:
         found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=once)
     except UnicodeDecodeError as error:

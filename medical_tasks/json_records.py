@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.whole_file import check_line, read_bytes
 
 __all__ = ["Field", "Record", "is_list_of", "is_text", "is_text_or_null", "one_of", "optional", "read_records"]
 
@@ -104,7 +105,7 @@ def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again
             names line, field, rule and value.
     """
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     count = 0
@@ -114,6 +115,7 @@ def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again
         if not raw.strip():
             continue
         count += 1
+        check_line(path, raw, where=f", line {number}")
         values = _object(path, number, raw, again, private=bool(private))
         _check_names(path, number, values, fields, release)
         for name, value in values.items():

@@ -23,6 +23,7 @@ from typing import IO, Any
 
 from medical_tasks.csv_table import FIELD_LIMIT_BYTES
 from medical_tasks.leak_views import bytes_views, strings_by_place, text_views
+from medical_tasks.whole_file import open_file, open_text, read_bytes
 
 __all__ = ["UnreadableError", "file_texts"]
 
@@ -69,7 +70,7 @@ def file_texts(path: Path, scratch: Path, *, depth: int = 0) -> Iterator[str]:
         UnreadableError: It cannot be opened, is damaged, or of a closed form.
     """
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             head = stream.read(512)
         yield from _texts(path, head, scratch, depth)
     except (*_BROKEN, sqlite3.Error, zipfile.BadZipFile, tarfile.TarError) as error:
@@ -135,7 +136,7 @@ def _unpacked(stream: IO[bytes], scratch: Path, depth: int, name: str) -> Iterat
 
 
 def _raw(path: Path) -> Iterator[str]:
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         kept = b""
         while block := stream.read(_CHUNK):
             yield from bytes_views(kept + block)
@@ -164,14 +165,14 @@ def _json(path: Path) -> Iterator[str]:
     places = _Places()
     if path.stat().st_size <= _JSON_LIMIT:
         try:
-            value = json.loads(path.read_bytes())
+            value = json.loads(read_bytes(path))
         except (ValueError, RecursionError):
             pass
         else:
             yield from places.add(value)
             yield from places.rest()
             return
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         for line in stream:
             try:
                 value = json.loads(line)
@@ -185,7 +186,7 @@ def _table(path: Path) -> Iterator[str]:
     """The columns of a table, each as one text: it may hold a word a row."""
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
     places = _Places()
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with open_text(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
         try:
             for row in csv.reader(stream, delimiter=_TABLES[path.suffix.lower()]):
                 yield from places.add({str(number): cell for number, cell in enumerate(row)})

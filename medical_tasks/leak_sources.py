@@ -17,6 +17,7 @@ from medical_tasks.csv_table import FIELD_LIMIT_BYTES
 from medical_tasks.dataset_store import built_configs, built_name, datasets_home
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.leak_views import readings, strings_by_place
+from medical_tasks.whole_file import checked_file
 
 __all__ = ["SourceRow", "source_files", "source_rows"]
 
@@ -129,7 +130,7 @@ def source_rows(file: Path) -> Iterator[SourceRow]:
 
 def _open(file: Path) -> IO[str]:
     opener = gzip.open if file.name.lower().endswith(".gz") else open
-    return cast("IO[str]", opener(file, "rt", encoding="utf-8-sig", errors="replace", newline=""))
+    return cast("IO[str]", opener(checked_file(file), "rt", encoding="utf-8-sig", errors="replace", newline=""))
 
 
 def _row(file: Path, number: int, value: Mapping[str, Any]) -> SourceRow:
@@ -161,7 +162,7 @@ def _parquet(file: Path) -> Iterator[SourceRow]:
     import pyarrow.parquet as pq
 
     number = 0
-    with pq.ParquetFile(file) as table:
+    with pq.ParquetFile(checked_file(file)) as table:
         for batch in table.iter_batches(batch_size=1024):
             for value in batch.to_pylist():
                 number += 1

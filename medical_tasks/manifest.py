@@ -13,6 +13,7 @@ from typing import Any
 from medical_tasks._version import __version__
 from medical_tasks.catalog import BENCHMARKS
 from medical_tasks.spec import BenchmarkSpec, DatasetSpec, TaskSpec
+from medical_tasks.whole_file import read_text
 
 __all__ = ["MANIFEST_FILE", "check_manifest", "manifest_text", "write_manifest"]
 
@@ -92,6 +93,6 @@ def check_manifest(root: Path) -> list[str]:
     path = root / MANIFEST_FILE
     if not path.is_file():
         return [f"{path}: is not there. Write it with: make manifest"]
-    if path.read_text(encoding="utf-8") != manifest_text():
+    if read_text(path) != manifest_text():
         return [f"{path}: is not what the specs say. Write it anew with: make manifest"]
     return []

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.judges.base import Label
+from medical_tasks.whole_file import read_text
 
 __all__ = ["ROUNDS", "SPLITS", "LabelledPair", "find_anli", "find_mednli", "read_anli", "read_mednli"]
 
@@ -141,7 +142,7 @@ def _read(
 ) -> list[LabelledPair]:
     """Reads one file; the fields' names are those of id, premise, hypothesis and label."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}).") from error
     except OSError as error:

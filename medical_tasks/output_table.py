@@ -23,6 +23,7 @@ from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.score_table import MISSING
+from medical_tasks.whole_file import csv_lines, open_file
 
 __all__ = ["NAMES", "OutputRow", "OutputTable", "check_size", "join_outputs", "read_csv_rows", "read_outputs", "told"]
 
@@ -107,7 +108,7 @@ def read_csv_rows(
         UsageError: It cannot be read, or is not of that form.
     """
     try:
-        with path.expanduser().open("rb") as stream:
+        with open_file(path) as stream:
             content = stream.read(_LARGEST_BYTES + 1)
     except FileNotFoundError as error:
         raise MissingError(f"{path}: no such file or folder. {form}") from error
@@ -119,7 +120,7 @@ def read_csv_rows(
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(csv_lines(path, io.StringIO(text, newline="")), strict=True)
     try:
         cells = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]
     except csv.Error as error:

@@ -20,6 +20,7 @@ from pathlib import Path
 from medical_tasks.audit_log import HOME_VARIABLE
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
 from medical_tasks.redaction import redact_reason, redact_row, redact_value
+from medical_tasks.whole_file import read_text
 
 __all__ = [
     "PrivateFolder",
@@ -216,7 +217,7 @@ def _described(path: Path) -> PrivateFolder:
             with contextlib.suppress(FileNotFoundError):  # gone since it was listed
                 sizes.append((Path(folder) / name).lstat().st_size)
     owner = path / _OWNER_FILE
-    run = "" if path.is_symlink() or owner.is_symlink() or not owner.is_file() else owner.read_text("utf-8").strip()
+    run = "" if path.is_symlink() or owner.is_symlink() or not owner.is_file() else read_text(owner).strip()
     return PrivateFolder(private_id=path.name, path=path, run=run, files=len(sizes), bytes=sum(sizes))
 
 

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.whole_file import read_text
 
 __all__ = ["SUMS_FILE", "check_published_sum"]
 
@@ -59,7 +60,7 @@ def _entries(sums: Path) -> list[tuple[str, str, int]]:
     if not sums.is_file():
         return []
     try:
-        lines = sums.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        lines = read_text(sums, encoding="utf-8-sig", errors="replace").splitlines()
     except OSError as error:
         raise UsageError(f"{sums}: cannot be read ({system_reason(error)}).") from error
     found = [(number, _LINE.fullmatch(line.strip())) for number, line in enumerate(lines, start=1)]

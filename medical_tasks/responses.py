@@ -21,6 +21,7 @@ from typing import Any, Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.json_list import json_values, named, once, shown
 from medical_tasks.json_records import is_text
+from medical_tasks.whole_file import check_line, read_bytes
 
 __all__ = ["LARGEST", "SUBMISSION", "Answer", "parse_answers", "read_file", "read_responses", "unzipped"]
 
@@ -60,7 +61,7 @@ class Answer:
 
 
 def read_file(path: Path, *, option: str = "--responses") -> bytes:
-    """Reads a responses file once, whatever it is (a pipe can be read only once).
+    """Reads a responses file.
 
     Args:
         path: the file.
@@ -71,7 +72,7 @@ def read_file(path: Path, *, option: str = "--responses") -> bytes:
         UsageError: It is a folder, or may not be read.
     """
     try:
-        return path.expanduser().read_bytes()
+        return read_bytes(path)
     except FileNotFoundError as error:
         raise MissingError(f"{path}: no such file. Give {option} a JSON Lines file with lines like {_FORM}") from error
     except OSError as error:
@@ -167,15 +168,16 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
             files = [each for each in archive.infolist() if not each.is_dir() and not _left_by_system(each.filename)]
             if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
                 raise UsageError(f"{path}: holds {_names(files)}, and must hold {SUBMISSION} alone. {again}")
-            if files[0].flag_bits & _ENCRYPTED or files[0].compress_type not in _PACKED:
+            (member,) = files
+            if member.flag_bits & _ENCRYPTED or member.compress_type not in _PACKED:
                 raise UsageError(f"{path}: {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}")
-            with archive.open(files[0]) as stream:
+            with archive.open(member) as stream:
                 found = stream.read(LARGEST + 1)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         raise UsageError(f"{path}: a damaged zip file ({type(error).__name__}). {again}") from None
     if len(found) > LARGEST:
         raise UsageError(f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}")
-    folder = str(PurePosixPath(files[0].filename).parent)
+    folder = str(PurePosixPath(member.filename).parent)
     return "" if folder == "." else folder, found
 
 
@@ -208,6 +210,7 @@ def _values(path: Path, content: bytes) -> list[tuple[str, Any]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
+        check_line(path, line, where=f", line {number}")
         try:
             found.append((f"line {number}", json.loads(line, object_pairs_hook=once)))
         except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits

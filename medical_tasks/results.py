@@ -25,6 +25,7 @@ from medical_tasks.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.estimation import Estimator, Limits
 from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.whole_file import open_file, read_text
 
 __all__ = [
     "ITEMS_FILE",
@@ -197,7 +198,7 @@ def _is_text(column: str) -> bool:
 
 
 def _sync(path: Path) -> None:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         os.fsync(file.fileno())
 
 
@@ -271,7 +272,7 @@ def read_results(folder: Path) -> dict[str, Any]:
             "that was stopped goes on when its command is given again."
         )
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))
+        results = json.loads(read_text(path))
     except ValueError as error:  # of JSON or of UTF-8
         raise UsageError(f"{path}: not valid JSON ({error}). Give the same command again to write it anew.") from error
     version = results.get("schema_version") if isinstance(results, dict) else None
@@ -305,7 +306,8 @@ def read_items(folder: Path) -> list[dict[str, Any]]:
             "command again: finished answers are kept."
         )
     try:
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        with pq.ParquetFile(path) as file:
+            rows: list[dict[str, Any]] = file.read(use_threads=False).to_pylist()
     except pa.ArrowInvalid as error:
         raise UsageError(f"{path}: not a parquet file ({error}).") from error
     return rows

@@ -17,7 +17,7 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.private_store import in_use, new_private_id, private_folder
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, read_text
 
 __all__ = ["RunFolder", "default_folder", "existing_run_folder", "is_main_process", "locked", "open_run_folder"]
 
@@ -56,7 +56,14 @@ def locked(folder: RunFolder) -> Iterator[None]:
                 f"{folder.path}: another command is using this folder. Wait until it has ended, or choose another --out."
             ) from error
         with in_use(folder.answers.parent) if folder.private else contextlib.nullcontext():
-            yield
+            try:
+                yield
+            except BaseException:
+                if not _begun(folder):  # nothing was made: no folder of a run is left that holds none
+                    (folder.path / SETTINGS_FILE).unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        folder.path.rmdir()
+                raise
     finally:
         os.close(handle)
 
@@ -131,8 +138,8 @@ def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = 
         return RunFolder(path, private=private, writes=False)
     file = path / SETTINGS_FILE
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        there = file.read_text(encoding="utf-8") if file.exists() else None
+        path.mkdir(0o755, parents=True, exist_ok=True)
+        there = read_text(file) if file.exists() else None
     except OSError as error:
         raise IncompleteError(
             f"{path}: cannot be used ({system_reason(error)}). Make it readable and writable, or choose another --out."
@@ -177,7 +184,7 @@ def existing_run_folder(path: Path) -> RunFolder:
     """
     file = path / SETTINGS_FILE
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file)
     except OSError as error:
         raise MissingError(f"{file}: cannot be read ({system_reason(error)}). Give the folder of a run.") from error
     except UnicodeDecodeError as error:

@@ -21,6 +21,7 @@ from medical_tasks.run_folder import existing_run_folder
 from medical_tasks.runner import RunOptions, load_task_prompts, run_model
 from medical_tasks.spec import TaskSpec
 from medical_tasks.task_data import TaskData
+from medical_tasks.whole_file import read_bytes
 
 __all__ = ["check_recipe", "check_same_data", "run_responses"]
 
@@ -184,7 +185,7 @@ def _from_file(name: str, data: TaskData, recipe: Mapping[str, Any], responses: 
             f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with --responses FILE."
         )
     found = read_responses(responses, [item.id for item in data.items])
-    digest = hashlib.sha256(responses.read_bytes()).hexdigest()
+    digest = hashlib.sha256(read_bytes(responses)).hexdigest()
     if digest != recipe["model"].get("sha256"):
         raise UsageError(
             f"{responses}: not the file that was scored (its sha256 differs). Give that one, or score this one."

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.whole_file import csv_lines, open_file
 
 __all__ = ["ScoreTable", "read_scores", "shown"]
 
@@ -158,7 +159,7 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
 
 def _content(path: Path) -> bytes:
     try:
-        with path.expanduser().open("rb") as stream:
+        with open_file(path) as stream:
             content = stream.read(_LARGEST_BYTES + 1)
     except FileNotFoundError as error:
         raise MissingError(f"{path}: no such file. Give a CSV file of scores. {_FORM}") from error
@@ -175,7 +176,7 @@ def _rows(path: Path, content: bytes) -> tuple[list[str], list[tuple[int, list[s
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from error
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(csv_lines(path, io.StringIO(text, newline="")), strict=True)
     rows: list[tuple[int, list[str]]] = []
     try:
         for cells in reader:

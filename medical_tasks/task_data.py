@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.dataset_store import built_configs, built_name, built_split, datasets_home, read_rows, split_names
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.protocol import MultiStep
 from medical_tasks.spec import DatasetSpec, Item, PromptSet, TaskSpec
 
@@ -107,6 +107,7 @@ def _not_built(spec: DatasetSpec, folder: Path, config: str) -> str:
     )
 
 
+@doing("load the items of the tasks")
 def load_task_data(
     task: TaskSpec,
     spec: DatasetSpec,

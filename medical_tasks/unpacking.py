@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, BinaryIO
 
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.whole_file import open_file
 
 __all__ = ["read_chunks"]
 
@@ -89,7 +90,7 @@ def _read_ahead(
 
 def _chunks(path: Path, again: str) -> Generator[_Chunk, None, None]:
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             magic = stream.read(len(_GZIP_MAGIC))
             stream.seek(0)
             if magic == _GZIP_MAGIC:

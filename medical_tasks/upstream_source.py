@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import MedicalTasksError, MissingError, system_reason
+from medical_tasks.whole_file import read_bytes
 
 __all__ = [
     "Slot",
@@ -47,7 +48,7 @@ def read_file(path: Path) -> bytes:
         MissingError: It cannot be read.
     """
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError as error:
         raise MissingError(f"{path}: cannot be read ({system_reason(error)}).") from error
 

@@ -1,15 +1,106 @@
-"""Writing a file that is there whole or not at all."""
+"""Reading files, and nothing that only looks like one; writing a file that is there whole or not at all."""
 
 from __future__ import annotations
 
+import io
 import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Final, Self, cast
 
-from medical_tasks.errors import IncompleteError, UsageError, system_reason
+from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
 
-__all__ = ["WholeFile"]
+__all__ = ["WholeFile", "check_line", "checked_file", "csv_lines", "open_file", "open_text", "read_bytes", "read_text"]
+
+LONGEST_LINE: Final = 1 << 24
+MOST_COLUMNS: Final = 2_000
+_KINDS: Final = {
+    stat.S_IFIFO: "a pipe (FIFO)",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def checked_file(path: Path) -> Path:
+    """Gives a path back, if it is no pipe, socket or device: those may be waited on for ever, or never end.
+
+    Raises:
+        UsageError: It is one.
+        OSError: Nothing is there, or it may not be looked at.
+    """
+    path = path.expanduser()
+    kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode))
+    if kind is not None:
+        raise UsageError(f"{path}: is {kind}, and a file is read here. Write what it gives into a file, and name that.")
+    return path
+
+
+def open_file(path: Path, *, stdin: bool = False) -> io.BufferedReader:
+    """Opens a file to read its bytes; errors as `checked_file` and `open` raise them.
+
+    Args:
+        path: the file.
+        stdin: whether it may be what the command is given as its own input (`/dev/stdin`).
+    """
+    if stdin and path == Path("/dev/stdin"):
+        return path.open("rb")
+    return cast(io.BufferedReader, _opened(path, "rb"))
+
+
+def open_text(
+    path: Path, *, encoding: str = "utf-8", errors: str | None = None, newline: str | None = None
+) -> io.TextIOWrapper:
+    """Opens a file to read its text; errors as `checked_file` and `open` raise them."""
+    return cast(io.TextIOWrapper, _opened(path, "r", encoding=encoding, errors=errors, newline=newline))
+
+
+def _opened(path: Path, mode: str, **how: Any) -> Any:
+    # What became a pipe since it was looked at is not waited on either.
+    return open(checked_file(path), mode, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK), **how)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Reads a whole file; errors as `checked_file` and `open` raise them."""
+    with doing(f"read {path}"), open_file(path) as stream:
+        return stream.read()
+
+
+def read_text(path: Path, *, encoding: str = "utf-8", errors: str | None = None) -> str:
+    """Reads a whole file of text; errors as `checked_file` and `open` raise them."""
+    with doing(f"read {path}"), open_text(path, encoding=encoding, errors=errors) as stream:
+        return stream.read()
+
+
+def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:
+    """The lines of a CSV file, for `csv.reader`, as far as it is a table and not absurdly wide.
+
+    Raises:
+        UsageError: A line is too long, or the first has too many columns.
+    """
+    first = True
+    while line := stream.readline(LONGEST_LINE + 1):
+        check_line(path, line)
+        if first and line.count(",") >= MOST_COLUMNS:
+            found = f"about {line.count(',') + 1:,} columns in its first line, and at most {MOST_COLUMNS:,} are read"
+            raise UsageError(f"{path}: has {found}. Keep the columns that are needed, or transpose the table.")
+        first = False
+        yield line
+
+
+def check_line(path: Path, line: str | bytes, *, where: str = "") -> None:
+    """Refuses a line of more than 16 Mi characters or bytes, before a parser takes it for data.
+
+    Raises:
+        UsageError: It is longer.
+    """
+    if len(line) > LONGEST_LINE:
+        raise UsageError(
+            f"{path}{where}: a line has more than {LONGEST_LINE:,} characters, the most that is read. Is it a text file with "
+            "line ends, and the right one?"
+        )
 
 
 class WholeFile:

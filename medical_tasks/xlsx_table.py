@@ -17,6 +17,7 @@ from pathlib import Path
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.plain_xml import PlainXmlError, xml_root
+from medical_tasks.whole_file import checked_file
 
 __all__ = ["PART_LIMIT_BYTES", "XlsxRow", "read_xlsx"]
 
@@ -105,7 +106,7 @@ class _Workbook:
     def rows(self) -> Iterator[tuple[int, dict[int, str]]]:
         """Number and cells, by column from 1, of each row; those of the first row are without empty ones."""
         try:
-            with zipfile.ZipFile(self.path) as archive:
+            with zipfile.ZipFile(checked_file(self.path)) as archive:
                 sheet, texts = self._parts(archive)
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be read ({system_reason(error)}).") from error

@@ -180,6 +180,30 @@ def test_an_audit_without_data_is_no_audit(tmp_path: Path, known: str, pins: str
     assert ("No known" in done.stdout) is (code == 0)
 
 
+def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None:
+    # It refuses what is no file: a pipe would be waited on for ever, a device never ends. Resources of the package are files.
+    def opens(node: ast.AST) -> bool:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            return False
+        name, text = node.func.attr, ast.unparse(node)
+        mode = next((ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)), "r")
+        reads = name in ("read_bytes", "read_text") or (
+            name == "open" and mode in ("r", "rb") and not text.startswith(("os.", "web"))
+        )
+        return reads and not (
+            "files(" in text or "__file__" in text or "member" in text or "info)" in text or "tarfile" in text
+        )
+
+    assert _lines({"probe": ast.parse("path.open('rb')\npath.read_text()\npath.open('wb')")}, opens) == [
+        "probe:1",
+        "probe:2",
+    ]
+    found = {line.partition(":")[0] for line in _lines(trees, opens)}
+    # A sandboxed program and the supervisor, which run by themselves, read of the system; a record of estimates is no file.
+    own = {"medical_tasks/whole_file.py", "medical_tasks/estimation.py", "medical_tasks/models/supervisor.py"}
+    assert {name for name in found if "/sandbox/" not in name} == own
+
+
 def test_setup_lists_every_package() -> None:
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")

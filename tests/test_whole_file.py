@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.errors import IncompleteError, UsageError
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, checked_file, open_file, open_text, read_bytes, read_text
 
 
 def names(folder: Path) -> list[str]:
@@ -82,6 +83,21 @@ def test_other_things_than_files_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, Path("/dev/null")):
         with pytest.raises(UsageError, match="is a folder or a device; it takes the name of a file to write"):
             WholeFile(path)
+
+
+def test_only_a_file_is_read(tmp_path: Path) -> None:
+    pipe, line = tmp_path / "pipe", tmp_path / "socket"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(line))
+        for path, kind in ((pipe, "a pipe"), (line, "a socket"), (Path("/dev/zero"), "a device")):
+            for read in (checked_file, open_file, open_text, read_bytes, read_text):
+                with pytest.raises(UsageError, match=f"{path}: is {kind}"):
+                    read(path)
+    (tmp_path / "file").write_text("a\r\nb")
+    assert (read_bytes(tmp_path / "file"), read_text(tmp_path / "file")) == (b"a\r\nb", "a\nb")
+    with pytest.raises(IsADirectoryError):
+        read_bytes(tmp_path)
 
 
 def test_writing_outside_the_block_is_a_fault(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from medical_tasks.archehr_qa.cases import Case, listed
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.json_list import json_objects, named, shown, text_id
 from medical_tasks.json_records import is_text
+from medical_tasks.whole_file import read_bytes
 
 __all__ = ["KEY_FILE", "LABELS", "AnswerSentence", "CaseKey", "by_case", "read_key", "without_citations"]
 
@@ -90,7 +91,7 @@ def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[s
         UsageError: It cannot be read, is no such list, has a case twice, or has other cases than those.
     """
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     records: dict[str, dict[str, Any]] = {}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
+from medical_tasks.whole_file import read_text
 
 __all__ = ["BERTSCORE_LAYER", "MEDCON_VARIANT", "MODEL_METRICS", "Texts", "model_identity", "model_metrics"]
 
@@ -83,7 +84,7 @@ def _check_encoder(folder: str) -> None:
     if not path.is_file():
         return
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(read_text(path))
     except ValueError:
         return
     kind = config.get("model_type") if isinstance(config, dict) else None

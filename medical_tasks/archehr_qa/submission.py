@@ -39,6 +39,7 @@ from medical_tasks.json_list import json_values
 from medical_tasks.responses import LARGEST, unzipped
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.whole_file import open_file
 
 __all__ = [
     "EVERY_CASE",
@@ -129,7 +130,7 @@ def read_records(path: Path) -> tuple[list[Any], list[Problem]]:
         UsageError: It cannot be read, is too large, or is no JSON list.
     """
     try:
-        with path.expanduser().open("rb") as stream:
+        with open_file(path) as stream:
             content = stream.read(LARGEST + 1)
     except FileNotFoundError as error:
         raise MissingError(f"{path}: no such file. Give a JSON list of records like {_EXAMPLE}") from error

@@ -20,6 +20,7 @@ from medical_tasks.archehr_qa.excerpt import excerpt_problem, offset_problem, of
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.json_list import named, text_id
 from medical_tasks.plain_xml import PlainXmlError, xml_root
+from medical_tasks.whole_file import open_file
 
 __all__ = ["CASES_FILE", "SIZE_LIMIT_BYTES", "read_cases"]
 
@@ -88,7 +89,7 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
 
 def _root(path: Path) -> ET.Element:
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             data = stream.read(SIZE_LIMIT_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error

@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from medical_tasks.errors import doing
+
 __all__ = ["add_arguments", "run"]
 
 
@@ -32,14 +34,15 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.catalog import dataset_spec
 
     config = arguments.config or dataset_spec(arguments.dataset).default_config
-    built = build_dataset(
-        arguments.dataset,
-        source=arguments.source,
-        config=config,
-        out=arguments.out,
-        options={"seed": arguments.seed, "n": arguments.n},
-        partial=arguments.partial,
-    )
+    with doing(f"build {arguments.dataset}, configuration {config}"):
+        built = build_dataset(
+            arguments.dataset,
+            source=arguments.source,
+            config=config,
+            out=arguments.out,
+            options={"seed": arguments.seed, "n": arguments.n},
+            partial=arguments.partial,
+        )
     print(f"built {arguments.dataset}, configuration {built.config}: {built.rows} rows in {built.folder}")
     print(f'  load_dataset("{built.folder}", "{built.config}")')
     for note in built.notes:

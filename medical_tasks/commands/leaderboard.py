@@ -135,8 +135,8 @@ def _show(board: Board, arguments: argparse.Namespace) -> int:
 
 
 def _submit(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.package_file import package_bytes
     from medical_tasks.leaderboard.places import name_notes
+    from medical_tasks.submission_package.reading import package_bytes
 
     submission = board.submit(package_bytes(Path(arguments.what)))
     print(

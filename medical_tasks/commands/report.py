@@ -18,6 +18,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from medical_tasks.errors import doing
+
 __all__ = ["add_arguments", "run"]
 
 
@@ -70,22 +72,24 @@ def run(arguments: argparse.Namespace) -> int:
     folders, _ = without_repeats(arguments.runs)
     places = report_places(folders, arguments.out, arguments.format)
     limit = arguments.max_text_bytes
-    data = report_data(
-        arguments.runs,
-        title=arguments.title,
-        data=arguments.data,
-        source=arguments.source,
-        responses=arguments.responses,
-        upstream=arguments.upstream,
-        items=not arguments.no_items,
-        max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
-        tell=lambda said: print(f"note: {said}", file=sys.stderr),
-    )
+    with doing(f"gather the results and items of {len(folders)} runs"):
+        data = report_data(
+            arguments.runs,
+            title=arguments.title,
+            data=arguments.data,
+            source=arguments.source,
+            responses=arguments.responses,
+            upstream=arguments.upstream,
+            items=not arguments.no_items,
+            max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
+            tell=lambda said: print(f"note: {said}", file=sys.stderr),
+        )
     for note in data.notes:
         print(f"note: {note}", file=sys.stderr)
     render = {"html": render_page, "markdown": render_report}
     for form, path in places.items():
-        write_report(path, render[form](data))
+        with doing(f"write {path}"):
+            write_report(path, render[form](data))
         print(f"report: {path}")
     if arguments.open:
         _show(places.get("html"))

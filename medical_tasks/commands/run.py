@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks import guard
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import IncompleteError, UsageError, doing
 from medical_tasks.fitting import TRUNCATE
 from medical_tasks.guard import add_guard_arguments
 from medical_tasks.judge_arguments import add_judge_arguments
@@ -215,7 +215,8 @@ def _finished(
     if early is not None and from_model and early.endpoint is not None and not folder.answers.exists():
         print("With the reference answers in place of the model's, judging would take:", file=sys.stderr)
         _forecast(tasks, data, replace(request, options=replace(request.options, forecast=True)), options)
-    answered = _answers(name, model_args, tasks, data, folder, options)
+    with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
+        answered = _answers(name, model_args, tasks, data, folder, options)
     if answered is None:
         return None
     if request is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, read_bytes
 
 __all__ = [
     "SheetRow",
@@ -144,7 +144,7 @@ def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
     try:
         if path.stat().st_size > _LARGEST_BYTES:
             raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no sheet of these.")
-        text = path.read_bytes().decode("utf-8").removeprefix(_MARK)
+        text = read_bytes(path).decode("utf-8").removeprefix(_MARK)
     except FileNotFoundError as error:
         raise MissingError(f"{path}: no such file. Give the edited sheets.") from error
     except OSError as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.json_records import Field, Record, read_records
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, open_file, read_text
 
 __all__ = [
     "lines_sha256",
@@ -97,7 +97,7 @@ def read_json(path: Path, *, step: str) -> dict[str, Any]:
         UsageError: It is not as it was written.
     """
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_text(path))
     except FileNotFoundError as error:
         raise MissingError(
             f"{path}: not there. Do the step before: medical-tasks construct {step}, with the same folder."
@@ -133,5 +133,5 @@ def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Re
 
 def text_sha256(path: Path) -> str:
     """Hashes a file that is known to be there, of any size."""
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

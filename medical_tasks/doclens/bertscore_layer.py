@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.whole_file import read_text
 
 __all__ = ["checkpoint_layer"]
 
@@ -34,7 +35,7 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
         return Path(path).expanduser(), int(written)
     folder = Path(given).expanduser()
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = json.loads(read_text(folder / "config.json"))
     except OSError as error:
         raise MissingError(
             f"bertscore={given}: no checkpoint there ({system_reason(error)} for its config.json). Nothing is downloaded here. On "

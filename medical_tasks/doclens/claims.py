@@ -17,6 +17,7 @@ from medical_tasks.doclens.sections import EMPTY
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import read_json
+from medical_tasks.whole_file import read_text
 
 __all__ = ["FULL", "MAX_CLAIMS", "MIN_CLAIMS", "ClaimRecord", "claim_rows", "read_claim_file", "read_claims_reply"]
 
@@ -61,7 +62,7 @@ def read_claim_file(path: str | Path, *, side: Side = "reference") -> tuple[Clai
         UsageError: It cannot be read, is not of the form, or has an example twice. Names example and field, quotes no text.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(read_text(Path(path)))
     except OSError as error:
         raise UsageError(f"{path}: {system_reason(error)}. Give the path of a JSON file of claims.") from error
     except (ValueError, RecursionError) as error:

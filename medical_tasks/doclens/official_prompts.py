@@ -23,6 +23,7 @@ from medical_tasks.doclens.claims import MAX_CLAIMS, MIN_CLAIMS
 from medical_tasks.doclens.sections import SECTIONS
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.spec import Message, TaskSpec
+from medical_tasks.whole_file import read_text
 
 __all__ = [
     "OFFICIAL_STYLES",
@@ -280,7 +281,7 @@ def _read(task: TaskSpec, upstream: Path | None, path: str) -> tuple[Path, str]:
         )
     found = repository_file(upstream, path, repository=REPOSITORY)
     try:
-        text = found.read_text(encoding="utf-8")
+        text = read_text(found)
         content = json.loads(text)
     except OSError as error:
         raise MissingError(f"{found}: cannot be read ({system_reason(error)}).") from error

@@ -26,6 +26,7 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.json_list import json_objects, named, shown, text_id
 from medical_tasks.json_records import is_text
 from medical_tasks.scoring.sentences import split_sentences
+from medical_tasks.whole_file import read_bytes
 
 __all__ = [
     "OWN_COLUMNS",
@@ -89,7 +90,7 @@ def read_own_texts(path: Path) -> list[OwnText]:
             field and rule.
     """
     try:
-        content = path.expanduser().read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         raise UsageError(
             f"{path}: cannot be read ({system_reason(error)}). Give a JSON list of records like {_FORM}"

@@ -20,6 +20,7 @@ from medical_tasks.ehrnoteqa.categories import question_categories
 from medical_tasks.ehrnoteqa.discq_sample import DISCQ_ROWS, paper_clinicians
 from medical_tasks.ehrnoteqa.rows import one_note_row
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.whole_file import read_text
 
 __all__ = ["QUESTIONS_FILE", "read_discq_rows", "with_respect_to"]
 
@@ -182,7 +183,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _read_text(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8-sig")  # line ends become line feeds, as for the authors
+        text = read_text(file, encoding="utf-8-sig")  # line ends become line feeds, as for the authors
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({system_reason(error)}).") from error
     except UnicodeDecodeError as error:

@@ -22,6 +22,7 @@ from typing import Final
 from medical_tasks.construction.cells import plain
 from medical_tasks.csv_table import FIELD_LIMIT_BYTES
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.whole_file import csv_lines, open_text
 
 __all__ = ["LONGEST_MODEL", "RATER", "HumanScore", "HumanScores", "read_human_scores"]
 
@@ -141,8 +142,8 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not empty, each with the line on which it ends."""
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
+        with open_text(path, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(csv_lines(path, stream), strict=True)
             for values in reader:
                 if any(value.strip() for value in values):
                     yield reader.line_num, values

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.whole_file import open_file
 
 __all__ = ["PARAGRAPH_LIMIT_CHARS", "Paragraph", "read_paragraphs", "read_titles"]
 
@@ -92,7 +93,7 @@ _Step = tuple[int, Any, int, tuple[int, Any] | None]
 
 def _walk(path: Path, on_read: Callable[[int], None]) -> Iterator[_Step]:
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             text = _Text(path, stream, on_read)
             if not text.peek():
                 raise text.wrong("it is empty")

@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, read_bytes
 
 __all__ = ["EvalResult", "result_text", "write_results"]
 
@@ -130,7 +130,7 @@ def _content(path: Path) -> bytes | None:
             f"{path}: is a folder or a device; it takes the name of a file to write. Choose another --out."
         )
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError as error:
         raise UsageError(
             f"{path}: is there and cannot be read ({system_reason(error)}). Choose another --out."

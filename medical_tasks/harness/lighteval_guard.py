@@ -19,6 +19,7 @@ from medical_tasks.errors import RefusedError
 from medical_tasks.private_store import in_use, new_private_id, private_folder
 from medical_tasks.spec import DatasetSpec, TaskSpec
 from medical_tasks.task_data import benchmark_module
+from medical_tasks.whole_file import read_text
 
 __all__ = ["check_arguments", "private_dataset_cache", "require_launcher"]
 
@@ -70,7 +71,7 @@ def _server_address(path: Path) -> str:
     from medical_tasks.errors import UsageError
 
     try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content: Any = yaml.safe_load(read_text(path))
         address = content["model_parameters"][_ADDRESS]
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
         raise UsageError(

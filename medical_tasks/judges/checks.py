@@ -20,7 +20,7 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.judges.check_views import TWO_WAY, VIEWS
 from medical_tasks.spec import TaskSpec
 from medical_tasks.store import content_key
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, read_text
 
 __all__ = ["check_key", "check_set_of", "checks_file", "describe", "last_check", "record_check", "summary_of"]
 
@@ -206,7 +206,7 @@ def _figure(estimate: Mapping[str, Any]) -> str:
 def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     """The checks by key and set."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path))
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -19,6 +19,7 @@ from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.judges.base import Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, asked_sha256, was_cut
 from medical_tasks.judges.session import SessionStats
+from medical_tasks.whole_file import read_bytes
 
 __all__ = ["RecordedJudge"]
 
@@ -42,7 +43,7 @@ class RecordedJudge:
 
     def __init__(self, path: Path, *, name: str = "") -> None:
         try:
-            raw = path.read_bytes()
+            raw = read_bytes(path)
             text = raw.decode("utf-8-sig")
         except OSError as error:
             raise MissingError(

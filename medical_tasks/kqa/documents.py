@@ -19,6 +19,7 @@ from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.kqa.html_text import html_text
+from medical_tasks.whole_file import read_bytes
 
 __all__ = ["SUFFIXES", "Document", "read_documents"]
 
@@ -113,7 +114,7 @@ def _printable(path: Path) -> str:
 
 def _read(path: Path, name: str) -> list[Document]:
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
     suffix = path.suffix.lower()

@@ -22,6 +22,7 @@ from medical_tasks.judges.base import JudgePrompts
 from medical_tasks.judges.reading import quoted
 from medical_tasks.kqa.spec import DATASET
 from medical_tasks.spec import Message, TaskSpec
+from medical_tasks.whole_file import read_text
 
 __all__ = [
     "ABSTENTION",
@@ -193,7 +194,7 @@ def _line(text: str) -> str:
 def _official_text(upstream: Path, name: str) -> str:
     found = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
     try:
-        text = found.read_text(encoding="utf-8")
+        text = read_text(found)
     except OSError as error:
         raise MissingError(f"{found}: cannot be read ({system_reason(error)}).") from error
     except UnicodeDecodeError as error:

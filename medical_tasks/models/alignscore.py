@@ -28,6 +28,7 @@ from medical_tasks.models.fingerprint import model_files
 from medical_tasks.scoring.alignment import CHUNK_WORDS, best_and_mean, chunk_context
 from medical_tasks.scoring.punkt import Punkt, read_punkt
 from medical_tasks.scoring.sentences import Rules, rules_name, split_sentences
+from medical_tasks.whole_file import open_file, read_bytes
 
 __all__ = ["MODES", "AlignScore", "Mode", "alignscore_identity", "open_alignscore"]
 
@@ -92,12 +93,12 @@ class _Files:
     longest: int
 
     def identity(self) -> dict[str, str]:
-        with self.checkpoint.open("rb") as stream:
+        with open_file(self.checkpoint) as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
         layout = hashlib.sha256()
         for path in model_files(self.backbone.folder):
             if path.suffix not in (".safetensors", ".bin"):  # the weights are the checkpoint's
-                data = path.read_bytes()
+                data = read_bytes(path)
                 layout.update(f"{path.name}\0{len(data)}\0".encode() + data)
         return {
             "kind": "alignscore",

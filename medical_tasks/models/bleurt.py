@@ -27,6 +27,7 @@ from medical_tasks.models.bleurt_rows import SPECIAL_TOKENS, make_row
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
 from medical_tasks.models.encoder import Batches, Row, check_packages, first_line, longest_text, readable
 from medical_tasks.models.fingerprint import fingerprint
+from medical_tasks.whole_file import open_file
 
 __all__ = ["BleurtScorer", "bleurt_identity", "bleurt_scores", "open_bleurt"]
 
@@ -236,6 +237,6 @@ def _authors_identity(folder: Path) -> dict[str, str]:
     files = [folder / _AUTHORS, *sorted((folder / "variables").glob("*")), *sorted(folder.glob("sent_piece.*"))]
     for path in [*files, folder / "vocab.txt"]:
         if path.is_file():
-            with path.open("rb") as stream:
+            with open_file(path) as stream:
                 whole.update(f"{path.name}\0{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
     return {"kind": "bleurt", "model": folder.name, "fingerprint": whole.hexdigest(), "engine": "bleurt (TensorFlow)"}

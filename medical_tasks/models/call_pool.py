@@ -1,8 +1,9 @@
 """Thousands of calls to one endpoint from ordinary, synchronous code.
 
 The calls run in an event loop on a thread of their own, so this works the same in a script, in a notebook whose loop is
-already running, and under Ctrl-C. Results come back to the calling thread as they finish. A slot is free again when its
-result was taken, not when it came: whatever ends the process, no more than `concurrency` results are lost.
+already running, and under Ctrl-C: the first waits for the requests that are under way, which may be paid for, and keeps what they
+give; the second ends at once. Results come back to the calling thread as they finish. A slot is free again when its result was
+taken, not when it came: whatever ends the process, no more than `concurrency` results are lost.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
+import signal
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Generic, TypeVar
@@ -46,16 +49,17 @@ def run_calls(
     Raises:
         MissingError: The endpoint cannot answer any request (key refused, nothing listens, quota spent).
         UsageError: The endpoint can answer none of these requests (unknown model, rejected parameters).
-        KeyboardInterrupt: Ctrl-C; what had finished was delivered, the rest is cancelled.
+        KeyboardInterrupt: Ctrl-C; what was under way was delivered, or cancelled by a second one.
     """
     if not jobs:
         return
     pool = _Pool(settings, jobs, call)
     pool.start()
     try:
-        for job, outcome, taken in iter(pool.finished.get, None):
-            deliver(job, outcome)
-            pool.tell(taken.set)
+        with _first_interrupt(pool.finish_begun) as interrupted:
+            for job, outcome, taken in iter(pool.finished.get, None):
+                deliver(job, outcome)
+                pool.tell(taken.set)
     except KeyboardInterrupt:
         pool.cancel()
         for job, outcome, _ in iter(pool.finished.get, None):
@@ -64,8 +68,36 @@ def run_calls(
     finally:
         pool.cancel()
         pool.join()
+    if interrupted:
+        raise KeyboardInterrupt
     if pool.error is not None:
         raise pool.error
+
+
+@contextlib.contextmanager
+def _first_interrupt(act: Callable[[], int]) -> Iterator[list[int]]:
+    """Has the first Ctrl-C do something else than end the block; what is yielded has an entry then.
+
+    Only where Ctrl-C means what it means by default: who has given it another meaning keeps that.
+    """
+    interrupted: list[int] = []
+
+    def first(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        interrupted.append(number)
+        left = act()
+        said = f"stopping: waiting for {left} requests that are under way. Ctrl-C again ends at once, without their answers."
+        print(f"\n{said}", file=sys.stderr, flush=True)
+
+    ours = threading.current_thread() is threading.main_thread()
+    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, first)
+    try:
+        yield interrupted
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Pool(Generic[Job, Result]):
@@ -81,6 +113,8 @@ class _Pool(Generic[Job, Result]):
         self._call = call
         self._gate = _Gate(settings, len(jobs))
         self._running = threading.Event()
+        self._stopping = False
+        self._begun = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         # A daemon, so that a second Ctrl-C always ends the process.
@@ -91,6 +125,11 @@ class _Pool(Generic[Job, Result]):
 
     def join(self) -> None:
         self._thread.join()
+
+    def finish_begun(self) -> int:
+        """Begins no further call; returns how many are under way."""
+        self._stopping = True
+        return self._begun
 
     def cancel(self) -> None:
         """Ends all calls; harmless when they have ended."""
@@ -132,7 +171,10 @@ class _Pool(Generic[Job, Result]):
 
     async def _worker(self, client: ChatClient, waiting: Iterator[Job]) -> None:
         for job in waiting:
+            if self._stopping:
+                return
             taken = asyncio.Event()
+            self._begun += 1
             try:
                 result = await self._call(client, job)
             except CallFailed as failed:
@@ -141,6 +183,8 @@ class _Pool(Generic[Job, Result]):
             else:
                 self._gate.answered()
                 self.finished.put((job, result, taken))
+            finally:
+                self._begun -= 1
             await taken.wait()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.whole_file import read_text
 
 __all__ = ["Checkpoint", "check_config", "find_checkpoint"]
 
@@ -41,7 +42,7 @@ class Checkpoint:
         if not path.is_file():
             return {}
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = json.loads(read_text(path))
         except ValueError as error:
             raise UsageError(f"{path}: not JSON ({error}). Download it again.") from None
         if not isinstance(found, dict):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.whole_file import read_text
 
 __all__ = ["ACTIVATIONS", "Dense", "Layout", "Pooling", "read_layout"]
 
@@ -181,7 +182,7 @@ def _count(path: Path, config: Mapping[str, Any], name: str) -> int:
 
 def _read(path: Path, kind: type[list[Any]] | type[dict[str, Any]]) -> Any:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_text(path))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({system_reason(error)}). {_AGAIN}") from error
     except (ValueError, RecursionError) as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.whole_file import open_file
 
 __all__ = ["fingerprint", "model_files"]
 
@@ -70,7 +71,7 @@ def fingerprint(folder: Path) -> str:
     whole = hashlib.sha256()
     for path in files:
         part = hashlib.sha256()
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             for piece in _pieces(path, stream, path.stat().st_size):
                 part.update(piece)
         whole.update(f"{path.name}\0{path.stat().st_size}\0{part.hexdigest()}\n".encode())

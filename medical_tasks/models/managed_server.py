@@ -13,6 +13,7 @@ from types import TracebackType
 
 from medical_tasks.errors import MissingError
 from medical_tasks.models import supervisor
+from medical_tasks.whole_file import open_file
 
 __all__ = ["HOST", "ManagedServer", "free_port"]
 
@@ -140,7 +141,7 @@ class ManagedServer:
 
     def log_tail(self, lines: int = _LINES) -> list[str]:
         """Returns the last lines of the server's log."""
-        with self.log.open("rb") as file:
+        with open_file(self.log) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _TAIL_BYTES))
             return file.read().decode("utf-8", "replace").splitlines()[-lines:]

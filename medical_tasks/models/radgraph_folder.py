@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.checkpoint import check_config
+from medical_tasks.whole_file import open_file, read_bytes, read_text
 
 __all__ = ["KINDS", "RadGraphFolder", "find_radgraph", "staged"]
 
@@ -60,13 +61,13 @@ class RadGraphFolder:
 
     def identity(self) -> dict[str, str]:
         """Says what decides its annotations: hashes of the weights (SHA-256 of the file) and of all else that is read."""
-        with (self.place / "weights.th").open("rb") as stream:
+        with open_file(self.place / "weights.th") as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
         layout = hashlib.sha256()
         others = [path for name in ("vocabulary", _ENCODER) for path in sorted((self.place / name).iterdir())]
         for path in (self.place / "config.json", *others):
             if path.is_file() and path.suffix not in _NOT_READ:
-                data = path.read_bytes()
+                data = read_bytes(path)
                 layout.update(f"{path.relative_to(self.place)}\0{len(data)}\0".encode() + data)
         return {
             "kind": self.kind,
@@ -94,7 +95,7 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
         if not (place / name).exists():
             raise MissingError(f"{given}: no {name} in it, which every RadGraph model has. {_STEPS}")
     try:
-        config = json.loads((place / "config.json").read_text(encoding="utf-8"))
+        config = json.loads(read_text(place / "config.json"))
         encoder, other = (_entry(config, path)["model_name"] for path in _ENTRIES)
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(

@@ -24,7 +24,7 @@ from medical_tasks.run_report.plots import (
     level_plots,
     statement_plots,
 )
-from medical_tasks.run_report.runs import FinishedRun, read_run, short_names, without_repeats
+from medical_tasks.run_report.runs import FinishedRun, is_unfinished, read_run, short_names, without_repeats
 from medical_tasks.run_report.texts import TaskTexts, TextPlaces, find_texts
 from medical_tasks.run_report.verdicts import verdicts_by_item
 
@@ -75,6 +75,11 @@ def report_data(
     if max_text_bytes < 0:
         raise UsageError(f"--max-text-bytes must be 0 or more, got {max_text_bytes}.")
     shown, again = without_repeats(folders)
+    begun = [folder for folder in shown if is_unfinished(folder)]
+    if begun and len(begun) < len(shown):
+        shown = [folder for folder in shown if folder not in begun]
+        if tell is not None:
+            tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
     names = short_names(shown)
     runs = [read_run(folder, name, items=items) for folder, name in zip(shown, names, strict=True)]
     recipes = [entry["recipe"] for run in runs for entry in run.entries.values()]

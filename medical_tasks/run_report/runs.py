@@ -11,8 +11,10 @@ from typing import Any
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.results import RESULTS_FILE, VERDICTS_FILE, read_items, read_results
+from medical_tasks.run_folder import SETTINGS_FILE
+from medical_tasks.whole_file import read_text
 
-__all__ = ["FinishedRun", "read_run", "short_names", "without_repeats"]
+__all__ = ["FinishedRun", "is_unfinished", "read_run", "short_names", "without_repeats"]
 
 _ENTRY_PARTS = {"metrics": dict, "coverage": dict, "breakdown": dict, "recipe": dict, "n_items": int}
 _USAGE_PARTS = ("requests", "prompt_tokens", "output_tokens", "seconds")
@@ -87,6 +89,12 @@ def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     return first, again
 
 
+def is_unfinished(folder: Path) -> bool:
+    """Whether a folder is of a run that was begun and has no results: stopped, or still under way."""
+    place = folder.expanduser()
+    return (place / SETTINGS_FILE).is_file() and not (place / RESULTS_FILE).exists()
+
+
 def short_names(folders: Sequence[Path]) -> list[str]:
     """Names each folder by the last part of its path, and by as many more as tell it from the others.
 
@@ -158,7 +166,7 @@ def _is_estimate(value: Any) -> bool:
 def _read_verdicts(path: Path) -> dict[str, list[Mapping[str, Any]]]:
     """The lines by task; none where there is no such file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:

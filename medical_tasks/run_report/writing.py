@@ -9,7 +9,7 @@ from typing import Final
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.report.markdown import REPORT_FILE
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, open_file
 
 __all__ = ["HTML_FILE", "MARK", "check_place", "report_places", "write_report"]
 
@@ -67,7 +67,7 @@ def check_place(path: Path) -> None:
     if not path.exists():
         return
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             head = file.read(len(MARK.encode()) + 64).decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError as error:
         raise UsageError(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.whole_file import read_bytes
 
 __all__ = ["UNTRAINED", "Punkt", "punkt_spans", "read_punkt"]
 
@@ -77,7 +78,7 @@ def read_punkt(folder: str | Path) -> Punkt:
     tables: list[list[list[str]]] = []
     for name in names:
         try:
-            data = (place / name).read_bytes()
+            data = read_bytes(place / name)
             lines = data.decode("utf-8").split("\n")
         except OSError as error:
             raise MissingError(

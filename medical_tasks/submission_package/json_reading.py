@@ -53,7 +53,8 @@ class JsonReader:
         """
         if content.count(b"\n") > most:
             raise PackageError(
-                f"{name}: {content.count(10):,} lines, and at most {most:,} are taken. Submit fewer tasks at once (--task NAME)."
+                f"{name}: {content.count(10):,} lines, and at most {most:,} are taken. Submit fewer tasks at once "
+                "(--task NAME), or a run of fewer items."
             )
         if content and not content.endswith(b"\n"):
             raise PackageError(f"{name}: its last line is cut off. {WRITE_AGAIN}")

@@ -38,7 +38,7 @@ class ReadLimits:
     ratio: int = 200
     line_bytes: int = MIB
     tasks: int = 64
-    items: int = 20_000
+    items: int = 50_000
     verdicts: int = 300_000
     groups: int = 400
     item_groups: int = 10

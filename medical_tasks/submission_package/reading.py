@@ -24,8 +24,9 @@ from medical_tasks.submission_package.recomputing import recompute, result_diffe
 from medical_tasks.submission_package.result_forms import check_results, reported_task
 from medical_tasks.submission_package.rows_reading import check_verdicts, read_answers, read_items, read_verdicts
 from medical_tasks.submission_package.zip_reading import read_members, unpack
+from medical_tasks.whole_file import open_file
 
-__all__ = ["PackageError", "ReadLimits", "read_package"]
+__all__ = ["PackageError", "ReadLimits", "package_bytes", "read_package"]
 
 
 def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -> Package:
@@ -43,7 +44,7 @@ def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -
         PackageError: It is not one; the message is for its submitter.
         MissingError: There is no such file.
     """
-    content = source if isinstance(source, bytes) else _content(source, limits)
+    content = source if isinstance(source, bytes) else package_bytes(source, limits)
     members = read_members(content, limits)
     for name in (MANIFEST, RESULTS, ITEMS):
         if name not in members:
@@ -82,19 +83,19 @@ def _joined(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Mapping[str
     return [row for part in rows.values() for row in part]
 
 
-def _content(path: Path, limits: ReadLimits) -> bytes:
-    """Reads a file no further than a package may be long."""
+def package_bytes(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
+    """Reads a file no further than a package may be long; of one that is longer a byte more.
+
+    Raises:
+        PackageError: It is a folder.
+        MissingError: It is not there, or cannot be read.
+    """
     place = path.expanduser()
+    wanted = "Give the .zip that `medical-tasks submit RUN --to space` wrote."
+    if place.is_dir():
+        raise PackageError(f"{path}: is not a file. {wanted}")
     try:
-        if place.exists() and not place.is_file():
-            raise PackageError(
-                f"{path}: is not a file. Give the .zip that `medical-tasks submit RUN --to space` wrote."
-            )
-        with place.open("rb") as file:
+        with open_file(place) as file:
             return file.read(limits.package_bytes + 1)
-    except FileNotFoundError as error:
-        raise MissingError(
-            f"{path}: no such file. Give the .zip that `medical-tasks submit RUN --to space` wrote."
-        ) from error
     except OSError as error:
-        raise MissingError(f"{path}: cannot be read ({system_reason(error)}).") from error
+        raise MissingError(f"{path}: cannot be read ({system_reason(error)}). {wanted}") from error

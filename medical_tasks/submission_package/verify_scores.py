@@ -24,6 +24,7 @@ from medical_tasks.submission_package.row_forms import item_columns
 from medical_tasks.submission_package.verification import Check
 from medical_tasks.submission_package.verify_judges import Replay, judge_request, unread_replies
 from medical_tasks.submission_package.verify_options import VerifyOptions
+from medical_tasks.whole_file import read_text
 
 __all__ = ["Scored", "check_results", "check_scores", "scored_again", "scratch_folder"]
 
@@ -107,7 +108,7 @@ def scored_again(
         with replay:
             results = finish([answered], run, replay)
     said = run.path / VERDICTS_FILE
-    lines = said.read_text(encoding="ascii").splitlines() if said.is_file() else []
+    lines = read_text(said, encoding="ascii").splitlines() if said.is_file() else []
     return Scored(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),

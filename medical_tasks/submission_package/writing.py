@@ -18,6 +18,7 @@ from medical_tasks.run_responses import check_recipe
 from medical_tasks.spec import TaskSpec
 from medical_tasks.submission_package.contents import ANSWERS, ITEMS, MANIFEST, RESULTS, VERDICTS, Package, Submitter
 from medical_tasks.submission_package.hashes import answer_sha256, verdicts_sha256
+from medical_tasks.submission_package.limits import DEFAULT_LIMITS
 from medical_tasks.submission_package.manifest_form import make_manifest
 from medical_tasks.submission_package.partial import partial_facts
 from medical_tasks.submission_package.privacy import texts_allowed
@@ -30,7 +31,7 @@ from medical_tasks.submission_package.scrubbing import scrub
 from medical_tasks.submission_package.submitters import read_submitter, submitter_values
 from medical_tasks.submission_package.verdict_items import verdicts_of_items
 from medical_tasks.submission_package.zip_writing import zip_bytes
-from medical_tasks.whole_file import WholeFile
+from medical_tasks.whole_file import WholeFile, read_text
 
 __all__ = ["write_package"]
 
@@ -74,6 +75,7 @@ def write_package(
     checked = read_submitter("the submitter", submitter_values(submitter))
     raw = read_results(folder)
     names = _chosen(folder, raw["tasks"], tasks)
+    _check_size(folder, {name: raw["tasks"][name]["n_items"] for name in names})
     results = scrub({**raw, "tasks": {name: raw["tasks"][name] for name in names}})
     partial = partial_facts(results)
     if partial and not allow_partial:
@@ -129,12 +131,28 @@ def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> 
     return chosen
 
 
+def _check_size(folder: Path, counts: Mapping[str, int], most: int = DEFAULT_LIMITS.items) -> None:
+    """Refuses a run that no reader would take, before its answers are looked for."""
+    if sum(counts.values()) <= most:
+        return
+    largest = max(counts, key=lambda name: counts[name])
+    step = (
+        f"{largest} alone has more, as no official split has. Run it on one of those, or with --max-samples {most}."
+        if counts[largest] > most
+        else f"Submit the tasks in several packages, the largest by itself: --task {largest}"
+    )
+    told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    raise UsageError(
+        f"{folder}: a package takes at most {most:,} items of all its tasks, and this run has {told}. {step}"
+    )
+
+
 def _verdict_rows(folder: Path) -> list[dict[str, Any]]:
     path = folder / VERDICTS_FILE
     if not path.is_file():
         return []
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+        rows = [json.loads(line) for line in read_text(path).split("\n") if line]
     except ValueError as error:
         raise UsageError(f"{path}: not JSON lines ({error}). Give the run's command again to write it anew.") from error
     return rows

@@ -27,6 +27,7 @@ from medical_tasks.progress import Progress
 from medical_tasks.umls.rrf import find_file, read_strings, read_wanted_concepts
 from medical_tasks.umls.semantic_types import MEDCON_TYPES
 from medical_tasks.umls.terms import Folding
+from medical_tasks.whole_file import open_file, read_bytes, read_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,7 +147,7 @@ def _join_parts(stage: Path, out: Path) -> int:
         )
         for part in range(1 << _PART_BITS):
             concepts: dict[bytes, set[bytes]] = {}
-            for line in (stage / str(part)).read_bytes().split(b"\n"):
+            for line in read_bytes(stage / str(part)).split(b"\n"):
                 if line:
                     term, _, number = line.rpartition(b"\0")
                     concepts.setdefault(term, set()).add(number)
@@ -187,7 +188,7 @@ class UmlsIndex:
 
         build = "Build it: medical-tasks umls build --source META_FOLDER --out INDEX"
         try:
-            told = json.loads((folder / _INFO).read_text(encoding="utf-8"))
+            told = json.loads(read_text(folder / _INFO))
         except FileNotFoundError as error:
             raise UsageError(f"{folder}: holds no UMLS index ({_INFO} is not there). {build}") from error
         except (OSError, ValueError) as error:
@@ -206,7 +207,7 @@ class UmlsIndex:
         self._places: np.ndarray = np.memmap(folder / _PLACES, "<u8", "r")
         if sizes[2] != self._places[-1]:
             raise UsageError(f"{folder}: the index is not whole. {build}")
-        self._file: BinaryIO = (folder / _RECORDS).open("rb")
+        self._file: BinaryIO = open_file(folder / _RECORDS)
         self._records = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def __enter__(self) -> UmlsIndex:

@@ -140,7 +140,7 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
     page = open_page(f"{space.address}/?view=submit")
     shown(page, "text=Submit a package")
     bad, good = tmp_path / "bad.zip", tmp_path / "good.zip"
-    bad.write_bytes(b"<script>alert(1)</script>")
+    bad.write_bytes(b"PK\3\4<script>alert(1)</script>")
     good.write_bytes(package("Fresh", right=30, of=40))
     page.set_input_files("input[type=file]", bad)
     shown(page, ".mtl-notice-bad")

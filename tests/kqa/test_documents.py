@@ -150,7 +150,7 @@ def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("medical_tasks.kqa.documents.read_bytes", refuse)
     with pytest.raises(UsageError, match=r"a.txt: cannot be read \(Permission denied\)"):
         read_documents(tmp_path)
 

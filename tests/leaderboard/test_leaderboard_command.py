@@ -110,7 +110,7 @@ def test_an_empty_store(capsys: pytest.CaptureFixture[str]) -> None:
         (["show"], 2, "show needs ID: medical-tasks leaderboard show ID --store"),
         (["submit"], 2, "submit needs FILE"),
         (["submit", "nothing.zip"], 3, r"nothing.zip: cannot be read (No such file or directory). Give the .zip"),
-        (["submit", "."], 2, ".: is no file"),
+        (["submit", "."], 2, ".: is not a file"),
         (["list", "x"], 2, "list takes no 'x'. Leave it out"),
         (["list", "--by", "A"], 2, "--by is for accept, reject, not for list"),
         (["reject", "f" * 16, "--unverified"], 2, "--unverified is for accept, not for reject"),

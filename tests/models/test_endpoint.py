@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.building import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
@@ -318,7 +319,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_ctrl_c_keeps_what_finished_and_closes_the_connections() -> None:
+def test_the_second_ctrl_c_ends_at_once_and_closes_the_connections() -> None:
     hanging = threading.Semaphore(0)
 
     def plan(call: Call) -> Fault | None:
@@ -335,6 +336,9 @@ def test_ctrl_c_keeps_what_finished_and_closes_the_connections() -> None:
         for _ in range(4):
             assert hanging.acquire(timeout=60)  # four requests are in flight, ten are answered
         os.kill(process.pid, signal.SIGINT)
+        assert process.stderr is not None
+        assert any("stopping: waiting for 4 requests" in line for line in iter(process.stderr.readline, ""))
+        os.kill(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
     lines = out.split("\n")
     assert lines[-2:] == ["interrupted", ""]
@@ -342,6 +346,35 @@ def test_ctrl_c_keeps_what_finished_and_closes_the_connections() -> None:
     assert all(" answer " in line for line in lines[:-2])
     assert "Warning" not in err
     assert process.returncode == 0
+
+
+def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice(tmp_path: Path) -> None:
+    arrived, answered = threading.Semaphore(0), threading.Event()
+
+    def plan(call: Call) -> None:
+        if call.number > 3:
+            arrived.release()
+            answered.wait(timeout=60)
+
+    data = {"MEDICAL_TASKS_DATA": str(tmp_path / "data")}
+    build_dataset("medcalc_bench", source=None, config="demo", out=tmp_path / "data" / "medcalc_bench")
+    with FaultServer(plan) as server:
+        words = ["run", "--tasks", "medcalc", "--config", "demo", "--max-samples", "9", "--model", "openai-api/host/m"]
+        more = ["--model-args", f"base_url={server.base_url},concurrency=4", "--out", str(tmp_path / "run")]
+        command = [sys.executable, "-m", "medical_tasks", *words, *more]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, **data})
+        for _ in range(4):
+            assert arrived.acquire(timeout=60)
+        os.kill(process.pid, signal.SIGINT)
+        assert process.stderr is not None
+        told = iter(process.stderr.readline, "")
+        assert any("stopping: waiting for 4 requests" in line for line in told)
+        answered.set()
+        assert "stopped. Finished work is kept" in process.communicate(timeout=60)[1]
+        assert process.returncode == 130
+        assert len(server.prompts) == 7
+        subprocess.run(command, check=True, capture_output=True, timeout=60, cwd=ROOT, env={**os.environ, **data})
+        assert len(server.prompts) == len(set(server.prompts)) == 9
 
 
 def test_no_thread_and_no_connection_is_left() -> None:

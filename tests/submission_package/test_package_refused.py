@@ -291,7 +291,7 @@ def test_values_without_a_denominator_are_not_those_undecided(kqa: bytes) -> Non
 
 
 def test_places_that_are_no_file(tmp_path: Path, medcalc: bytes) -> None:
-    with pytest.raises(MissingError, match="no such file"):
+    with pytest.raises(MissingError, match="No such file"):
         read_package(tmp_path / "none.zip")
     with pytest.raises(PackageError, match="is not a file"):
         read_package(tmp_path)

@@ -77,6 +77,28 @@ def test_submit_and_verify_commands(runs: Runs, tmp_path: Path, capsys: pytest.C
     assert "not checked" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("counts", "step"),
+    [
+        (
+            {"medcalc": 60_000, "kqa": 10},
+            "medcalc alone has more, as no official split has. Run it on one of those, or with --max-samples",
+        ),
+        ({"medcalc": 30_000, "kqa": 40_000}, "Submit the tasks in several packages, the largest by itself: --task kqa"),
+    ],
+)
+def test_a_run_too_large_for_a_package_is_refused_before_its_rows_are_read(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str], counts: dict[str, int], step: str
+) -> None:
+    results = json.loads((runs.folder(*MEDCALC) / "results.json").read_text())
+    results["tasks"] = {name: results["tasks"]["medcalc"] | {"n_items": count} for name, count in counts.items()}
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    assert submit(tmp_path, tmp_path / "package.zip") == 2
+    told = capsys.readouterr().err
+    assert "a package takes at most 50,000 items of all its tasks, and this run has medcalc" in told
+    assert step in told
+
+
 def test_verify_tells_by_its_exit_code(
     credentialed: bytes, medcalc: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from medical_tasks.archehr_qa.construction.posts import load_posts
 from medical_tasks.archehr_qa.construction.texts import one_line
 from medical_tasks.construction.cells import SheetRow, file_name, read_sheet
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.whole_file import open_text
 
 __all__ = ["YES_NO", "chosen_cases", "refuse"]
 
@@ -102,7 +103,7 @@ def refuse(problems: Sequence[str]) -> None:
 def _note(folder: Path, name: str) -> str:
     place = folder / files.NOTES / file_name(name)
     try:
-        with place.open(encoding="utf-8", newline="") as stream:
+        with open_text(place, newline="") as stream:
             text = stream.read()
     except FileNotFoundError as error:
         raise MissingError(f"{place}: not there. Align again, in another --folder: construct archehr align.") from error

@@ -17,6 +17,7 @@ from medical_tasks.archehr_qa.construction.tables import read_table
 from medical_tasks.archehr_qa.construction.texts import is_id, one_line
 from medical_tasks.errors import UsageError
 from medical_tasks.json_records import Field, is_list_of, is_text
+from medical_tasks.whole_file import open_text
 
 __all__ = ["AdmissionCodes", "load_admission_codes", "write_admission_codes"]
 
@@ -141,7 +142,7 @@ def load_admission_codes(folder: Path) -> AdmissionCodes:
     made = AdmissionCodes()
     if not place.exists():
         return made
-    with place.open(encoding="utf-8") as stream:
+    with open_text(place) as stream:
         for number, line in enumerate(stream):
             record = _read(place, line, _HEAD if number == 0 else _FIELDS)
             if number == 0:

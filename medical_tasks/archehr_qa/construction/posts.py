@@ -18,6 +18,7 @@ from medical_tasks.archehr_qa.construction.tables import read_table
 from medical_tasks.archehr_qa.construction.texts import LONGEST_ID, is_id, one_line
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.json_records import Field, is_list_of, is_text, read_records
+from medical_tasks.whole_file import read_text
 
 __all__ = ["KEYWORDS", "KeywordFinder", "Post", "filter_posts", "load_posts", "read_keywords"]
 
@@ -156,7 +157,7 @@ def read_keywords(path: Path) -> tuple[str, ...]:
         UsageError: It cannot be read, has no keyword, or a line is none.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text(path, encoding="utf-8-sig").splitlines()
     except FileNotFoundError as error:
         raise MissingError(
             f"{path}: no such file. Give --keywords {' or '.join(KEYWORDS)}, or a text file with a word or some words a line."

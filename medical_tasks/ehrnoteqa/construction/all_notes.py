@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from medical_tasks.csv_stream import ROW_LIMIT_BYTES
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.whole_file import csv_lines, open_file
 
 __all__ = ["read_all"]
 
@@ -43,8 +44,8 @@ def read_all(path: Path, columns: Sequence[str], *, on_read: Callable[[int], Non
     csv.field_size_limit(max(csv.field_size_limit(), ROW_LIMIT_BYTES))
     line = 0
     try:
-        with path.open("rb") as raw, _unpacked(raw) as stream:
-            reader = csv.reader(stream, strict=True)
+        with open_file(path) as raw, _unpacked(raw) as stream:
+            reader = csv.reader(csv_lines(path, stream), strict=True)
             order = _order(path, next(reader, None), columns)
             width, count = len(order), 0
             for cells in reader:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from medical_tasks.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.checkpoint import check_config
+from medical_tasks.whole_file import read_text
 
 __all__ = ["ESTIMATE", "TokenCounter", "estimate_tokens", "open_counter"]
 
@@ -117,7 +118,7 @@ def _loaded(folder: Path) -> Any:
         from transformers import AutoTokenizer
 
         return AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    json.loads(file.read_text(encoding="utf-8"))
+    json.loads(read_text(file))
     from transformers import PreTrainedTokenizerFast  # which needs no torch
 
     try:

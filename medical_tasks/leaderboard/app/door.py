@@ -1,35 +1,38 @@
 """What of Gradio's server answers: what the pages ask for, and nothing that names another host or a file of this one.
 
-Gradio bounds one file of an upload, but neither how many there are, nor the other bodies, nor what broken uploads leave behind.
+Uploads never reach Gradio, which bounds one file of them, but neither how many there are, nor how long they take, nor what they
+hold. They are taken here. None is refused for the number of others: where an address, or all together, would have too many at once,
+the slowest of them ends.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ipaddress
 import json
 import re
-import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
-from medical_tasks.leaderboard.app.uploads import KEPT_SECONDS, MOST_BYTES, is_upload, make_room
+from medical_tasks.leaderboard.app.uploads import KEPT_SECONDS, MOST_BYTES, discard, is_upload, keep, make_room
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS
+from medical_tasks.submission_package.problems import PackageError
 
-__all__ = ["HEADERS", "LONGEST_CALL", "LONGEST_HEAD", "LONGEST_UPLOAD", "PAGE_POLICY", "POLICY", "Door"]
+__all__ = ["HEADERS", "LONGEST_CALL", "LONGEST_HEAD", "LONGEST_UPLOAD", "PAGE_POLICY", "POLICY", "Door", "Limits"]
 
 LONGEST_UPLOAD: Final = DEFAULT_LIMITS.package_bytes + (1 << 16)
 """Bytes: a package and what a browser puts around it."""
 LONGEST_CALL: Final = 1 << 20
 LONGEST_HEAD: Final = 1 << 15
 """Of what comes before a body: the address and the headers."""
-_MOST_SECONDS: Final = 600.0
-"""How long a body may take: a package over a quarter of a megabyte a second takes two minutes."""
-_MOST_UPLOADS: Final = 32
-"""How many are sent at one moment."""
 _SWEEP_S: Final = 600.0
 _UPLOAD: Final = "/gradio_api/upload"
+_PROGRESS: Final = "/gradio_api/upload_progress"
 # Whole paths, decoded once as the framework takes them; a test compares them with its table of routes.
 _OPEN: Final = {
     "HEAD": re.compile("/"),
@@ -56,8 +59,44 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How long requests may take, and how many uploads there may be at once.
+
+    Attributes:
+        seconds: for a request with a body, from its headers to the last byte of the answer: 32 MiB at 110 kB a second.
+        idle: without a byte of the body.
+        uploads: uploads at once.
+        share: uploads of one address at once, and its packages that wait to be confirmed.
+        slow: bytes a second below which an upload is the first to end for another.
+    """
+
+    seconds: float = 300.0
+    idle: float = 20.0
+    uploads: int = 32
+    share: int = 4
+    slow: float = 16_384.0
+
+
 class _RefusedError(Exception):
-    """A body goes on for more bytes or seconds than it may."""
+    """A request goes on for more bytes or seconds than it may."""
+
+
+@dataclass(eq=False)
+class _Arriving:
+    """A request whose body is on its way."""
+
+    address: str
+    began: float
+    clock: asyncio.Timeout
+    count: int = 0
+    refusal: tuple[int, str] = field(default=(0, ""))
+
+    def end(self, status: int, text: str) -> None:
+        """Ends it, wherever it waits."""
+        self.refusal = status, text
+        if not self.clock.expired():
+            self.clock.reschedule(0.0)
 
 
 class Door:
@@ -66,18 +105,23 @@ class Door:
     Args:
         app: what is behind it.
         folder: where uploads lie.
-        seconds: how long a body may take.
+        proxied: whether a proxy stands before it, which tells whose request it passes on.
+        limits: of time and uploads.
     """
 
-    def __init__(self, app: App, *, folder: Path, seconds: float = _MOST_SECONDS) -> None:
-        self._app, self._folder, self._seconds = app, folder, seconds
-        self._sending = 0
-        self._swept = float("-inf")
+    def __init__(self, app: App, *, folder: Path, proxied: bool = False, limits: Limits | None = None) -> None:
+        self._app, self._folder, self._proxied, self._limits = app, folder, proxied, limits or Limits()
+        self._arriving: list[_Arriving] = []
+        self._kept: dict[str, str] = {}
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answers a request."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            sweeping = asyncio.create_task(self._sweep())
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                sweeping.cancel()
             return
         policy = PAGE_POLICY if scope["path"] == "/" else POLICY
 
@@ -94,61 +138,145 @@ class Door:
             await _say(send, 404, "There is nothing here: the leaderboard is at /.")
         elif len(scope["query_string"]) + sum(map(len, chain.from_iterable(scope["headers"]))) > LONGEST_HEAD:
             await _say(send, 431, f"An address and headers may have {LONGEST_HEAD >> 10} KiB together here.")
+        elif scope["path"] == _PROGRESS:
+            # The page asks how far an upload is. Gradio does not see it; the page shows that it is under way.
+            await _say(send, 200, 'data: {"msg":"done"}\n\n', kind=b"text/event-stream")
         elif scope["method"] != "POST":
-            await self._sweep(spare=0)
             await self._app(scope, receive, send)
-        elif scope["path"] != _UPLOAD:
-            await self._bounded(self._call, scope, receive, send, longest=LONGEST_CALL)
-        elif self._sending >= _MOST_UPLOADS:
-            await _say(send, 503, "Too many packages are uploaded at this moment. Upload yours again in a minute.")
+        elif scope["path"] == _UPLOAD:
+            await self._bounded(self._upload, scope, receive, send, longest=LONGEST_UPLOAD)
         else:
-            self._sending += 1
-            try:
-                await self._sweep(spare=LONGEST_UPLOAD)
-                await self._bounded(self._app, scope, receive, send, longest=LONGEST_UPLOAD)
-            finally:
-                self._sending -= 1
+            await self._bounded(self._call, scope, receive, send, longest=LONGEST_CALL)
 
-    async def _sweep(self, *, spare: int) -> None:
-        if not spare and time.monotonic() - self._swept < _SWEEP_S:
-            return
-        self._swept = time.monotonic()
+    async def _sweep(self) -> None:
+        while True:
+            with contextlib.suppress(OSError):  # of a folder that is gone; an upload says so
+                await self._make_room()
+            await asyncio.sleep(_SWEEP_S)
+
+    async def _make_room(self, *, spare: int = 0) -> None:
         await asyncio.to_thread(make_room, self._folder, most_bytes=MOST_BYTES - spare, oldest_s=KEPT_SECONDS)
+        self._kept = {name: who for name, who in self._kept.items() if (self._folder / name).exists()}
 
-    async def _bounded(self, app: App, scope: Message, receive: Receive, send: Send, *, longest: int) -> None:
+    async def _bounded(
+        self, app: Callable[..., Awaitable[None]], scope: Message, receive: Receive, send: Send, *, longest: int
+    ) -> None:
         too_long = 413, f"A request may have {longest >> 20} MiB here, and this has more."
         if any(name == b"content-length" and int(value) > longest for name, value in scope["headers"]):
             await _say(send, *too_long)
             return
-        count, refusal = 0, (0, "")
-        until = asyncio.get_running_loop().time() + self._seconds
+        limits, now = self._limits, asyncio.get_running_loop().time
+        until = now() + limits.seconds
+        one = _Arriving(self._address(scope), now(), asyncio.timeout_at(until))
+        told = False
 
         async def counted() -> Message:
-            nonlocal count, refusal
-            try:
-                async with asyncio.timeout_at(until):
-                    message = await receive()
-            except TimeoutError as error:
-                refusal = 408, f"A request is sent within {self._seconds:g} seconds here. Send it again."
-                raise _RefusedError from error
-            count += len(message.get("body", b""))
-            if count > longest:
-                refusal = too_long
+            async with asyncio.timeout_at(now() + limits.idle):
+                message = await receive()
+            one.count += len(message.get("body", b""))
+            if one.count > longest:
+                one.refusal = too_long
                 raise _RefusedError
             return message
 
         async def unless_refused(message: Message) -> None:
+            nonlocal told
             # What is behind answers the error as its own before it lets it through.
-            if not refusal[0]:
+            if not one.refusal[0]:
+                told = True
                 await send(message)
 
         try:
-            await app(scope, counted, unless_refused)
-        except _RefusedError:
-            await _say(send, *refusal)
+            async with one.clock:
+                await app(scope, counted, unless_refused, one)
+        except (_RefusedError, TimeoutError):
+            if not told:
+                late = (
+                    f"A request is sent within {limits.seconds:g} seconds here, and never pauses for {limits.idle:g}."
+                )
+                await _say(send, *(one.refusal if one.refusal[0] else (408, f"{late} Send it again.")))
 
-    async def _call(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Passes on what a page's event says, written anew: texts, and uploads by their place."""
+    @contextlib.contextmanager
+    def _among_uploads(self, one: _Arriving) -> Iterator[None]:
+        """Counts an upload while it arrives; one too many ends the slowest of those that have most at once."""
+        own = [each for each in self._arriving if each.address == one.address]
+        if len(own) >= self._limits.share:
+            self._end_slowest(own)
+        elif len(self._arriving) >= self._limits.uploads:
+            counts = Counter(each.address for each in self._arriving)
+            self._end_slowest([each for each in self._arriving if counts[each.address] == max(counts.values())])
+        self._arriving.append(one)
+        try:
+            yield
+        finally:
+            if one in self._arriving:
+                self._arriving.remove(one)
+
+    def _end_slowest(self, among: list[_Arriving]) -> None:
+        now = asyncio.get_running_loop().time()
+
+        def order(each: _Arriving) -> tuple[float, float]:
+            # What does not get on ends first, and the oldest of that: who has just begun may still show how fast it is.
+            return max(each.count / max(now - each.began, 1.0), self._limits.slow), each.began
+
+        slowest = min(among, key=order)
+        self._arriving.remove(slowest)
+        slowest.end(503, "Too many packages are uploaded at this moment, and this was the slowest. Upload it again.")
+
+    def _address(self, scope: Message) -> str:
+        """Whose request it is: the connection's other end, or whom the proxies name there.
+
+        Each proxy adds at the end whom it speaks with, and a visitor can write what they like before that: the last public address
+        counts, or the last one where none is public. An IPv6 network counts as one, since one visitor has all of it.
+        """
+        named = [(scope.get("client") or ("",))[0]]
+        if self._proxied:
+            heads = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
+            named += [each.strip() for each in heads.split(",")]
+        known = []
+        for each in named:
+            with contextlib.suppress(ValueError):
+                known.append(ipaddress.ip_address(each))
+        if not known:
+            return named[0]
+        one = next((each for each in reversed(known) if each.is_global), known[-1])
+        return str(one if one.version == 4 else ipaddress.ip_network((one, 64), strict=False))
+
+    async def _upload(self, scope: Message, receive: Receive, send: Send, one: _Arriving) -> None:
+        """Keeps the one file of an upload, if it is of the only kind that there is to upload, and answers with its name."""
+        from starlette.formparsers import MultiPartException
+        from starlette.requests import ClientDisconnect, Request
+
+        try:
+            with self._among_uploads(one):
+                form = await Request(scope, receive).form(max_files=1, max_fields=0)
+            try:
+                files = [value.file for value in form.values() if not isinstance(value, str)]
+                name = await self._keep(files, one.address)
+            finally:
+                await form.close()
+        except ClientDisconnect:
+            return
+        except PackageError as error:
+            await _say(send, 400, str(error))
+        except (MultiPartException, KeyError):  # what it says of itself may not be quoted
+            await _say(send, 400, "This is no upload of one package and nothing beside it.")
+        else:
+            await _say(send, 200, json.dumps([name]), kind=b"application/json")
+
+    async def _keep(self, files: list[BinaryIO], address: str) -> str:
+        if len(files) != 1:
+            raise PackageError("One package is uploaded at a time.")
+        await self._make_room(spare=LONGEST_UPLOAD)
+        own = [name for name, who in self._kept.items() if who == address]
+        for name in own[: max(0, len(own) - self._limits.share + 1)]:
+            discard(self._folder / name)
+        name = await asyncio.to_thread(keep, self._folder, files[0])
+        self._kept[name] = address
+        return name
+
+    async def _call(self, scope: Message, receive: Receive, send: Send, one: _Arriving) -> None:
+        """Passes on what a page's event says, written anew: texts, and uploads by their name."""
         body = bytearray()
         more = True
         while more:
@@ -161,7 +289,7 @@ class Door:
             asked = json.loads(body)
             if not isinstance(asked["data"], list):
                 raise TypeError
-            values = [self._value(one) for one in asked["data"]]
+            values = [self._value(value) for value in asked["data"]]
             passed = json.dumps({"data": values} | {name: asked[name] for name in _PASSED_ON if name in asked}).encode()
         except (ValueError, TypeError, KeyError, RecursionError):
             await _say(send, 400, "An event of a page sends texts and the package that was uploaded, and nothing else.")
@@ -176,15 +304,16 @@ class Door:
     def _value(self, value: Any) -> Any:
         if value is None or isinstance(value, str):
             return value
-        if isinstance(value, Mapping) and is_upload(path := Path(str(value["path"])), self._folder):
-            return {"path": str(path), "meta": {"_type": "gradio.FileData"}}
+        if isinstance(value, dict) and isinstance(value["path"], str) and is_upload(value["path"]):
+            return {"path": str(self._folder / value["path"]), "meta": {"_type": "gradio.FileData"}}
         raise ValueError("neither a text nor an upload")
 
 
-async def _say(send: Send, status: int, text: str) -> None:
+async def _say(send: Send, status: int, text: str, *, kind: bytes = b"text/plain") -> None:
     body = text.encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    # The rest of a body that is not read would be taken for the next request.
-    headers.append((b"connection", b"close"))
+    headers = [(b"content-type", kind + b"; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    if status >= 400:
+        # The rest of a body that is not read would be taken for the next request.
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

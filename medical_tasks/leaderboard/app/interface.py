@@ -15,7 +15,7 @@ from medical_tasks.leaderboard.app.pages import framed, page_at
 from medical_tasks.leaderboard.app.snapshot import Content
 from medical_tasks.leaderboard.app.submit_page import introduction, refused
 from medical_tasks.leaderboard.app.submitting import Step, check, hand_in
-from medical_tasks.leaderboard.app.uploads import KEPT_SECONDS, discard, upload_path
+from medical_tasks.leaderboard.app.uploads import discard, upload_path
 from medical_tasks.report.html_text import markup
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def build(content: Content) -> gradio.Blocks:
     """
     import gradio as gr
 
-    # Unconfirmed uploads are looked for every ten minutes.
-    app = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(600, KEPT_SECONDS))
+    app = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
     with app:
         header = _html(gr, "header", _HEAD, more=_GO)
         fields: dict[str, Any] = {}

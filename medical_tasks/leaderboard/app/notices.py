@@ -37,6 +37,4 @@ def store_notice(snapshot: Snapshot) -> Markup:
         if snapshot.taken
         else "Nothing can be shown."
     )
-    return notice(
-        "bad", "The leaderboard's store cannot be read now", snapshot.problem, f"{shown} Reload the page to try again."
-    )
+    return notice("bad", "The leaderboard's store cannot be read now", f"{shown} Reload the page to try again.")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib.util
+import logging
 import os
 import socket
 import sys
+import traceback
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
 from medical_tasks.leaderboard.app.uploads import own_folder
@@ -18,12 +24,26 @@ from medical_tasks.submission_package.limits import DEFAULT_LIMITS
 if TYPE_CHECKING:
     import uvicorn
 
-__all__ = ["DEFAULT_PORT", "PORT_VARIABLE", "STORE_VARIABLE", "Settings", "main", "serve", "server_of", "settings_of"]
+__all__ = [
+    "DEFAULT_PORT",
+    "PORT_VARIABLE",
+    "PROXY_VARIABLE",
+    "STORE_VARIABLE",
+    "Settings",
+    "main",
+    "serve",
+    "server_of",
+    "settings_of",
+]
 
 STORE_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_STORE"
 PORT_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PORT"
+PROXY_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PROXY"
+"""Set to anything where a reverse proxy of one's own passes visitors on; on a Space there always is one."""
 DEFAULT_PORT: Final = 7860
 _HIGHEST_PORT: Final = 65535
+_HEAD_S: Final = 20.0
+"""How long the first line and the headers of a request may take."""
 _SESSIONS: Final = 500
 """Visits whose state is kept, the longest unused going first: Gradio's own 10,000 would take over a gigabyte."""
 
@@ -107,6 +127,11 @@ def _until_stopped(settings: Settings) -> None:
         server = server_of(settings.store)
         host, port = listener.getsockname()
         print(f"leaderboard: http://{host}:{port}/  store: {settings.store}", flush=True)
+        log = logging.StreamHandler()
+        log.addFilter(Sparing())
+        logging.basicConfig(
+            level=logging.WARNING, handlers=[log], format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+        )
         with contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
 
@@ -128,8 +153,12 @@ def server_of(place: str) -> uvicorn.Server:
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     folder = own_folder()
     import gradio
+    import gradio.queueing
+    import gradio.route_utils
+    import gradio.routes
     import uvicorn
     from fastapi import FastAPI
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
     from medical_tasks.leaderboard.app.door import Door
     from medical_tasks.leaderboard.app.interface import build
@@ -137,6 +166,38 @@ def server_of(place: str) -> uvicorn.Server:
     from medical_tasks.leaderboard.app.snapshot import Content
     from medical_tasks.leaderboard.board import Board
     from medical_tasks.leaderboard.opening import open_storage
+
+    # Gradio prints each error of an event, with what the visitor sent; here it is logged, without.
+    for module in (gradio.queueing, gradio.route_utils, gradio.routes):
+        module.traceback = SimpleNamespace(print_exc=_log_error)  # type: ignore[attr-defined]
+
+    class Prompt(H11Protocol):
+        """Closes a connection whose next request does not begin in time."""
+
+        late: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._watch()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch()
+
+        def _watch(self) -> None:
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._unset()
+            elif self.late is None:
+                self.late = self.loop.call_later(_HEAD_S, self.transport.close)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._unset()
+            super().connection_lost(exc)
+
+        def _unset(self) -> None:
+            if self.late is not None:
+                self.late.cancel()
+                self.late = None
 
     pages = build(Content(Board(open_storage(place))))
     pages.queue(default_concurrency_limit=4, max_size=256, api_open=False)
@@ -160,15 +221,46 @@ def server_of(place: str) -> uvicorn.Server:
     )
     return uvicorn.Server(
         uvicorn.Config(
-            Door(app, folder=folder),
-            http="h11",
+            Door(app, folder=folder, proxied=any(map(os.environ.get, ("SPACE_ID", PROXY_VARIABLE)))),
+            http=Prompt,
             ws="none",
             lifespan="on",
-            log_level="warning",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,  # the door reads them, and only those of a proxy
             server_header=False,
             timeout_graceful_shutdown=1,
         )
     )
+
+
+def _log_error() -> None:
+    logging.getLogger(__name__).error("an event failed", exc_info=True)
+
+
+class Sparing(logging.Filter):
+    """Passes a kind of record its 1st, 10th, 100th ... time; of an error its type and place, since its text may quote a visitor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._times: Counter[str] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Decides on a record, and shortens it."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            frames = traceback.extract_tb(error.__traceback__)
+            place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+            said = f"{type(error).__name__} at {place}"
+        elif record.name.startswith("medical_tasks."):
+            said = record.getMessage()
+        else:
+            said = f"{record.filename}:{record.lineno}"
+        self._times[said] += 1
+        times = self._times[said]
+        record.msg, record.args = f"{said} (time {times:,})", ()
+        record.exc_info = record.exc_text = record.stack_info = None
+        return str(times).strip("0") == "1"
 
 
 def _listening(settings: Settings) -> socket.socket:

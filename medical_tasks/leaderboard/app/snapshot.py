@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Final
 
 from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.leaderboard.board import Board
@@ -14,6 +16,8 @@ from medical_tasks.leaderboard.entries import entries_of
 from medical_tasks.leaderboard.records import Entry, Submission
 
 __all__ = ["Content", "Snapshot"]
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +105,8 @@ class Content:
             submissions = {submission.id: submission for submission in self.board.submissions()}
             entries = tuple(self._read(self.board))
         except MedicalTasksError as error:
+            # For the server's owner: it names places of this machine.
+            _LOG.error("the store cannot be read: %s", error)
             return replace(self._last, problem=str(error))
         self._names = names
         taken = datetime.now(UTC).isoformat(timespec="minutes")

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from medical_tasks.errors import MedicalTasksError
-from medical_tasks.leaderboard.admission import check_admission
+from medical_tasks.leaderboard.admission import AdmissionError, check_admission
 from medical_tasks.leaderboard.app.notices import notice
 from medical_tasks.leaderboard.app.snapshot import Content
 from medical_tasks.leaderboard.app.submit_page import checked, handed_in, refused
 from medical_tasks.leaderboard.app.uploads import discard, uploaded
+from medical_tasks.leaderboard.queue_limits import QueueFullError
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.report.html_text import Markup
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS, ReadLimits
+from medical_tasks.submission_package.problems import PackageError
 from medical_tasks.submission_package.reading import read_package
 
 __all__ = ["Step", "check", "hand_in"]
+
+_LOG: Final = logging.getLogger(__name__)
+_TOLD: Final = (PackageError, AdmissionError, QueueFullError, AlreadyStoredError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,23 +40,28 @@ class Step:
 
 
 def check(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
-    """Checks an upload without handing it in.
+    """Checks an upload without submitting it.
 
     Args:
-        path: where the server put it; deleted when it is refused.
+        path: where the server put it; deleted unless it is sound.
         limits: how much a package may hold.
     """
+    sound = False
     try:
         package = read_package(uploaded(path, limits), limits=limits)
         check_admission(package)
+        step = Step(html=checked(package), waits=True)
+        sound = True
     except MedicalTasksError as error:
-        discard(path)
-        return Step(html=refused(str(error)))
-    return Step(html=checked(package), waits=True)
+        return Step(html=refused(_told(error)))
+    finally:
+        if not sound:
+            discard(path)
+    return step
 
 
 def hand_in(content: Content, path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
-    """Hands in what was checked; it is checked again, since a file can be exchanged meanwhile.
+    """Submits what was checked; it is checked again, since a file can be exchanged meanwhile.
 
     Args:
         content: the board.
@@ -57,14 +69,20 @@ def hand_in(content: Content, path: Path, limits: ReadLimits = DEFAULT_LIMITS) -
         limits: how much a package may hold.
     """
     try:
-        package = uploaded(path, limits)
-        submission = content.board.submit(package)
+        submission = content.board.submit(uploaded(path, limits))
     except AlreadyStoredError as error:
-        discard(path)
-        return Step(html=notice("note", "This package was handed in before", str(error)))
+        return Step(html=notice("note", "This package was handed in before", _told(error)))
     except MedicalTasksError as error:
+        return Step(html=refused(_told(error)))
+    finally:
         discard(path)
-        return Step(html=refused(str(error)))
-    discard(path)
     content.forget()
     return Step(html=handed_in(submission, content.snapshot()))
+
+
+def _told(error: MedicalTasksError) -> str:
+    """What a visitor may read: a package's own faults and rules, but nothing of where this server keeps its store."""
+    if isinstance(error, _TOLD):
+        return str(error)
+    _LOG.error("a package could not be stored: %s", error)
+    return "The server could not store it now. Upload it again later, or tell the maintainers."

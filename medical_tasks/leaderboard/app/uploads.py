@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
+import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.submission_package.limits import DEFAULT_LIMITS, ReadLimits
 from medical_tasks.submission_package.problems import PackageError
+from medical_tasks.whole_file import open_file
 
 __all__ = [
     "FOLDER_VARIABLE",
@@ -21,6 +25,7 @@ __all__ = [
     "MOST_BYTES",
     "discard",
     "is_upload",
+    "keep",
     "make_room",
     "megabytes",
     "own_folder",
@@ -33,10 +38,10 @@ MOST_BYTES: Final = 1 << 30
 """All uploads that nobody has confirmed yet, together."""
 KEPT_SECONDS: Final = 3600
 """How long an upload that nobody confirms is kept."""
-_HASH: Final = re.compile(r"[0-9a-f]{64}")
+_BEGINS: Final = b"PK\3\4"
+"""Every zip file that has a file in it."""
 _NAME: Final = "medical-tasks-leaderboard"
-_NEW_S: Final = 60.0
-"""A folder so new may be about to get its file."""
+_TOKEN: Final = re.compile(r"[0-9a-f]{64}\.zip")
 
 
 def own_folder() -> Path:
@@ -61,24 +66,20 @@ def own_folder() -> Path:
 
 
 def make_room(folder: Path, *, most_bytes: int, oldest_s: float) -> None:
-    """Deletes what lies there for too long, also halves of uploads that broke off, and the oldest of what is too much.
+    """Deletes what lies there for too long, and then the oldest of what is too much.
 
     Args:
-        folder: of uploads: files of unfinished ones, and a folder for each finished one.
+        folder: of uploads.
         most_bytes: how much may stay.
         oldest_s: for how long, in seconds.
     """
     now = time.time()
     found: list[tuple[float, int, Path]] = []
-    for place in [folder, *(path for path in folder.glob("*") if path.is_dir() and not path.is_symlink())]:
-        for path in place.glob("*"):
-            with contextlib.suppress(FileNotFoundError):  # handed in meanwhile
-                about = path.lstat()
-                if not path.is_dir():
-                    found.append((about.st_mtime, about.st_size, path))
-        with contextlib.suppress(OSError):  # there is something in it
-            if place != folder and now - place.lstat().st_mtime > _NEW_S:
-                place.rmdir()
+    for path in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # submitted meanwhile
+            about = path.lstat()
+            if not stat.S_ISDIR(about.st_mode):
+                found.append((about.st_mtime, about.st_size, path))
     left = sum(size for _, size, _ in found)
     for changed, size, path in sorted(found):
         if left <= most_bytes and now - changed <= oldest_s:
@@ -87,23 +88,36 @@ def make_room(folder: Path, *, most_bytes: int, oldest_s: float) -> None:
         left -= size
 
 
-def is_upload(path: Path, folder: Path) -> bool:
-    """Whether a path has the form of an upload's, which no other file and no address has.
+def keep(folder: Path, file: BinaryIO) -> str:
+    """Keeps an upload, whole, under a name that nobody can guess; returns the name, which is all that a visitor learns of it.
 
-    Args:
-        path: what the browser named.
-        folder: where Gradio puts uploads: each in a folder of its own, named by the SHA-256 of its content.
+    Raises:
+        PackageError: It does not begin as a package does, whatever its name is.
     """
-    return (
-        path.parent.parent == folder and _HASH.fullmatch(path.parent.name) is not None and path.name not in ("", "..")
-    )
+    file.seek(0)
+    if file.read(len(_BEGINS)) != _BEGINS:
+        raise PackageError("This is no package: upload the .zip that `medical-tasks submit RUN --to space` wrote.")
+    file.seek(0)
+    place = folder / f"{secrets.token_hex(32)}.zip"
+    try:
+        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept:
+            shutil.copyfileobj(file, kept, 1 << 20)
+    except OSError:
+        discard(place)
+        raise
+    return place.name
+
+
+def is_upload(name: str) -> bool:
+    """Whether a text is the name of an upload, which no path and no address is."""
+    return _TOKEN.fullmatch(name) is not None
 
 
 def upload_path(value: Any, folder: Path) -> Path:
     """Finds an upload. What names it comes from the browser, so that it may name anything.
 
     Args:
-        value: what the upload field holds, as Gradio sends it.
+        value: what the upload field holds, as the door passes it on.
         folder: of uploads.
 
     Returns:
@@ -112,10 +126,10 @@ def upload_path(value: Any, folder: Path) -> Path:
     Raises:
         MissingError: It names nothing that was uploaded, or something that is not here any more.
     """
-    path = Path(str(value.get("path", ""))) if isinstance(value, Mapping) else Path()
-    if not is_upload(path, folder) or path.is_symlink() or not path.is_file():
-        raise MissingError("the uploaded file is not here any more: it is kept for an hour at most. Upload it again.")
-    return path
+    path = Path(str(value.get("path"))) if isinstance(value, Mapping) else Path()
+    if path.parent == folder and is_upload(path.name) and path.is_file():
+        return path
+    raise MissingError("the uploaded file is not here any more: it is kept for an hour at most. Upload it again.")
 
 
 def uploaded(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
@@ -133,7 +147,7 @@ def uploaded(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
         MissingError: It is not there any more.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             content = file.read(limits.package_bytes + 1)
     except OSError as error:
         raise MissingError(
@@ -148,12 +162,8 @@ def uploaded(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
 
 
 def discard(path: Path) -> None:
-    """Deletes an uploaded file and the folder that was made for it."""
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
-    # Not if another visitor has uploaded the same content under another name: then that one's file is in it.
-    with contextlib.suppress(OSError):
-        path.parent.rmdir()
+    """Deletes an uploaded file."""
+    path.unlink(missing_ok=True)
 
 
 def megabytes(count: int) -> str:

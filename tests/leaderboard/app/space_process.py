@@ -40,6 +40,10 @@ class Served:
         """Names it has looked up and hosts it has spoken to, so far."""
         return self.uploads.with_name("asked").read_text().splitlines()
 
+    def log(self) -> list[str]:
+        """Lines it has logged so far."""
+        return self.uploads.with_name("log").read_text(errors="replace").splitlines()
+
     def left(self) -> list[Path]:
         """Files of uploads that are still there."""
         return [path for path in self.uploads.rglob("*") if path.is_file()]

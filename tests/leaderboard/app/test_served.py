@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
-import os
 import re
 import socket
 import threading
@@ -21,7 +21,6 @@ import pytest
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.app import serve
 from medical_tasks.leaderboard.app.door import HEADERS, LONGEST_CALL, LONGEST_HEAD, PAGE_POLICY, POLICY
-from medical_tasks.submission_package.limits import DEFAULT_LIMITS
 from tests.leaderboard.app.space_process import Served, served
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -237,10 +236,7 @@ ENCODINGS: tuple[Callable[[str], str], ...] = (
 
 
 def test_no_address_is_fetched_or_looked_up_however_it_is_written(space: Served, outside: int) -> None:
-    (kept,) = httpx.post(
-        f"{space.address}/gradio_api/upload", files={"files": ("a.html", b"<script>1</script>")}
-    ).json()
-    written = addresses(outside, Path(kept))
+    written = addresses(outside, space.uploads / upload(space))
     turns = itertools.cycle(ENCODINGS)
     family = {f"{ROUTES[0]}{encode(one)}" for one in written for encode in ENCODINGS}
     family |= {f"{route}{next(turns)(one)}" for route in ROUTES for one in written}
@@ -258,8 +254,8 @@ def test_no_address_is_fetched_or_looked_up_however_it_is_written(space: Served,
 
 
 def test_an_event_names_texts_and_uploads_alone(space: Served, outside: int) -> None:
-    (kept,) = httpx.post(f"{space.address}/gradio_api/upload", files={"files": ("a.zip", b"x")}).json()
-    named = [*addresses(outside, Path(kept).parent), f"{kept}/../b", f"{kept}/b", f"{space.uploads}/a.zip"]
+    kept = upload(space)
+    named = [*addresses(outside, space.uploads / kept), f"{kept}/../b", f"{kept}/b", f"{space.uploads}/a.zip"]
     bodies: list[Any] = [
         None,
         [],
@@ -295,8 +291,37 @@ def test_an_event_names_texts_and_uploads_alone(space: Served, outside: int) -> 
     file = {"path": named[0], "url": named[0], "meta": {"_type": "gradio.FileData"}}
     for text in named[:3]:
         assert '"success":false' in call(space, upload_event(space), [text], event_data=[file], trigger_id=1)
-    # And what is an upload is one.
+    # And what is an upload is one; once judged, it is gone.
     assert "is not a zip file" in call(space, upload_event(space), [file | {"path": kept}])
+    assert kept not in [path.name for path in space.left()]
+
+
+def test_no_reply_names_a_place_of_the_server_and_the_log_no_value_of_a_visitor(emptied: Served) -> None:
+    before = len(emptied.log())
+    kept = upload(emptied, name="visitor-value.html")
+    assert re.fullmatch(r"[0-9a-f]{64}\.zip", kept)
+    replies = [call(emptied, upload_event(emptied), [{"path": kept}]), httpx.get(emptied.address).text]
+    functions = [int(one["id"]) for one in config_of(emptied)["dependencies"]]
+    assert len(functions) > 10
+    for function in (*functions, -1, 10**6):
+        for data in ([], ["visitor-value"] * 9, ["visitor-value"]):
+            body = {"data": data, "fn_index": function, "session_hash": "visitor-value"}
+            replies.append(httpx.post(f"{emptied.address}/gradio_api/queue/join", json=body).text)
+    with httpx.stream(
+        "GET", f"{emptied.address}/gradio_api/queue/data", params={"session_hash": "visitor-value"}
+    ) as stream:
+        for line in stream.iter_lines():
+            replies.append(line)
+            if "close_stream" in line:
+                break
+    for _ in range(200):
+        send(emptied, "visitor-value /")
+        assert send(emptied, "POST /gradio_api/queue/join", b'{"visitor-value"')[0] == 400
+    assert len(replies) > 50
+    assert not [one for one in replies if str(emptied.uploads.parent) in one]
+    added = emptied.log()[before:]
+    assert 0 < len(added) < 40, added
+    assert not [line for line in added if "visitor-value" in line]
 
 
 def config_of(space: Served) -> Any:
@@ -304,6 +329,17 @@ def config_of(space: Served) -> Any:
     found = re.search(r"window\.gradio_config = (.*?);</script>", httpx.get(space.address).text, re.DOTALL)
     assert found
     return json.loads(found[1])
+
+
+FORM = "Content-Type: multipart/form-data; boundary=edge\r\n"
+
+
+def upload(space: Served, *, name: str = "a.zip") -> str:
+    """Uploads what begins as a package does; its name on the server."""
+    (kept,) = (
+        httpx.post(f"{space.address}/gradio_api/upload", files={"files": (name, b"PK\3\4")}).raise_for_status().json()
+    )
+    return str(kept)
 
 
 def upload_event(space: Served) -> int:
@@ -357,21 +393,40 @@ def emptied(space: Served) -> Served:
     return space
 
 
-def test_an_upload_beyond_the_limit_leaves_nothing(emptied: Served) -> None:
-    files = {"files": ("a.zip", b"\0" * (DEFAULT_LIMITS.package_bytes + 1))}
-    answer = httpx.post(f"{emptied.address}/gradio_api/upload", files=files, timeout=30)
-    assert answer.status_code == 413
-    assert emptied.left() == []
+@pytest.mark.parametrize("address", ["own", "same"])
+def test_fifty_slow_uploads_do_not_keep_an_honest_one_out(emptied: Served, address: str) -> None:
+    """Each has sent its headers and a byte, and goes on byte by byte; nobody waits for a deadline."""
+    slow: list[socket.socket] = []
+    try:
+        for number in range(50):
+            line = socket.create_connection(("127.0.0.1", emptied.port))
+            slow.append(line)
+            whose = f"X-Forwarded-For: 8.8.8.{number if address == 'own' else 0}\r\n"
+            line.sendall(
+                f"POST /gradio_api/upload HTTP/1.1\r\nHost: space\r\n{whose}{FORM}Content-Length: 90000\r\n\r\n-".encode()
+            )
+        served_ones = pages = 0
+        for _ in range(20):
+            for line in slow:
+                with contextlib.suppress(OSError):  # ended by the server
+                    line.sendall(b"-")
+            forwarded = {"X-Forwarded-For": "8.8.4.4" if address == "own" else "8.8.8.0"}
+            files = {"files": ("a.zip", b"PK\3\4".ljust(100_000))}
+            answer = httpx.post(f"{emptied.address}/gradio_api/upload", files=files, headers=forwarded)
+            served_ones += answer.status_code == 200
+            pages += httpx.get(emptied.address).status_code == 200
+        assert (served_ones, pages) == (20, 20)
+    finally:
+        for line in slow:
+            line.close()
 
 
-def test_an_upload_that_breaks_off_goes_with_the_next_ones(emptied: Served) -> None:
-    halves = httpx.post(f"{emptied.address}/gradio_api/upload", files={"other": ("a.zip", b"\0")})
-    assert halves.json() == []
-    (left,) = emptied.left()
-    os.utime(left, (0, 0))
-    # Every upload looks for what is over.
-    httpx.post(f"{emptied.address}/gradio_api/upload", files={"files": ("b.zip", b"\0")}).raise_for_status()
-    assert [path.name for path in emptied.left()] == ["b.zip"]
+def test_what_breaks_off_leaves_nothing(emptied: Served) -> None:
+    with socket.create_connection(("127.0.0.1", emptied.port)) as line:
+        head = f"POST /gradio_api/upload HTTP/1.1\r\nHost: space\r\n{FORM}Content-Length: 90000\r\n\r\n"
+        line.sendall(f'{head}--edge\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\nPK\3\4'.encode())
+    assert upload(emptied) in [path.name for path in emptied.left()]
+    assert len(emptied.left()) == 1
 
 
 def test_a_request_is_bounded_from_its_first_line_on(space: Served) -> None:

@@ -21,7 +21,7 @@ from tests.leaderboard.app.page_samples import HOSTILE
 from tests.leaderboard.app.test_board_pages import Cells, rows
 from tests.leaderboard.made_packages import package
 
-DIGEST = "ab" * 32
+TOKEN = f"{'ab' * 32}.zip"
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def content(tmp_path: Path) -> Content:
     return Content(board, lifetime=0.0)
 
 
-def put(folder: Path, data: bytes, name: str = "a.zip") -> Path:
-    path = folder / DIGEST / name
-    path.parent.mkdir(parents=True)
+def put(folder: Path, data: bytes) -> Path:
+    path = folder / TOKEN
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
 
@@ -78,7 +78,7 @@ def test_a_bad_package_is_refused_and_nothing_is_kept(tmp_path: Path, content: C
         assert said in step.html
         assert "Nothing of it was kept." in step.html
         assert not step.waits
-        assert not path.parent.exists()
+        assert not path.exists()
     assert content.snapshot().submissions == {}
 
 
@@ -98,37 +98,41 @@ def test_a_refusal_quotes_harmlessly() -> None:
 def test_only_uploads_are_uploads(tmp_path: Path) -> None:
     good = put(tmp_path, b"x")
     (tmp_path / "secret").write_text("s")
-    (good.parent / "link.zip").symlink_to(tmp_path / "secret")
     assert upload_path({"path": str(good)}, tmp_path) == good
-    odd: list[object] = [
+    gone = f"{'cd' * 32}.zip"
+    paths = [
         None,
-        "text",
-        {},
-        {"path": None},
-        {"path": ""},
-        {"path": "/etc/passwd"},
-        {"path": str(tmp_path / "secret")},
-        {"path": str(good.parent)},
-        {"path": str(good.parent / "..")},
-        {"path": str(good.parent / "link.zip")},
-        {"path": str(good.parent / "gone.zip")},
-        {"path": f"{tmp_path}/{DIGEST}/../secret"},
-        {"path": "http://127.0.0.1/a.zip"},
+        "",
+        good.name,
+        "/etc/passwd",
+        f"{tmp_path}/secret",
+        f"{tmp_path}/x/../{good.name}",
+        f"{tmp_path}/{gone}",
     ]
+    odd: list[object] = [None, str(good), {}, *({"path": path} for path in paths)]
     for value in odd:
         with pytest.raises(MissingError, match="not here any more"):
             upload_path(value, tmp_path)
+
+
+@pytest.mark.parametrize("act", ["check", "hand_in"])
+def test_a_fault_of_the_server_tells_no_place_and_keeps_nothing(
+    tmp_path: Path, content: Content, act: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*given: object) -> None:
+        raise MissingError(f"{tmp_path}: the disk is full")
+
+    monkeypatch.setattr("medical_tasks.leaderboard.app.submitting.check_admission", full)
+    monkeypatch.setattr(Board, "submit", full)
+    path = put(tmp_path, package(of=40))
+    step = check(path) if act == "check" else hand_in(content, path)
+    assert "The server could not store it now." in step.html
+    assert str(tmp_path) not in step.html
+    assert f"{tmp_path}: the disk is full" in caplog.text
+    assert not path.exists()
 
 
 def test_an_upload_that_is_gone_says_so(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="Upload it again"):
         uploaded(tmp_path / "gone.zip")
     discard(tmp_path / "gone.zip")  # twice is no fault
-
-
-def test_another_upload_of_the_same_content_stays(tmp_path: Path) -> None:
-    one = put(tmp_path, b"x")
-    other = one.with_name("other.zip")
-    other.write_bytes(b"x")
-    discard(one)
-    assert other.is_file()
