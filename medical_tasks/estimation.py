@@ -30,7 +30,7 @@ NO_VERDICT: Final = "nothing to estimate from"
 NO_ANSWER: Final = "no item was answered"
 NOTHING: Final = "nothing to count on any item"
 NO_COMPONENT: Final = "a metric it is made of has no value"
-NOT_ALL: Final = "the official average is of all its metrics; not reported"
+NOT_ALL: Final = "needs all its metrics; not reported"
 
 Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 """What each metric could have been on an item without an answer."""
