@@ -128,6 +128,12 @@ class RunIndex:
     def __len__(self) -> int:
         return len(self._runs)
 
+    def without(self, runs: Runs) -> RunIndex:
+        """Returns the index of the other runs."""
+        import numpy as np
+
+        return RunIndex([np.setdiff1d(self._runs, runs[self.found(runs)], assume_unique=False)])
+
     def found(self, runs: Runs) -> NDArray[np.intp]:
         """Returns the positions of the runs that are in the index."""
         import numpy as np
