@@ -71,7 +71,7 @@ class Looking:
         self.reasons[reason] = None
 
     def _new(self, part: str | bytes) -> bool:
-        seen = hash((type(part), part))
+        seen = hash((type(part), len(part), part))  # texts that are stored in the same bytes have one hash
         if not part or seen in self._seen:
             return False
         self._seen.add(seen)
