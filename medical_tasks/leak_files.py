@@ -27,7 +27,7 @@ from medical_tasks.leak_views import Closed, Contained, Values, contained, decod
 
 __all__ = ["Looking"]
 
-_CHUNK = 4 * 2**20
+_CHUNK = 2**20
 _OVERLAP = 2**16  # bytes seen twice, so that no run of words is cut
 _WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that go on over the end of a chunk
 _DEEPEST = 8  # encodings and archives in one another
@@ -84,6 +84,8 @@ class Looking:
         form = sniffed(head)
         if not form and zipfile.is_zipfile(stream):  # a program may stand before it
             form = "zip"
+        if form == "log" and not (path and path.with_name(path.name.rpartition("-")[0]).is_file()):
+            form = ""  # what belongs to no database here
         if form in _OPENERS:
             try:
                 stream.seek(0)

@@ -41,19 +41,20 @@ _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0"
 _TAG = re.compile(r"<[^<>]*>")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # and other orders to a terminal
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010][ \t]*\r?\n[ \t]*")
-_QUOTED_PRINTABLE = re.compile(r"=(?:[0-9A-F]{2}|\r?\n)")
+_QUOTED_PRINTABLE = re.compile(r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n")  # no end of base64
 # Encoded bytes: base64 of both alphabets, base32 and hex, over as many lines as it takes.
 _RUN = re.compile(r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}")
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _HASH_WIDTHS = frozenset({22, 27, 28, 32, 38, 40, 43, 44, 48, 56, 64, 86, 88, 96, 128})
-_SEPARATED = re.compile(r"(?:(?:0[xX]|\\?[xX]|[uU]\+)?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}")
+_SEPARATED = re.compile(r"(?<![0-9A-Za-z])(?:(?:0[xX]|\\?[xX]|[uU]\+)?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}")
 _NUMBER = re.compile(r"(0[xX]|\\?[xX]|[uU]\+)?([0-9A-Fa-f]{1,8})(?:[\s,;:|'\"\])}-]|\Z)")
 _DUMP = re.compile(r"(?m)^\s*[0-9a-fA-F]{4,}:?[ \t]+((?:[0-9a-fA-F]{2}){1,2}(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2})*)(?=\s|$)")
 _LITERAL = re.compile(r"""\bb(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
 _UU = re.compile(r"(?m)^begin [0-7]{3,4} .*\n((?:[ -`]{2,61}\r?\n)+)")
 _BASE85 = re.compile(r"\S{40,}")
-_VALUE = re.compile(r"[\[{(]\s*[\"'{\[(\d-]")
+_VALUE = re.compile(r"[\[{]\s*[\"'{\[(\d-]")
+_IN_LIST = re.compile(r"\*|(?:token|input|prompt|output)_?ids?$")
 _ATTEMPTS = 24  # characters read in vain for values, for each one of the text
 _LITERAL_LIMIT = 2**20
 _DIGITS = re.compile(r"\d+")
@@ -77,6 +78,10 @@ _FORMS = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
     b"SQLite format 3\0": "sqlite",
+    b"\x37\x7f\x06\x82": "log",  # of SQLite, read with its database
+    b"\x37\x7f\x06\x83": "log",
+    b"\x18\xe2\x2d\0": "log",
+    b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7": "log",
     b"\x93NUMPY": "numpy",
     b"\x80\x02": "pickle",
     b"\x80\x03": "pickle",
@@ -238,10 +243,10 @@ _COUNTED = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
 _MEASURED = re.compile(r"-?\d+\.\d{2,}(?:[eE]-?\d+)?|-?\d(?:\.\d+)?[eE]-\d+")
 _TAGGED = re.compile(r"(?<!\S)([^\s/|:=_]+)[/|:=_](\S+)")
 _SPACED = re.compile(r"(?<!\w\w)(?<=\w)[ \n,.-](?=\w(?!\w))")
+_LETTERS = re.compile(r"(?:(?<!\w)\w[ \n,.-]+){12}")
 _MARK = re.compile("[\u0120\u2581]|</w>")
 _BETWEEN = re.compile(r"""['",\s\[\]]+""")
-_ROTATED = re.compile(r"\b(?:gur|naq|jvgu|jnf)\b", re.I)
-_BACKWARDS = re.compile(r"\b(?:eht|dna|htiw|saw)\b", re.I)
+_ROTATED, _BACKWARDS = (" gur ", " naq ", " jvgu ", " jnf "), (" eht ", " dna ", " htiw ")
 _LEAST_LINES = 3
 _COLUMNS = 12
 _LONG_LINE = 250  # lines of prose: a run of words stands in one
@@ -270,18 +275,18 @@ def rearranged(text: str) -> Iterator[str]:
         if "##" in view or "@@" in view:
             yield re.sub(r"@@[\s'\",]+|[\s'\",]+##", "", view)
     yield from _without_numbers(text)
-    words = _CELL.findall(text)
+    words = text.split()
     often, count = Counter(words).most_common(1)[0] if words else ("", 0)
     if count * 4 > len(words) > 12:  # one that was put between all others
         yield " ".join(word for word in words if word != often)
     if len(tagged := _TAGGED.findall(text)) >= _LEAST_LINES:
         yield " ".join(word for word, _ in tagged)
         yield " ".join(tag for _, tag in tagged)
-    if len(_SPACED.findall(text)) > 24:
+    if _LETTERS.search(text):
         yield _SPACED.sub("", text)
-    if len(_ROTATED.findall(text)) > 1:
+    if any(word in text for word in _ROTATED):
         yield codecs.encode(text, "rot13")
-    if len(_BACKWARDS.findall(text)) > 1:
+    if any(word in text for word in _BACKWARDS):
         yield text[::-1]
 
 
@@ -325,7 +330,7 @@ def _framed(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _without_numbers(text: str) -> Iterator[str]:
-    numbers = len(_COUNTED.findall(text))
+    numbers = len(_COUNTED.findall(text)) if text.count("1") * 200 > len(text) else 0
     if numbers < _LEAST_LINES or numbers * 25 < len(text):
         return
     expected = -1
@@ -471,7 +476,7 @@ def _values_in(text: str) -> Iterator[Any]:
             last = max(text.rfind(sign, start, end) for sign in "])}")
             if "'" not in text[start : start + 3] + text[start : start + 300] or last - start > _LITERAL_LIMIT:
                 continue
-            spent += last - start
+            spent += 8 * (last - start)  # these take longer
             try:
                 value, at = ast.literal_eval(text[start : last + 1]), last
             except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
@@ -572,7 +577,7 @@ class Values:
                 if all(parts):
                     yield " ".join(parts)
         for place, numbers in self.numbers.items():
-            yield from _of_numbers(numbers, listed=place[-1:] == ("*",) or place[-1:] == ("token_id",))
+            yield from _of_numbers(numbers, listed=bool(_IN_LIST.search(place[-1] if place else "")))
         yield from self.blobs
 
 

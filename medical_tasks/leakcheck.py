@@ -32,7 +32,7 @@ LEAST_WORDS = 4
 _BATCH_WORDS = 200_000
 _ROWS_KEPT = 1000
 _TEXTS = (".py", ".json", ".md", ".txt", ".html", ".js", ".css", ".csv")
-_SYNTHETIC = re.compile(r"(?:^|_)(?:demo|twin)(?:_|$)")  # modules with the texts of demo datasets
+_SYNTHETIC = re.compile(r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]")  # names of modules and values with synthetic patients
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,17 +112,22 @@ def _own_runs(sizes: tuple[int, ...]) -> dict[int, Any]:
 
 def _published() -> Iterator[str]:
     """Yields the texts of the installed package: of its code and its files, but not those of its synthetic patients."""
-    home = Path(__file__).parent
-    for path in sorted(home.rglob("*")):
+    for path in sorted(Path(__file__).parent.rglob("*")):
         if path.suffix not in _TEXTS or _SYNTHETIC.search(path.stem):
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
-        if path.suffix != ".py":
-            yield text
-            continue
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
+        yield from _constants(ast.parse(text)) if path.suffix == ".py" else (text,)
+
+
+def _constants(node: ast.AST) -> Iterator[str]:
+    """Yields the texts in a piece of code, outside of what is called a demo or a twin."""
+    named = node.func if isinstance(node, ast.Call) else node
+    if _SYNTHETIC.search(str(getattr(named, "name", getattr(named, "id", getattr(named, "attr", ""))))):
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    for part in ast.iter_child_nodes(node):
+        yield from _constants(part)
 
 
 def check_leaks(folder: Path, source: str, *, words: int = 12) -> LeakReport:
