@@ -23,7 +23,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
-from medical_tasks.leak_views import Closed, Contained, Values, contained, decoded, encoded, inflated, readings, rearranged, sniffed
+from medical_tasks.leak_views import (
+    Closed,
+    Contained,
+    Values,
+    contained,
+    decoded,
+    encoded,
+    inflated,
+    readings,
+    rearranged,
+    sniffed,
+)
 
 __all__ = ["Looking"]
 
@@ -33,6 +44,7 @@ _WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that go on over the end of a chunk
 _DEEPEST = 8  # encodings and archives in one another
 _UNPACKED_LIMIT = 8 * 2**30
 _IN_MEMORY = 8 * 2**20
+_HASH_BYTES = 64
 _KEY_BYTES = 256  # bytes inside a text or table that may be a hash, a key or a signature
 _ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\\r\n"
 _LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
@@ -89,7 +101,7 @@ class Looking:
         if form in _OPENERS:
             try:
                 stream.seek(0)
-                yield from _OPENERS[form](self, _Lent(stream), depth, path)
+                yield from _OPENERS[form](self, io.BufferedReader(_Lent(stream)), depth, path)
             except (*_BROKEN, *_BROKEN_FORMS) as error:
                 self._closed(f"{type(error).__name__} while reading {form}")
         elif " " in form:
@@ -146,12 +158,15 @@ class Looking:
 
     def _embedded(self, raw: bytes, depth: int) -> Iterator[str]:
         """Bytes from inside a text or a table. A few that nobody knows are a hash; many are not."""
-        form = sniffed(raw)
-        texts, whole = decoded(raw)
+        form, (texts, whole) = sniffed(raw), decoded(raw)
         if form or whole or (plain := inflated(raw)):
+            before = dict(self.reasons)
             yield from self._stream(io.BytesIO(raw if form or whole else plain), depth)
+            if form and len(raw) <= _HASH_BYTES:  # a hash may begin like anything
+                self.reasons = before
             return
-        yield from texts
+        if len(raw) > _HASH_BYTES:
+            yield from texts
         if len(raw) > _KEY_BYTES and len(set(raw)) > 100:
             self._closed("encoded bytes of an unknown form")
 
@@ -169,7 +184,7 @@ class Looking:
         if depth >= _DEEPEST:
             self._closed(f"more than {_DEEPEST} encodings and archives in one another")
             return
-        with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=self._scratch) as place:
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(self._scratch)) as place:
             try:
                 for block in blocks:
                     self._unpacked += len(block)
@@ -180,9 +195,11 @@ class Looking:
             except (*_BROKEN, *_BROKEN_FORMS) as error:  # what came before it is looked through
                 self._closed(f"{type(error).__name__} while unpacking it")
             place.seek(0)
-            yield from self._stream(place, depth + 1)  # type: ignore[arg-type]
+            yield from self._stream(place, depth + 1)
 
-    def _packed(self, stream: IO[bytes], depth: int, path: Path | None, *, opener: Callable[[IO[bytes]], Any]) -> Iterator[str]:
+    def _packed(
+        self, stream: IO[bytes], depth: int, path: Path | None, *, opener: Callable[[IO[bytes]], Any]
+    ) -> Iterator[str]:
         with opener(stream) as plain:
             yield from self._unpack(iter(lambda: plain.read(_CHUNK), b""), depth)
 
@@ -206,7 +223,9 @@ class Looking:
 
     def _tar(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with tarfile.open(fileobj=stream) as archive:
-            entries = ((entry.name, lambda entry=entry: archive.extractfile(entry) or io.BytesIO()) for entry in archive)
+            entries = (
+                (entry.name, lambda entry=entry: archive.extractfile(entry) or io.BytesIO()) for entry in archive
+            )
             yield from self._members(entries, depth)
 
     def _parquet(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
@@ -215,7 +234,9 @@ class Looking:
         with pq.ParquetFile(stream) as file:
             yield str(file.schema_arrow)
             yield from self._found([part for pair in (file.metadata.metadata or {}).items() for part in pair], depth)
-            yield from self._rows((row for batch in file.iter_batches(batch_size=2048) for row in batch.to_pylist()), depth)
+            yield from self._rows(
+                (row for batch in file.iter_batches(batch_size=2048) for row in batch.to_pylist()), depth
+            )
 
     def _arrow(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         import pyarrow as pa
@@ -286,17 +307,28 @@ class Looking:
                         yield from self._rows((dict(zip(names, row, strict=True)) for row in rows), depth)
 
 
-class _Lent(io.BufferedIOBase):
+class _Lent(io.RawIOBase):
     """A stream whose reader may close it: it stays open."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self.read, self.seek, self.tell = stream.read, stream.seek, stream.tell  # type: ignore[method-assign]
+        self._stream = stream
 
     def readable(self) -> bool:
         return True
 
     def seekable(self) -> bool:
         return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._stream.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
 
 
 def _running(block: bytes) -> int:

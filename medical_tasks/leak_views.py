@@ -1,4 +1,4 @@
-"""What bytes and texts may stand for. One question, asked again of every answer until nothing new comes (`leak_files`):
+"""What bytes and texts may stand for; `leak_files` asks again of every answer, until nothing new comes.
 
 - `decoded`: which texts bytes are, and whether they are text at all; `sniffed`: of which other form they are.
 - `readings`: a text with its escapes undone, without markup, hyphens at line ends and terminal colours.
@@ -18,6 +18,7 @@ import binascii
 import codecs
 import contextlib
 import csv
+import functools
 import html
 import json
 import quopri
@@ -47,9 +48,13 @@ _RUN = re.compile(r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _HASH_WIDTHS = frozenset({22, 27, 28, 32, 38, 40, 43, 44, 48, 56, 64, 86, 88, 96, 128})
-_SEPARATED = re.compile(r"(?<![0-9A-Za-z])(?:(?:0[xX]|\\?[xX]|[uU]\+)?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}")
+_SEPARATED = re.compile(
+    r"(?<![0-9A-Za-z])(?:(?:0[xX]|\\?[xX]|[uU]\+)?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
+)
 _NUMBER = re.compile(r"(0[xX]|\\?[xX]|[uU]\+)?([0-9A-Fa-f]{1,8})(?:[\s,;:|'\"\])}-]|\Z)")
-_DUMP = re.compile(r"(?m)^\s*[0-9a-fA-F]{4,}:?[ \t]+((?:[0-9a-fA-F]{2}){1,2}(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2})*)(?=\s|$)")
+_DUMP = re.compile(
+    r"(?m)^\s*[0-9a-fA-F]{4,}:?[ \t]+((?:[0-9a-fA-F]{2}){1,2}(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2})*)(?=\s|$)"
+)
 _LITERAL = re.compile(r"""\bb(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
 _UU = re.compile(r"(?m)^begin [0-7]{3,4} .*\n((?:[ -`]{2,61}\r?\n)+)")
 _BASE85 = re.compile(r"\S{40,}")
@@ -66,46 +71,32 @@ _UTF_32 = (
     ("utf-32-be", re.compile(rb"(?:\0\0[\0-\x05\x20][^\0]){16,}")),
 )
 _UTF_16 = (("utf-16-le", 0), ("utf-16-be", 0), ("utf-16-le", 1), ("utf-16-be", 1))
-_FORMS = {
-    b"\x1f\x8b\x08": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x5d\x00\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"\x04\x22\x4d\x18": "lz4",
-    b"PK\x03\x04": "zip",
-    b"PK\x05\x06": "zip",
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"SQLite format 3\0": "sqlite",
-    b"\x37\x7f\x06\x82": "log",  # of SQLite, read with its database
-    b"\x37\x7f\x06\x83": "log",
-    b"\x18\xe2\x2d\0": "log",
-    b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7": "log",
-    b"\x93NUMPY": "numpy",
-    b"\x80\x02": "pickle",
-    b"\x80\x03": "pickle",
-    b"\x80\x04": "pickle",
-    b"\x80\x05": "pickle",
-    b"\x89PNG\r\n\x1a\n": "picture",
-    b"\xff\xd8\xff": "picture",
-    b"GIF8": "picture",
-    b"wOFF": "picture",
-    b"wOF2": "picture",
-    b"OTTO": "picture",
-    b"\0\1\0\0\0": "picture",
-    b"7z\xbc\xaf\x27\x1c": "7z files",
-    b"Rar!": "rar files",
-    b"%PDF": "PDF files",
-    b"\x1f\x9d": "compress files",
-    b"\x89HDF\r\n": "HDF5 files",
-    b"Obj\x01": "Avro files",
-    b"Salted__": "encrypted files",
-    b"-----BEGIN PGP MESSAGE": "encrypted files",
-    b"age-encryption.org/": "encrypted files",
-    b"$ANSIBLE_VAULT": "encrypted files",
-    b"\x80\0\0\0\0": "encrypted files",  # Fernet, by its time
+_FORMS = {  # to what a file of it begins with; a hash may begin with two or three bytes by chance
+    "gzip": rb"\x1f\x8b\x08[\0-\x1f]",
+    "bzip2": rb"BZh[1-9](?:1AY&SY|\x17rE8P)",
+    "xz": rb"\xfd7zXZ\0|\x5d\0\0.[\0-\x08](?:\xff{8}|.{5}\0{3})",
+    "zstd": rb"\x28\xb5\x2f\xfd",
+    "lz4": rb"\x04\x22\x4d\x18",
+    "zlib": rb"\x78[\x01\x5e\x9c\xda]",
+    "zip": rb"PK(?:\x03\x04|\x05\x06)",
+    "tar": rb".{257}ustar",
+    "parquet": rb"PAR1",
+    "arrow": rb"ARROW1|\xff{4}..[\0-\x0f]\0[\x04-\x40]\0\0\0",
+    "sqlite": rb"SQLite format 3\0",
+    "log": rb"\x37\x7f\x06[\x82\x83]|\x18\xe2\x2d\0|\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",  # of SQLite, read with its database
+    "numpy": rb"\x93NUMPY",
+    "pickle": rb"\x80[\x02-\x05](?:\x95.{6}\0\0|[\]\x28}cX\x8c\x58NK\x29\x8f].*\.\Z)",
+    "picture": rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff[\xc0-\xfe]|GIF8|RIFF....WEBP|wOF[F2]|OTTO|\0\1\0\0\0",
+    "7z files": rb"7z\xbc\xaf\x27\x1c",
+    "rar files": rb"Rar!",
+    "PDF files": rb"%PDF",
+    "compress files": rb"\x1f\x9d",
+    "HDF5 files": rb"\x89HDF\r\n",
+    "Avro files": rb"Obj\x01",
+    "ORC files": rb"ORC[^\n]*\0",
+    "encrypted files": rb"Salted__|-----BEGIN PGP MESSAGE|age-encryption\.org/|\$ANSIBLE_VAULT|\x80\0{4}",  # and Fernet
 }
+_FORM = re.compile(b"|".join(b"(%b)" % form for form in _FORMS.values()), re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -123,17 +114,14 @@ Contained = str | bytes | Closed
 
 def sniffed(head: bytes) -> str:
     """Names the form that bytes begin like; one word: it can be looked into. "" for none."""
-    if head[257:262] == b"ustar":
-        return "tar"
-    if head.startswith(b"ORC") and b"\0" in head:  # a text may begin so
-        return "ORC files"
-    if head.startswith(b"\xff\xff\xff\xff") and 0 < int.from_bytes(head[4:8], "little") < 2**24:
-        return "arrow"
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return "picture"
-    form = next((form for start, form in _FORMS.items() if head.startswith(start)), "")
-    zlib_head = not form and len(head) > 2 and head[0] == 0x78 and head[1] in (0x01, 0x5E, 0x9C, 0xDA)
-    return "zlib" if zlib_head and not head[:64].isascii() else form
+    match = _FORM.match(head)
+    form = [*_FORMS][(match.lastindex or 1) - 1] if match else ""
+    if form == "zlib":
+        try:
+            zlib.decompressobj().decompress(head)
+        except zlib.error:
+            return ""
+    return form
 
 
 def decoded(raw: bytes) -> tuple[list[str], bool]:
@@ -374,7 +362,7 @@ def encoded(text: str) -> Iterator[bytes]:
             packed = "".join(lines)
             if len(packed) < 40:
                 continue
-            raw = _unpacked(packed)
+            raw = (_unpacked if len(packed) < 200 else _unpacked.__wrapped__)(packed)
             # A column of hashes is no message that was broken into lines.
             if len(lines) == 1 or len(lines[0]) not in _HASH_WIDTHS or _known(raw):
                 yield raw
@@ -389,6 +377,7 @@ def encoded(text: str) -> Iterator[bytes]:
                     yield raw
 
 
+@functools.lru_cache(maxsize=2**13)
 def _unpacked(packed: str) -> bytes:
     """The bytes of hex, base32 or base64; of these the first that are known, with up to three letters before them."""
     if _HEX.fullmatch(packed[: len(packed) // 2 * 2]):
@@ -399,11 +388,8 @@ def _unpacked(packed: str) -> bytes:
     if re.fullmatch("[A-Z2-7]+", packed):
         tried.append(base64.b32decode(packed[: len(packed) // 8 * 8]))
     letters = packed.replace("-", "+").replace("_", "/")
-    tried += [base64.b64decode(letters[start : start + (len(letters) - start) // 4 * 4]) for start in range(4)]
-    # What is left of the last four letters, without their "=".
-    rest = len(letters) % 4
-    if rest > 1:
-        tried[-4] += base64.b64decode(letters[-rest:] + "=" * (4 - rest))
+    starts = [letters[start : len(letters) - ((len(letters) - start) % 4 == 1)] for start in range(4)]
+    tried += [base64.b64decode(part + "=" * (-len(part) % 4)) for part in starts]
     return next((raw for raw in tried if _known(raw)), tried[-4])
 
 
@@ -466,29 +452,23 @@ def _values_in(text: str) -> Iterator[Any]:
     """Yields the JSON values and Python literals that stand in a text, wherever; one that is in another comes with it alone."""
     decoder, at, spent = json.JSONDecoder(strict=False), 0, 0
     while match := _VALUE.search(text, at):
-        start = match.start()
+        start, at = match.start(), match.start() + 1
+        if spent > _ATTEMPTS * len(text) + 10**6:
+            yield Closed("more brackets than can be tried")
+            return
         try:
             value, at = decoder.raw_decode(text, start)
-        except ValueError as error:
-            spent += getattr(error, "pos", start) - start
-            at = start + 1
-            end = text.find("\n", start) % (len(text) + 1)
-            last = max(text.rfind(sign, start, end) for sign in "])}")
-            if "'" not in text[start : start + 3] + text[start : start + 300] or last - start > _LITERAL_LIMIT:
-                continue
-            spent += 8 * (last - start)  # these take longer
-            try:
-                value, at = ast.literal_eval(text[start : last + 1]), last
-            except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-                continue
-        except RecursionError:
-            spent, at = spent + 1000, start + 1
+            yield value
             continue
-        finally:
-            if spent > _ATTEMPTS * len(text) + 10**6:
-                yield Closed("more brackets than can be tried")
-                return
-        yield value
+        except (ValueError, RecursionError) as error:
+            spent += getattr(error, "pos", start + 1000) - start
+        end = text.find("\n", start) % (len(text) + 1)
+        last = max(text.rfind(sign, start, end) for sign in "])}")
+        if "'" in text[start : start + 300] and last - start <= _LITERAL_LIMIT:
+            spent += 8 * max(last - start, 0)  # these take longer
+            with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+                yield ast.literal_eval(text[start : last + 1])
+                at = last
 
 
 def _cells(text: str) -> Iterator[Contained]:
@@ -503,7 +483,9 @@ def _cells(text: str) -> Iterator[Contained]:
         values = Values(whole=False)
         with contextlib.suppress(csv.Error):  # no table after all
             for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
-                yield from values.add({f"column {chr(97 + number % 26)}{number // 26 * 'x'}": cell for number, cell in enumerate(row)})
+                yield from values.add(
+                    {f"column {chr(97 + number % 26)}{number // 26 * 'x'}": cell for number, cell in enumerate(row)}
+                )
         yield from values.rest()
 
 

@@ -15,7 +15,7 @@ import io
 import json
 import lzma
 import os
-import pickle
+import pickle  # noqa: TID251 - only written
 import quopri
 import random
 import re
@@ -38,8 +38,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.building import build_dataset
+from medical_tasks.catalog import datasets, tasks
 from medical_tasks.cli import main
 from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
+from medical_tasks.leak_sources import source_files, source_rows
 from medical_tasks.leak_words import Batch, RunIndex, runs_of, words_of
 from medical_tasks.leakcheck import check_leaks
 from medical_tasks.store import Store
@@ -221,12 +224,16 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "base64url in an address": lambda raw: b"GET /api/x?d=" + base64.urlsafe_b64encode(raw).rstrip(b"=") + b"&v=1",
     "base64 behind a path": lambda raw: b"https://host.example/api/" + B64(raw),
     "MIME": lambda raw: base64.encodebytes(raw * 4),
-    "MIME, quoted": lambda raw: b"".join(b"> " + line for line in base64.encodebytes(raw * 4).splitlines(keepends=True)),
+    "MIME, quoted": lambda raw: b"".join(
+        b"> " + line for line in base64.encodebytes(raw * 4).splitlines(keepends=True)
+    ),
     "data URI of gzip": lambda raw: b'<img src="data:text/plain;base64,' + B64(gzip.compress(raw)) + b'">',
     "base32": base64.b32encode,
     "base85": base64.b85encode,
     "ascii85": lambda raw: base64.a85encode(raw, adobe=True),
-    "uuencode": lambda raw: b"begin 644 x\n" + b"".join(binascii.b2a_uu(raw[n : n + 45]) for n in range(0, len(raw), 45)) + b"`\nend\n",
+    "uuencode": lambda raw: (
+        b"begin 644 x\n" + b"".join(binascii.b2a_uu(raw[n : n + 45]) for n in range(0, len(raw), 45)) + b"`\nend\n"
+    ),
     "hex": lambda raw: raw.hex().encode(),
     "hex of gzip": lambda raw: gzip.compress(raw).hex().upper().encode(),
     "hex in lines": lambda raw: "\n".join(re.findall(".{1,60}", (raw * 3).hex())).encode(),
@@ -259,7 +266,9 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "x escapes": all_of("\\x{:02x}"),
     "octal escapes": all_of("\\{:03o}"),
     "log literal": text_of(lambda text: f"2026-01-01 ERROR prompt={text.replace(' ', chr(10))!a}"),
-    "HTML": text_of(lambda text: "<p>" + html.escape(text).replace(" a ", " <b>a</b> ").replace("“", "&ldquo;") + "</p>"),
+    "HTML": text_of(
+        lambda text: "<p>" + html.escape(text).replace(" a ", " <b>a</b> ").replace("“", "&ldquo;") + "</p>"
+    ),
     "HTML numbers": text_of(lambda text: "".join(f"&#{ord(sign)};" for sign in text)),
     "XML words": text_of(lambda text: "".join(f'<w id="{n}">{word}</w>' for n, word in enumerate(text.split()))),
     "markup in words": text_of(lambda text: text.replace("e", "<wbr>e")),
@@ -300,8 +309,12 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "numbered words": text_of(lambda text: " ".join(f"{n} {word}" for n, word in enumerate(text.split(), start=1))),
     "words with numbers": text_of(lambda text: " ".join(f"{word}_{n}" for n, word in enumerate(text.split()))),
     "words with tags": text_of(lambda text: " ".join(f"{word}/NN" for word in text.split())),
-    "words with scores": text_of(lambda text: " ".join(f"{word} -0.{n}7" for n, word in enumerate(text.split(), start=11))),
-    "numbered fields": text_of(lambda text: json.dumps({f"w{n}": {"t": w, "p": 0.1} for n, w in enumerate(text.split())})),
+    "words with scores": text_of(
+        lambda text: " ".join(f"{word} -0.{n}7" for n, word in enumerate(text.split(), start=11))
+    ),
+    "numbered fields": text_of(
+        lambda text: json.dumps({f"w{n}": {"t": w, "p": 0.1} for n, w in enumerate(text.split())})
+    ),
     "JSON lines": lambda text: in_lines(text.replace('"', ""), '{{"place": {n}, "token": "{t}", "p": 0.25}}', 1),
     "words": text_of(lambda text: json.dumps(text.split())),
     "words and tags": text_of(lambda text: json.dumps([part for word in text.split() for part in (word, "O")])),
@@ -335,7 +348,9 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     "pickled words": lambda text: pickle.dumps(text.split()),
     "name in an archive": lambda text: zipped(text, ""),
     "picture's comment": png,
-    "picture and more": lambda text: b"<img src='data:image/png;base64," + B64(png("") + gzip.compress(text.encode())) + b"'>",
+    "picture and more": lambda text: (
+        b"<img src='data:image/png;base64," + B64(png("") + gzip.compress(text.encode())) + b"'>"
+    ),
     "far in": far_in,
 }
 LIMITS: dict[str, Callable[[str], bytes]] = {  # what docs/data_guard.md says is not seen
@@ -393,12 +408,20 @@ def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> Non
     (run / "SHA256SUMS").write_text("".join(f"{raw.hex()}  file-{raw[0]}.bin\n" for raw in hashes))
     (run / "integrity.txt").write_text("\n".join(f"sha256-{B64(raw).decode()}" for raw in hashes))
     (run / "column.txt").write_text("\n".join(raw.hex() for raw in hashes))
-    (run / "keys.csv").write_text("id,key\n" + "".join(f"{n},{B64(raw * 2).decode()}\n" for n, raw in enumerate(hashes)))
+    (run / "keys.csv").write_text(
+        "id,key\n" + "".join(f"{n},{B64(raw * 2).decode()}\n" for n, raw in enumerate(hashes))
+    )
     (run / "hashes.parquet").write_bytes(parquet(sha=[raw.hex() for raw in hashes], raw=hashes))
-    (run / "scores.json").write_text(json.dumps({"n": [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], "at": [*range(0, 9000, 300)]}))
+    (run / "scores.json").write_text(
+        json.dumps({"n": [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], "at": [*range(0, 9000, 300)]})
+    )
     (run / "page.html").write_bytes(
         b"<script>!function(e,t){var n={a:[1,2],b:'x'};return e(n)}(window);</script><style>@font-face{src:url(data:font/woff2;"
-        b"base64," + B64(b"wOF2" + draw.randbytes(3000)) + b")}</style><img src='data:image/png;base64," + B64(png("")) + b"'>"
+        b"base64,"
+        + B64(b"wOF2" + draw.randbytes(3000))
+        + b")}</style><img src='data:image/png;base64,"
+        + B64(png(""))
+        + b"'>"
     )
     with Store(run / "answers.sqlite") as store:
         store.put("answer", "k", {"text": "no"})
@@ -408,6 +431,42 @@ def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> Non
         report = check_leaks(run, str(source))
     assert (report.found, report.unreadable, report.pictures) == ({}, {}, 2)
     assert report.files >= 13
+
+
+@pytest.fixture(scope="module")
+def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All demo data, and `run`: a run of all tasks on them."""
+    home = tmp_path_factory.mktemp("demos")
+    for name in datasets():
+        build_dataset(name, source=None, config="demo", out=home / name)
+    names = ",".join(tasks())
+    words = ["run", "--tasks", names, "--model", "baseline/reference", "--config", "demo", "--judging", "single"]
+    assert main([*words, "--data", str(home), "--out", str(home / "run")]) == 0
+    return home
+
+
+def test_a_run_of_every_task_is_clean(demos: Path) -> None:
+    """Its names, labels and instructions stand in the package as well: they are no text of a source."""
+    ran = json.loads((demos / "run" / "results.json").read_text(encoding="utf-8"))["tasks"]
+    assert (len(ran), len(datasets())) == (38, 8)
+    sources = demos / "sources"
+    for file in demos.glob("*/demo/*.parquet"):
+        (sources / file.parts[-3]).mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, sources / file.parts[-3])
+    report = check_leaks(demos / "run", str(sources))
+    assert (report.found, report.unreadable, report.files, report.rows) == ({}, {}, 5, 117)
+
+
+def test_no_text_of_a_demo_counts_as_the_packages_own(demos: Path, run: Path) -> None:
+    for name in datasets():
+        for number, file in enumerate(source_files(str(demos / name))):
+            texts = [max(row.texts, key=len) for row in source_rows(file)]
+            for at, text in enumerate(texts):
+                (run / f"{number}-{at}.txt").write_text(text, encoding="utf-8")
+        report = check_leaks(run, str(demos / name))
+        assert set(report.found) == {path.name for path in run.glob("*-*.txt")}, name
+        for path in run.glob("*-*.txt"):
+            path.unlink()
 
 
 def test_a_write_ahead_log_is_read(run: Path, source: Path, tmp_path: Path) -> None:
