@@ -20,6 +20,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -175,7 +176,7 @@ class Looking:
             yield from self._text(name, depth)
             try:
                 with opened() as member:
-                    yield from self._unpack(iter(lambda member=member: member.read(_CHUNK), b""), depth)
+                    yield from self._unpack(_parts(member), depth)
             except (*_BROKEN, *_BROKEN_FORMS) as error:
                 self._closed(f"{type(error).__name__} while reading a member of an archive")
 
@@ -197,12 +198,6 @@ class Looking:
             place.seek(0)
             yield from self._stream(place, depth + 1)
 
-    def _packed(
-        self, stream: IO[bytes], depth: int, path: Path | None, *, opener: Callable[[IO[bytes]], Any]
-    ) -> Iterator[str]:
-        with opener(stream) as plain:
-            yield from self._unpack(iter(lambda: plain.read(_CHUNK), b""), depth)
-
     def _zlib(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         unpack = zlib.decompressobj()
 
@@ -219,13 +214,11 @@ class Looking:
     def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with zipfile.ZipFile(stream) as archive:
             files = archive.infolist()
-            yield from self._members(((file.filename, lambda file=file: archive.open(file)) for file in files), depth)
+            yield from self._members(((file.filename, partial(archive.open, file)) for file in files), depth)
 
     def _tar(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
         with tarfile.open(fileobj=stream) as archive:
-            entries = (
-                (entry.name, lambda entry=entry: archive.extractfile(entry) or io.BytesIO()) for entry in archive
-            )
+            entries = ((entry.name, partial(_member, archive, entry)) for entry in archive)
             yield from self._members(entries, depth)
 
     def _parquet(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
@@ -331,30 +324,43 @@ class _Lent(io.RawIOBase):
         return self._stream.tell()
 
 
+_Opener = Callable[[Looking, IO[bytes], int, Path | None], Iterator[str]]
+
+
 def _running(block: bytes) -> int:
     """Counts the bytes at the end that may go on as one encoded part."""
     return len(block) - min(len(block.rstrip(_ENCODED)), len(block.rstrip(_LISTED)))
 
 
-def _arrow_opener(codec: str) -> Callable[[IO[bytes]], Any]:
-    def opened(stream: IO[bytes]) -> Any:
-        import pyarrow as pa
+def _parts(stream: Any) -> Iterator[bytes]:
+    while part := stream.read(_CHUNK):
+        yield part
 
-        return pa.input_stream(pa.PythonFile(stream, mode="r"), compression=codec)
+
+def _member(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
+    return archive.extractfile(entry) or io.BytesIO()
+
+
+def _packed(open_it: Callable[[IO[bytes]], Any]) -> _Opener:
+    def opened(looking: Looking, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        with open_it(stream) as plain:
+            yield from looking._unpack(_parts(plain), depth)
 
     return opened
 
 
-def _packed(opener: Callable[[IO[bytes]], Any]) -> Callable[[Looking, IO[bytes], int, Path | None], Iterator[str]]:
-    return lambda looking, stream, depth, path: looking._packed(stream, depth, path, opener=opener)
+def _by_arrow(stream: IO[bytes], codec: str) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(pa.PythonFile(stream, mode="r"), compression=codec)
 
 
-_OPENERS: dict[str, Callable[[Looking, IO[bytes], int, Path | None], Iterator[str]]] = {
-    "gzip": _packed(lambda stream: gzip.open(stream)),
-    "bzip2": _packed(lambda stream: bz2.open(stream)),
-    "xz": _packed(lambda stream: lzma.open(stream)),
-    "zstd": _packed(_arrow_opener("zstd")),
-    "lz4": _packed(_arrow_opener("lz4")),
+_OPENERS: dict[str, _Opener] = {
+    "gzip": _packed(gzip.open),
+    "bzip2": _packed(bz2.open),
+    "xz": _packed(lzma.open),
+    "zstd": _packed(partial(_by_arrow, codec="zstd")),
+    "lz4": _packed(partial(_by_arrow, codec="lz4")),
     "zlib": Looking._zlib,
     "zip": Looking._zip,
     "tar": Looking._tar,
