@@ -45,9 +45,10 @@ _HYPHEN = re.compile(r"(?<=\w)[-\u2010][ \t]*\r?\n[ \t]*")
 _QUOTED_PRINTABLE = re.compile(r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n")  # no end of base64
 # Encoded bytes: base64 of both alphabets, base32 and hex, over as many lines as it takes.
 _RUN = re.compile(r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}")
+_CODED = re.compile(r"[A-Za-z0-9+/=_-]{4,}")
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
-_HASH_WIDTHS = frozenset({22, 27, 28, 32, 38, 40, 43, 44, 48, 56, 64, 86, 88, 96, 128})
+_WRAPPED = (60, 64, 72, 76, 80)  # letters of a line, where a program breaks encoded bytes into lines
 _SEPARATED = re.compile(
     r"(?<![0-9A-Za-z])(?:(?:0[xX]|\\?[xX]|[uU]\+)?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
 )
@@ -70,6 +71,7 @@ _UTF_32 = (
     ("utf-32-le", re.compile(rb"(?:[^\0][\0-\x05\x20]\0\0){16,}")),
     ("utf-32-be", re.compile(rb"(?:\0\0[\0-\x05\x20][^\0]){16,}")),
 )
+_DENSE = re.compile("(?:\ufffd[^\ufffd]{0,4}){12}")
 _UTF_16 = (("utf-16-le", 0), ("utf-16-be", 0), ("utf-16-le", 1), ("utf-16-be", 1))
 _FORMS = {  # to what a file of it begins with; a hash may begin with two or three bytes by chance
     "gzip": rb"\x1f\x8b\x08[\0-\x1f]",
@@ -130,7 +132,8 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
     texts = [text]
     controls = len(raw) - len(raw.translate(None, _CONTROLS))
     broken = text.count("\ufffd")  # a character may be cut at either end
-    whole = broken <= 4 + len(text) // 500 and controls <= 0.3 * len(raw)
+    dense = broken > 12 and bool(_DENSE.search(text))  # other bytes within a text
+    whole = broken <= 4 + len(text) // 500 and controls <= 0.3 * len(raw) and not dense
     if b"\0" in raw:
         for encoding, start in _UTF_16:
             wide = raw[start:].decode(encoding, "replace")
@@ -143,7 +146,7 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
     elif broken:
         texts.append(raw.decode("cp1252", "replace"))
         plain = len(raw) - len(raw.translate(None, _HARMLESS_BYTES))
-        whole = whole or (controls <= 0.01 * len(raw) and plain > 0.7 * len(raw))
+        whole = whole or (controls <= 0.01 * len(raw) and plain > 0.7 * len(raw) and not dense)
     return texts, whole
 
 
@@ -293,7 +296,9 @@ def _by_lines(text: str) -> Iterator[str]:
     if kinds.keys() != {""}:
         yield "\n".join(rests)
         if 1 < len(kinds) < len(lines) / 2:
-            yield from ("\n".join(kind) for kind in kinds.values() if len(kind) >= _LEAST_LINES)
+            for kind in (kind for kind in kinds.values() if len(kind) >= _LEAST_LINES):
+                before = _framed([line.split() for line in kind])
+                yield "\n".join(line.split(None, before)[-1] for line in kind) if before else "\n".join(kind)
     cells = [_CELL.findall(line) for line in lines]
     before, after = _framed(cells), _framed([row[::-1] for row in cells])
     if before or after:
@@ -302,7 +307,7 @@ def _by_lines(text: str) -> Iterator[str]:
         for number in range(_COLUMNS):
             column = [row[number] for row in cells if len(row) > number]
             if len(column) >= _LEAST_LINES:
-                yield " ".join(column)
+                yield "\n".join(column)
 
 
 def _framed(rows: Sequence[Sequence[str]]) -> int:
@@ -345,6 +350,8 @@ def contained(text: str) -> Iterator[Contained]:
     yield from _escaped(text)
     yield from _numbered(text)
     values = Values(whole=True)
+    if all(map(_CODED.fullmatch, text.split(None, 50)[:50])):  # a line or a word each
+        values.collect(text.split())
     for value in _values_in(text):
         if isinstance(value, Closed):
             yield value
@@ -364,7 +371,8 @@ def encoded(text: str) -> Iterator[bytes]:
                 continue
             raw = (_unpacked if len(packed) < 200 else _unpacked.__wrapped__)(packed)
             # A column of hashes is no message that was broken into lines.
-            if len(lines) == 1 or len(lines[0]) not in _HASH_WIDTHS or _known(raw):
+            wrapped = len(lines[0]) in _WRAPPED and not (len(lines[0]) == 64 and _HEX.fullmatch(lines[0]))
+            if len(lines) == 1 or wrapped or _known(raw):
                 yield raw
     for match in _UU.finditer(text):
         with contextlib.suppress(binascii.Error):
@@ -387,7 +395,7 @@ def _unpacked(packed: str) -> bytes:
     tried = []
     if re.fullmatch("[A-Z2-7]+", packed):
         tried.append(base64.b32decode(packed[: len(packed) // 8 * 8]))
-    letters = packed.replace("-", "+").replace("_", "/")
+    letters = packed.replace("=", "").replace("-", "+").replace("_", "/")
     starts = [letters[start : len(letters) - ((len(letters) - start) % 4 == 1)] for start in range(4)]
     tried += [base64.b64decode(part + "=" * (-len(part) % 4)) for part in starts]
     return next((raw for raw in tried if _known(raw)), tried[-4])
@@ -549,7 +557,7 @@ class Values:
             yield " ".join(strings)
             letters = sum(map(len, strings)) < 2.5 * len(strings)
             cut = sum(string[:1] == " " or string[-1:] == " " for string in strings) * 4 > len(strings)
-            coded = all(len(string) > 3 and not re.search(r"[^A-Za-z0-9+/=_-]", string) for string in strings)
+            coded = all(map(_CODED.fullmatch, strings))
             if len(strings) > 1 and (letters or cut):
                 yield "".join(strings)
             if len(strings) > 1 and coded and _known(raw := _unpacked("".join(strings))):
