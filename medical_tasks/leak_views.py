@@ -350,7 +350,7 @@ def contained(text: str) -> Iterator[Contained]:
     yield from _escaped(text)
     yield from _numbered(text)
     values = Values(whole=True)
-    if all(map(_CODED.fullmatch, text.split(None, 50)[:50])):  # a line or a word each
+    if all(len(word) > 11 and _CODED.fullmatch(word) for word in text.split(None, 50)[:50]):  # a line each
         values.collect(text.split())
     for value in _values_in(text):
         if isinstance(value, Closed):
