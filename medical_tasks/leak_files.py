@@ -1,256 +1,374 @@
-"""Every text in any file: what `leakcheck` looks through in a run's folder.
+"""Every text in a file: what `leakcheck` looks through in a run's folder.
 
-By content, not by name: parquet and Arrow (all strings), SQLite (tables, then the bytes with whatever was deleted), JSON
-(decoded), gzip, bzip2, xz, zip and tar archives (opened), and the bytes of everything.
+By content, not by name: what a file's bytes stand for (`leak_views`) is looked through in turn, be it an archive's member, a
+cell of a table or base64 in a log, until there is text, or something that cannot be looked into, which is said.
 """
 
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
-import json
+import io
 import lzma
+import pickletools
+import re
 import shutil
 import sqlite3
 import tarfile
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from medical_tasks.csv_table import FIELD_LIMIT_BYTES
-from medical_tasks.leak_views import bytes_views, strings_by_place, text_views
-from medical_tasks.whole_file import open_file, open_text, read_bytes
+from medical_tasks.leak_views import (
+    Closed,
+    Contained,
+    Values,
+    contained,
+    decoded,
+    encoded,
+    inflated,
+    readings,
+    rearranged,
+    sniffed,
+)
+from medical_tasks.whole_file import open_file
 
-__all__ = ["UnreadableError", "file_texts"]
+__all__ = ["Looking"]
 
-_CHUNK = 4 * 2**20
+_CHUNK = 2**20
 _OVERLAP = 2**16  # bytes seen twice, so that no run of words is cut
-_DEEPEST = 4  # archives in archives
+_WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that go on over the end of a chunk
+_DEEPEST = 8  # encodings and archives in one another
 _UNPACKED_LIMIT = 8 * 2**30
-_JSON_LIMIT = 256 * 2**20
-_KEPT_STRINGS = 200_000
-_SHARED_STRINGS = 64  # strings of a place that are seen twice, when there are too many to hold
-_PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-_SEALED = {
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"7z\xbc\xaf\x27\x1c": "7z",
-    b"Rar!": "rar",
-    b"%PDF": "PDF",
-    b"\x04\x22\x4d\x18": "lz4",
-    b"\x1f\x9d": "compress",
-    b"\x78\x01": "zlib",
-    b"\x78\x9c": "zlib",
-    b"\x78\xda": "zlib",
-    b"\x89HDF\r\n": "HDF5",
-    b"Obj\x01": "Avro",
-}
-_ARROW = (b"ARROW1", b"\xff\xff\xff\xff")
-_TABLES = {".csv": ",", ".tsv": "\t"}
-_SQLITE = b"SQLite format 3\0"
-_BROKEN = (OSError, EOFError, ValueError, RecursionError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError)
+_IN_MEMORY = 8 * 2**20
+_HASH_BYTES = 64
+_KEY_BYTES = 256  # bytes inside a text or table that may be a hash, a key or a signature
+_ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\\r\n"
+_LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
+_BROKEN = (OSError, EOFError, ValueError, TypeError, RecursionError, RuntimeError, NotImplementedError, zlib.error)
+_BROKEN_FORMS = (lzma.LZMAError, sqlite3.Error, zipfile.BadZipFile, tarfile.TarError, MemoryError)
 
 
-class UnreadableError(Exception):
-    """A file of a form that cannot be looked into; the message is the reason."""
-
-
-def file_texts(path: Path, scratch: Path, *, depth: int = 0) -> Iterator[str]:
-    """Yields the texts in a file, in every reading; some more than once.
+class Looking:
+    """Looks through one file.
 
     Args:
-        path: the file.
         scratch: empty folder of the user's own for what is unpacked; emptied as it goes.
-        depth: how many archives it lies in.
 
-    Raises:
-        UnreadableError: It cannot be opened, is damaged, or of a closed form.
+    Attributes:
+        reasons: why something in the file could not be looked into; empty when all was.
+        pictures: pictures and fonts, of which only the words in their bytes were looked at.
     """
-    try:
-        with open_file(path) as stream:
-            head = stream.read(512)
-        yield from _texts(path, head, scratch, depth)
-    except (*_BROKEN, sqlite3.Error, zipfile.BadZipFile, tarfile.TarError) as error:
+
+    def __init__(self, scratch: Path) -> None:
+        self.reasons: dict[str, None] = {}
+        self.pictures = 0
+        self._scratch = scratch
+        self._unpacked = 0
+        self._seen: set[int] = set()
+
+    def file(self, path: Path) -> Iterator[str]:
+        """Yields the texts in a file, in every reading; some more than once."""
+        try:
+            with open_file(path) as stream:
+                yield from self._stream(stream, 0, path)
         # The reason's class alone: a parser's words may quote the file.
-        raise UnreadableError(f"{type(error).__name__} while reading it") from error
+        except (*_BROKEN, *_BROKEN_FORMS) as error:
+            self._closed(f"{type(error).__name__} while reading it")
 
+    def _closed(self, reason: str) -> None:
+        self.reasons[reason] = None
 
-def _texts(path: Path, head: bytes, scratch: Path, depth: int) -> Iterator[str]:
-    for start, name in _SEALED.items():
-        if head.startswith(start):
-            raise UnreadableError(f"{name} files cannot be looked into")
-    if head.startswith(b"ORC") and b"\0" in head:  # a text may begin so
-        raise UnreadableError("ORC files cannot be looked into")
-    for start, opener in _PACKED.items():
-        if head.startswith(start):
-            yield from bytes_views(head)  # which may hold the file's name
-            with opener(path, "rb") as stream:
-                yield from _unpacked(stream, scratch, depth, path.stem)
-            return
-    if head.startswith(b"PK\x03\x04") or zipfile.is_zipfile(path):  # a program may stand before it
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                yield member.filename
-                if not member.is_dir():
-                    with archive.open(member) as stream:
-                        yield from _unpacked(stream, scratch, depth, member.filename)
-    elif head[257:262] == b"ustar":
-        with tarfile.open(path) as tar:
-            for entry in tar:
-                yield entry.name
-                inner = tar.extractfile(entry) if entry.isfile() else None
-                if inner is not None:
-                    yield from _unpacked(inner, scratch, depth, entry.name)
-    elif head.startswith(b"PAR1"):
-        yield from _parquet(path)
-    elif head.startswith(_ARROW):
-        yield from _arrow(path)
-    elif head.startswith(_SQLITE):
-        yield from _sqlite(path, scratch)
-    elif path.suffix.lower() in _TABLES:
-        yield from _table(path)
-    elif path.suffix.lower() == ".jsonl" or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        yield from _json(path)
-    yield from _raw(path)
+    def _new(self, part: str | bytes) -> bool:
+        seen = hash((type(part), len(part), part))  # texts that are stored in the same bytes have one hash
+        if not part or seen in self._seen:
+            return False
+        self._seen.add(seen)
+        return True
 
-
-def _unpacked(stream: IO[bytes], scratch: Path, depth: int, name: str) -> Iterator[str]:
-    if depth >= _DEEPEST:
-        raise UnreadableError(f"more than {_DEEPEST} archives in one another")
-    ending = Path(name).suffix.lower()
-    place = scratch / f"unpacked-{depth}{ending if ending in _TABLES else ''}"
-    written = 0
-    try:
-        with place.open("xb") as out:
-            while block := stream.read(_CHUNK):
-                written += len(block)
-                if written > _UNPACKED_LIMIT:
-                    raise UnreadableError(f"unpacks to more than {_UNPACKED_LIMIT // 2**30} GiB")
-                out.write(block)
-        yield from file_texts(place, scratch, depth=depth + 1)
-    finally:
-        place.unlink(missing_ok=True)
-
-
-def _raw(path: Path) -> Iterator[str]:
-    with open_file(path) as stream:
-        kept = b""
-        while block := stream.read(_CHUNK):
-            yield from bytes_views(kept + block)
-            kept = block[-_OVERLAP:]
-
-
-class _Places:
-    """Strings by place, given out joined; of too many to hold, the last ones of a place are given out again with the next."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, ...], list[str]] = {}
-
-    def add(self, value: Any) -> Iterator[str]:
-        strings_by_place(value, self._found)
-        if sum(map(len, self._found.values())) > _KEPT_STRINGS:
-            yield from self.rest()
-            self._found = {place: strings[-_SHARED_STRINGS:] for place, strings in self._found.items()}
-
-    def rest(self) -> Iterator[str]:
-        for strings in self._found.values():
-            yield from text_views(" ".join(strings))
-
-
-def _json(path: Path) -> Iterator[str]:
-    """The decoded strings of a JSON or JSON Lines file; a file that only begins like one has its bytes looked through alone."""
-    places = _Places()
-    if path.stat().st_size <= _JSON_LIMIT:
-        try:
-            value = json.loads(read_bytes(path))
-        except (ValueError, RecursionError):
-            pass
-        else:
-            yield from places.add(value)
-            yield from places.rest()
-            return
-    with open_file(path) as stream:
-        for line in stream:
+    def _stream(self, stream: IO[bytes], depth: int, path: Path | None = None) -> Iterator[str]:
+        """What a file, or a member of another, holds: by its form, then by its bytes."""
+        head = stream.read(512)
+        stream.seek(0)
+        form = sniffed(head)
+        if not form and zipfile.is_zipfile(stream):  # a program may stand before it
+            form = "zip"
+        if form == "log" and not (path and path.with_name(path.name.rpartition("-")[0]).is_file()):
+            form = ""  # what belongs to no database here
+        if form in _OPENERS:
             try:
-                value = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            yield from places.add(value)
-    yield from places.rest()
+                stream.seek(0)
+                yield from _OPENERS[form](self, io.BufferedReader(_Lent(stream)), depth, path)
+            except (*_BROKEN, *_BROKEN_FORMS) as error:
+                self._closed(f"{type(error).__name__} while reading {form}")
+        elif " " in form:
+            self._closed(f"{form} cannot be looked into")
+        stream.seek(0)
+        for number, block in enumerate(self._blocks(stream)):
+            texts, whole = decoded(block)
+            if not form and not whole:
+                plain = b"" if number else inflated(block)
+                if plain:
+                    yield from self._found([plain], depth)
+                else:
+                    self._closed("bytes of an unknown form")
+            yield from self._text(texts[0], depth)
+            for text in texts[1:]:
+                yield from readings(text) if form else self._text(text, depth)
 
+    def _blocks(self, stream: IO[bytes]) -> Iterator[bytes]:
+        """Reads in parts that overlap and that cut no encoded bytes."""
+        kept = b""
+        while part := stream.read(_CHUNK):
+            block = kept + part
+            while _running(block) > _OVERLAP and (part := stream.read(_CHUNK)):
+                if len(block) > _WHOLE_LIMIT:
+                    self._closed(f"encoded bytes of more than {_WHOLE_LIMIT // 2**20} MiB in a row")
+                    break
+                block += part
+            yield block
+            kept = block[-max(_OVERLAP, min(_running(block), _WHOLE_LIMIT)) :] if len(block) >= _CHUNK else b""
 
-def _table(path: Path) -> Iterator[str]:
-    """The columns of a table, each as one text: it may hold a word a row."""
-    csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
-    places = _Places()
-    with open_text(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
+    def _text(self, text: str, depth: int) -> Iterator[str]:
+        """A text in all readings and orders, and what is stored in it."""
+        if not self._new(text):
+            return
+        views = list(dict.fromkeys(readings(text)))
+        yield from views
+        for view in dict.fromkeys((text, *views[-2:])):
+            for other in rearranged(view):
+                yield other
+                yield from self._found(encoded(other), depth)
+        for view in {text: None, views[-1]: None}:
+            yield from self._found(contained(view), depth)
+
+    def _found(self, parts: Iterable[Contained], depth: int) -> Iterator[str]:
+        for part in parts:
+            if isinstance(part, Closed):
+                self._closed(part.reason)
+            elif depth >= _DEEPEST:
+                self._closed(f"more than {_DEEPEST} encodings and archives in one another")
+            elif isinstance(part, str):
+                yield from self._text(part, depth + 1)
+            elif self._new(part):
+                yield from self._embedded(part, depth + 1)
+
+    def _embedded(self, raw: bytes, depth: int) -> Iterator[str]:
+        """Bytes from inside a text or a table. A few that nobody knows are a hash; many are not."""
+        form, (texts, whole) = sniffed(raw), decoded(raw)
+        if form or whole or (plain := inflated(raw)):
+            before = dict(self.reasons)
+            yield from self._stream(io.BytesIO(raw if form or whole else plain), depth)
+            if form and len(raw) <= _HASH_BYTES:  # a hash may begin like anything
+                self.reasons = before
+            return
+        if len(raw) > _HASH_BYTES:
+            yield from texts
+        if len(raw) > _KEY_BYTES and len(set(raw)) > 100:
+            self._closed("encoded bytes of an unknown form")
+
+    def _members(self, parts: Iterable[tuple[str, Callable[[], IO[bytes]]]], depth: int) -> Iterator[str]:
+        for name, opened in parts:
+            yield from self._text(name, depth)
+            try:
+                with opened() as member:
+                    yield from self._unpack(_parts(member), depth)
+            except (*_BROKEN, *_BROKEN_FORMS) as error:
+                self._closed(f"{type(error).__name__} while reading a member of an archive")
+
+    def _unpack(self, blocks: Iterable[bytes], depth: int) -> Iterator[str]:
+        """Looks through what comes out of an archive."""
+        if depth >= _DEEPEST:
+            self._closed(f"more than {_DEEPEST} encodings and archives in one another")
+            return
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(self._scratch)) as place:
+            try:
+                for block in blocks:
+                    self._unpacked += len(block)
+                    if self._unpacked > _UNPACKED_LIMIT:
+                        self._closed(f"unpacks to more than {_UNPACKED_LIMIT // 2**30} GiB")
+                        break
+                    place.write(block)
+            except (*_BROKEN, *_BROKEN_FORMS) as error:  # what came before it is looked through
+                self._closed(f"{type(error).__name__} while unpacking it")
+            place.seek(0)
+            yield from self._stream(place, depth + 1)
+
+    def _zlib(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        unpack = zlib.decompressobj()
+
+        def blocks() -> Iterator[bytes]:
+            while part := stream.read(_OVERLAP):
+                while part and not unpack.eof:
+                    yield unpack.decompress(part, _CHUNK)
+                    part = unpack.unconsumed_tail
+            if not unpack.eof:
+                raise EOFError
+
+        yield from self._unpack(blocks(), depth)
+
+    def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        with zipfile.ZipFile(stream) as archive:
+            files = archive.infolist()
+            yield from self._members(((file.filename, partial(archive.open, file)) for file in files), depth)
+
+    def _tar(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        with tarfile.open(fileobj=stream) as archive:
+            entries = ((entry.name, partial(_member, archive, entry)) for entry in archive)
+            yield from self._members(entries, depth)
+
+    def _parquet(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(stream) as file:
+            yield str(file.schema_arrow)
+            yield from self._found([part for pair in (file.metadata.metadata or {}).items() for part in pair], depth)
+            yield from self._rows(
+                (row for batch in file.iter_batches(batch_size=2048) for row in batch.to_pylist()), depth
+            )
+
+    def _arrow(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        import pyarrow as pa
+
         try:
-            for row in csv.reader(stream, delimiter=_TABLES[path.suffix.lower()]):
-                yield from places.add({str(number): cell for number, cell in enumerate(row)})
-        except csv.Error:  # no table after all: its bytes are looked through
-            pass
-    yield from places.rest()
+            reader = pa.ipc.open_file(stream)
+            batches: Any = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        except pa.ArrowInvalid:
+            stream.seek(0)
+            batches = reader = pa.ipc.open_stream(stream)
+        yield str(reader.schema)
+        yield from self._found([part for pair in (reader.schema.metadata or {}).items() for part in pair], depth)
+        yield from self._rows((row for batch in batches for row in batch.to_pylist()), depth)
+
+    def _rows(self, rows: Iterable[Any], depth: int) -> Iterator[str]:
+        values = Values(whole=True)
+        for row in rows:
+            yield from self._found(values.add(row), depth)
+        yield from self._found(values.rest(), depth)
+
+    def _numpy(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        import numpy as np
+
+        array = np.load(stream, allow_pickle=False)
+        if array.dtype.kind in "OVM" or array.size > 10**8:
+            raise ValueError
+        if array.dtype.kind != "f":
+            yield from self._rows([array.ravel().tolist()], depth)
+
+    def _pickle(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        """A pickle's constants; it is never loaded. What they make together is not known."""
+        parts = [part for _, part, _ in pickletools.genops(stream) if isinstance(part, str | bytes | int)]
+        yield from self._rows([[part for part in parts if not isinstance(part, int)]], depth)
+        self._closed("a pickle, of which only the texts were read")
+
+    def _picture(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        """What a PNG holds beside its pixels; of other pictures, and of fonts, the bytes are looked through alone."""
+        self.pictures += 1
+        if stream.read(8)[1:4] != b"PNG":
+            return
+        while len(head := stream.read(8)) == 8:
+            part = stream.read(int.from_bytes(head[:4], "big") + 4)
+            packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
+            if head[4:] in (b"zTXt", b"iTXt") and packed:
+                yield from self._found([part[packed.start() :]], depth)
+            elif head[4:] == b"IEND":
+                yield from self._found([stream.read()], depth)
+
+    def _sqlite(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        """All values of all tables, of a copy: opening the file itself would change it. What was written last may be in its log."""
+        with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
+            copy = Path(folder) / "database"
+            with copy.open("wb") as out:
+                shutil.copyfileobj(stream, out)
+            for end in ("-wal", "-journal"):
+                beside = path.with_name(path.name + end) if path else None
+                if beside and beside.is_file():
+                    shutil.copyfile(beside, copy.with_name(copy.name + end))
+            with closing(sqlite3.connect(copy)) as connection:
+                connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+                tables = connection.execute("SELECT name, sql, type FROM sqlite_master").fetchall()
+                for name, sql, kind in tables:
+                    yield f"{name} {sql}"
+                    if kind == "table":
+                        quoted = '"' + name.replace('"', '""') + '"'
+                        rows = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - a quoted name of its own
+                        names = [column[0] for column in rows.description]
+                        yield from self._rows((dict(zip(names, row, strict=True)) for row in rows), depth)
 
 
-def _parquet(path: Path) -> Iterator[str]:
-    import pyarrow.parquet as pq
+class _Lent(io.RawIOBase):
+    """A stream whose reader may close it: it stays open."""
 
-    with pq.ParquetFile(path) as file:
-        yield str(file.schema_arrow)
-        for pair in (file.metadata.metadata or {}).items():
-            for part in pair:
-                yield from bytes_views(part)
-        yield from _batches(file.iter_batches(batch_size=2048))
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._stream.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
 
 
-def _arrow(path: Path) -> Iterator[str]:
+_Opener = Callable[[Looking, IO[bytes], int, Path | None], Iterator[str]]
+
+
+def _running(block: bytes) -> int:
+    """Counts the bytes at the end that may go on as one encoded part."""
+    return len(block) - min(len(block.rstrip(_ENCODED)), len(block.rstrip(_LISTED)))
+
+
+def _parts(stream: Any) -> Iterator[bytes]:
+    while part := stream.read(_CHUNK):
+        yield part
+
+
+def _member(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
+    return archive.extractfile(entry) or io.BytesIO()
+
+
+def _packed(open_it: Callable[[IO[bytes]], Any]) -> _Opener:
+    def opened(looking: Looking, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        with open_it(stream) as plain:
+            yield from looking._unpack(_parts(plain), depth)
+
+    return opened
+
+
+def _by_arrow(stream: IO[bytes], codec: str) -> Any:
     import pyarrow as pa
 
-    with pa.OSFile(str(path), "rb") as source:
-        try:
-            reader = pa.ipc.open_file(source)
-        except pa.ArrowInvalid:
-            source.seek(0)
-            yield from _batches(pa.ipc.open_stream(source))
-            return
-        yield from _batches(reader.get_batch(number) for number in range(reader.num_record_batches))
+    return pa.input_stream(pa.PythonFile(stream, mode="r"), compression=codec)
 
 
-def _batches(batches: Any) -> Iterator[str]:
-    places = _Places()
-    for batch in batches:
-        for row in batch.to_pylist():
-            yield from places.add(row)
-    yield from places.rest()
-
-
-def _sqlite(path: Path, scratch: Path) -> Iterator[str]:
-    """All values of all tables, of a copy: opening the file itself would change it. What was written last may be in its log."""
-    copy = scratch / "database"
-    beside = {scratch / f"database{end}": path.with_name(path.name + end) for end in ("-wal", "-journal")}
-    try:
-        shutil.copyfile(path, copy)
-        for place, source in beside.items():
-            if source.is_file():
-                shutil.copyfile(source, place)
-        with closing(sqlite3.connect(copy)) as connection:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            tables = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
-            for name, sql in tables:
-                yield f"{name} {sql}"
-            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-                quoted = '"' + name.replace('"', '""') + '"'
-                places = _Places()
-                for row in connection.execute(f"SELECT * FROM {quoted}"):  # noqa: S608 - a quoted name of its own
-                    cells = {str(number): value for number, value in enumerate(row) if isinstance(value, str | bytes)}
-                    yield from places.add({number: value for number, value in cells.items() if isinstance(value, str)})
-                    for value in cells.values():
-                        if isinstance(value, bytes):
-                            yield from bytes_views(value)
-                yield from places.rest()
-    finally:
-        for place in (copy, *beside, scratch / "database-shm"):
-            place.unlink(missing_ok=True)
+_OPENERS: dict[str, _Opener] = {
+    "gzip": _packed(gzip.open),
+    "bzip2": _packed(bz2.open),
+    "xz": _packed(lzma.open),
+    "zstd": _packed(partial(_by_arrow, codec="zstd")),
+    "lz4": _packed(partial(_by_arrow, codec="lz4")),
+    "zlib": Looking._zlib,
+    "zip": Looking._zip,
+    "tar": Looking._tar,
+    "parquet": Looking._parquet,
+    "arrow": Looking._arrow,
+    "sqlite": Looking._sqlite,
+    "numpy": Looking._numpy,
+    "pickle": Looking._pickle,
+    "picture": Looking._picture,
+}

@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 from medical_tasks.csv_table import FIELD_LIMIT_BYTES
 from medical_tasks.dataset_store import built_configs, built_name, datasets_home
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.leak_views import readings, strings_by_place
+from medical_tasks.leak_views import Values, readings
 from medical_tasks.whole_file import checked_file
 
 __all__ = ["SourceRow", "source_files", "source_rows"]
@@ -134,11 +134,11 @@ def _open(file: Path) -> IO[str]:
 
 
 def _row(file: Path, number: int, value: Mapping[str, Any]) -> SourceRow:
-    found: dict[tuple[str, ...], list[str]] = {}
+    values = Values()
     for name, part in value.items():  # names of columns are no text of the source
-        strings_by_place(part, found, (str(name),))
+        values.collect(part, (str(name),))
     texts: list[str] = []
-    for place, strings in found.items():
+    for place, strings in values.strings.items():
         if place[-1] == "":
             continue
         said = [string for string in strings if not _NUMBERS.fullmatch(string)]

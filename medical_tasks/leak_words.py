@@ -81,16 +81,23 @@ def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs
     words = np.array(batch.hashes, dtype=np.int64).view(np.uint64)
     lengths = np.array(batch.lengths, dtype=np.int64)
     ends = np.cumsum(lengths)
+    constants = _constants(size)
     if whole_texts:
         owners = np.flatnonzero(lengths == size)
         starts = ends[owners] - size
-    else:
-        of_text = np.repeat(np.arange(len(lengths)), lengths)
-        starts = np.flatnonzero(ends[of_text] - np.arange(len(words)) >= size)
-        owners = of_text[starts]
-    runs = np.zeros(len(starts), dtype=np.uint64)
-    for place, constant in enumerate(_constants(size)):
-        runs += words[starts + place] * constant
+        whole = np.zeros(len(starts), dtype=np.uint64)
+        for place, constant in enumerate(constants):
+            whole += words[starts + place] * constant
+        return whole, owners
+    # Those that reach from one text into the next are numbered as well and left out: slices are faster than picking.
+    last = max(len(words) - size + 1, 0)
+    of_text = np.repeat(np.arange(len(lengths)), lengths)[:last]
+    starts = np.flatnonzero(ends[of_text] - np.arange(last) >= size)
+    owners = of_text[starts]
+    every = np.zeros(last, dtype=np.uint64)
+    for place, constant in enumerate(constants):
+        every += words[place : place + last] * constant
+    runs = every[starts]
     return runs, owners
 
 
@@ -127,6 +134,12 @@ class RunIndex:
 
     def __len__(self) -> int:
         return len(self._runs)
+
+    def without(self, runs: Runs) -> RunIndex:
+        """Returns the index of the other runs."""
+        import numpy as np
+
+        return RunIndex([np.setdiff1d(self._runs, runs[self.found(runs)])])
 
     def found(self, runs: Runs) -> NDArray[np.intp]:
         """Returns the positions of the runs that are in the index."""

@@ -3,36 +3,50 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import bz2
+import codecs
 import contextlib
 import csv
+import functools
 import gzip
 import html
 import io
 import json
 import lzma
 import os
+import pickle  # noqa: TID251 - only written
+import quopri
+import random
+import re
 import shutil
 import sqlite3
+import struct
 import tarfile
+import tempfile
 import urllib.parse
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.building import build_dataset
+from medical_tasks.catalog import datasets, tasks
 from medical_tasks.cli import main
 from medical_tasks.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
+from medical_tasks.leak_sources import source_files, source_rows
 from medical_tasks.leak_words import Batch, RunIndex, runs_of, words_of
 from medical_tasks.leakcheck import check_leaks
 from medical_tasks.store import Store
+from tests.support import ROOT
 
 NOTE = (
     "Mrs. Example was brought in by her daughter on a Sunday with two weeks of worsening cough, “night sweats” and a weight "
@@ -52,6 +66,7 @@ def source(tmp_path: Path) -> Path:
             ["10-DS-1", "An unrelated note about a healthy person who came for a routine check and left soon after it."]
         )
         writer.writerow(["10-DS-2", NOTE])
+        writer.writerow(["10-DS-3", f"On Monday {LONG} and so it was noted."])
     return folder
 
 
@@ -81,216 +96,393 @@ def write_json(path: Path) -> None:
     path.write_text(json.dumps({"a": [{"b": CANARY}]}))
 
 
-def write_json_wrapped(path: Path) -> None:
-    path.write_text(json.dumps({"a": json.dumps({"b": CANARY.replace(" ", "\n")})}))
-
-
-def write_json_hidden(path: Path) -> None:
-    path.write_text(f'{{"a": {json.dumps(CANARY)}, "a": 1}}')  # a reader of JSON sees the second one alone
-
-
-def write_json_tokens(path: Path) -> None:
-    path.write_text(json.dumps({"logprobs": [{"token": word, "logprob": -0.5} for word in CANARY.split()]}))
-
-
-def write_jsonl_tokens(path: Path) -> None:
-    path.write_text("".join(json.dumps({"position": n, "token": word}) + "\n" for n, word in enumerate(CANARY.split())))
-
-
-def write_log_literal(path: Path) -> None:
-    path.write_text(f"2026-01-01 ERROR prompt={CANARY.replace(' ', chr(10))!a}")
-
-
-def write_html(path: Path) -> None:
-    path.write_text("<p>" + html.escape(CANARY).replace("cough", "<b>cough</b>").replace("“", "&ldquo;") + "</p>")
-
-
-def write_split_markup(path: Path) -> None:
-    path.write_text("<text>" + CANARY.replace("daughter", "daugh<wbr>ter") + "</text>")
-
-
-def write_url(path: Path) -> None:
-    path.write_text(f"GET /ask?q={urllib.parse.quote(CANARY)} HTTP/1.1")
-
-
-def write_upper(path: Path) -> None:
-    path.write_text(CANARY.upper().replace(" ", " | "))
-
-
-def write_utf16(path: Path) -> None:
-    path.write_bytes(CANARY.encode("utf-16"))
-
-
-def write_utf16_be_odd(path: Path) -> None:
-    path.write_bytes(b"\x01" + CANARY.encode("utf-16-be"))
-
-
-def write_cp1252(path: Path) -> None:
-    path.write_bytes(CANARY.encode("cp1252"))
-
-
-def write_unseen_signs(path: Path) -> None:
-    path.write_text(CANARY.replace("daughter", "daugh\u00adter").replace("Sunday", "Sun\u200bday"), encoding="utf-8")
-
-
 def write_parquet(path: Path) -> None:
-    pq.write_table(pa.table({"id": ["1"], "deep": [[{"x": ["no", CANARY]}]]}), path, compression="zstd")
+    path.write_bytes(parquet(id=["1"], deep=[[{"x": ["no", CANARY]}]]))
 
 
-def write_parquet_tokens(path: Path) -> None:
-    pq.write_table(pa.table({"token": CANARY.split()}), path, compression="zstd")
+FORMS = 135
+# --- the forms: what tools write of a text. Each is planted with two texts.
+
+LONG = (
+    "he was found confused in the garden by a neighbour; at 14:30 his temperature was 39.2 and the left calf had been swollen "
+    "for 3 days after a long flight from Osaka without any fall or injury to report"
+)
+BYTE_LETTERS = {byte: chr(byte) for byte in (*range(33, 127), *range(161, 173), *range(174, 256))}
+BYTE_LETTERS |= {
+    byte: chr(256 + number) for number, byte in enumerate(byte for byte in range(256) if byte not in BYTE_LETTERS)
+}
 
 
-def write_parquet_binary(path: Path) -> None:
-    pq.write_table(pa.table({"b": pa.array([CANARY.encode()], pa.large_binary())}), path, compression="zstd")
+def pieces(text: str) -> list[str]:
+    """Words cut in two, the blank kept, as vocabularies of models cut them."""
+    words = re.findall(r"\s?\S+", text)
+    return [part for word in words for part in ((word[:5], word[5:]) if len(word) > 7 else (word,))]
 
 
-def write_parquet_metadata(path: Path) -> None:
-    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata({"note": CANARY}), path)
+def byte_pieces(text: str) -> list[str]:
+    return ["".join(BYTE_LETTERS[byte] for byte in piece.encode()) for piece in pieces(text)]
 
 
-def write_arrow_file(path: Path) -> None:
-    table = pa.table({"x": [CANARY]})
-    with pa.ipc.new_file(str(path), table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+def by(text: str, size: int) -> list[str]:
+    words = text.split()
+    return [" ".join(words[at : at + size]) for at in range(0, len(words), size)]
+
+
+def in_lines(text: str, form: str, size: int = 3) -> bytes:
+    return "".join(form.format(n=n, t=part) + "\n" for n, part in enumerate(by(text, size), start=10)).encode()
+
+
+def parquet(**columns: Any) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out, compression="zstd")
+    return out.getvalue()
+
+
+def arrow(table: pa.Table, new: Callable[..., Any] = pa.ipc.new_file) -> bytes:
+    out = io.BytesIO()
+    with new(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
+    return out.getvalue()
 
 
-def write_arrow_stream(path: Path) -> None:
-    table = pa.table({"x": [CANARY]})
-    with pa.ipc.new_stream(str(path), table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
-        writer.write_table(table)
-
-
-def write_store(path: Path) -> None:
-    with Store(path) as store:
-        store.put("answer", "k", {"text": CANARY})
-
-
-def write_sqlite_deleted(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
+def sqlite(rows: Iterable[tuple[Any, ...]], *after: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(sqlite3.connect(Path(folder) / "d")) as connection:
         connection.execute("PRAGMA secure_delete = OFF")
-        connection.execute("CREATE TABLE t (x TEXT)")
-        connection.execute("INSERT INTO t VALUES (?)", (CANARY,))
+        connection.execute("CREATE TABLE t (a, b)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        for command in after:
+            connection.commit()
+            connection.execute(command)
         connection.commit()
-        connection.execute("DELETE FROM t")
-        connection.commit()
-    connection.close()
+        return (Path(folder) / "d").read_bytes()
 
 
-def write_sqlite_long(path: Path) -> None:
-    with sqlite3.connect(path) as connection:  # over many pages, in words of their own table
-        connection.execute("CREATE TABLE t (x BLOB)")
-        connection.execute("INSERT INTO t VALUES (?)", (("filler " * 3000 + CANARY + " filler" * 3000).encode(),))
-    connection.close()
+def zipped(name: str, content: str | bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return out.getvalue()
 
 
-def write_gzip(path: Path) -> None:
-    path.write_bytes(gzip.compress(gzip.compress(CANARY.encode())))
-
-
-def write_bz2(path: Path) -> None:
-    path.write_bytes(bz2.compress(CANARY.encode()))
-
-
-def write_xz(path: Path) -> None:
-    path.write_bytes(lzma.compress(json.dumps([CANARY]).encode()))
-
-
-def write_zip(path: Path) -> None:
-    inner = io.BytesIO()
-    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("deep/x.json", json.dumps({"a": CANARY}))
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("inner.zip", inner.getvalue())
-
-
-def write_zip_name(path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(CANARY, "")
-
-
-def write_tar(path: Path) -> None:
-    with tarfile.open(path, "w:gz") as archive:
+def tarred(content: bytes) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
         entry = tarfile.TarInfo("x.txt")
-        entry.size = len(CANARY.encode())
-        archive.addfile(entry, io.BytesIO(CANARY.encode()))
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
 
 
-def write_far_in(path: Path) -> None:
-    # Across the edge of the blocks in which files are read.
-    path.write_bytes((b"x" * 1023 + b" ") * 4096)
-    with path.open("r+b") as stream:
-        stream.seek(4 * 2**20 - 20)
-        stream.write(b" " + CANARY.encode())
+def numpy_file(array: Any, *, pickled: bool = False) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array, allow_pickle=pickled)
+    return out.getvalue()
 
 
-def write_hyphens(path: Path) -> None:
-    words = [f"{word[:4]}-\n  {word[4:]}" if len(word) > 5 else word for word in CANARY.split()]
-    path.write_text(" ".join(words), encoding="utf-8")
+def png(text: str) -> bytes:
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    packed = chunk(b"zTXt", b"Comment\0\0" + zlib.compress(text.encode()))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes(13)) + packed + chunk(b"IEND", b"")
 
 
-def write_colours(path: Path) -> None:
-    path.write_text(" ".join(f"\x1b[1;31m{word}\x1b[0m" for word in CANARY.split()), encoding="utf-8")
+def dump(raw: bytes) -> str:
+    rows = (raw[at : at + 16] for at in range(0, len(raw), 16))
+    return "".join(f"{n * 16:08x}: {row.hex(' ', 2):39}  {row.decode('latin-1')!r:.18}\n" for n, row in enumerate(rows))
 
 
-def write_accents(path: Path) -> None:
-    path.write_text(CANARY.replace("a", "á"), encoding="utf-8")
+def text_of(encode: Callable[[str], str]) -> Callable[[str], bytes]:
+    return lambda text: encode(text).encode()
 
 
-def write_utf32(path: Path) -> None:
-    path.write_bytes(b"\x93NUMPY odd" + CANARY.encode("utf-32-le"))
+def far_in(text: str) -> bytes:
+    """Across the edge of the blocks in which files are read."""
+    return (b"x" * 1023 + b" ") * 1024 * 4 + text.encode() + (b" " + b"x" * 1023) * 100
 
 
-def write_utf32_be(path: Path) -> None:
-    path.write_bytes(b"odd" + CANARY.encode("utf-32-be"))
+def all_of(form: str) -> Callable[[str], bytes]:
+    return lambda text: "".join(form.format(byte) for byte in text.encode()).encode()
 
 
-def write_base64(path: Path) -> None:
-    path.write_bytes(b'{"image": "data:text/plain;base64,' + base64.b64encode(CANARY.encode()) + b'"}')
+B64 = base64.b64encode
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "gzip in gzip": lambda raw: gzip.compress(gzip.compress(raw)),
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "lzma": lambda raw: lzma.compress(raw, format=lzma.FORMAT_ALONE),
+    "zlib": zlib.compress,
+    "deflate": lambda raw: zlib.compress(raw)[2:-4],
+    "zstd": lambda raw: bytes(pa.compress(raw, codec="zstd", asbytes=True)),
+    "lz4": lambda raw: bytes(pa.compress(raw, codec="lz4", asbytes=True)),
+    "zip": lambda raw: zipped("a", zipped("deep/x.json", json.dumps({"a": raw.decode()}))),
+    "tar": tarred,
+    "zip behind a program": lambda raw: b"#!/usr/bin/env python3\n" + zipped("x", raw * 3),
+    "base64": B64,
+    "base64 five times": lambda raw: functools.reduce(lambda inner, _: B64(inner), range(5), raw),
+    "base64url in an address": lambda raw: b"GET /api/x?d=" + base64.urlsafe_b64encode(raw).rstrip(b"=") + b"&v=1",
+    "base64 behind a path": lambda raw: b"https://host.example/api/" + B64(raw),
+    "MIME": lambda raw: base64.encodebytes(raw * 4),
+    "MIME, quoted": lambda raw: b"".join(
+        b"> " + line for line in base64.encodebytes(raw * 4).splitlines(keepends=True)
+    ),
+    "data URI of gzip": lambda raw: b'<img src="data:text/plain;base64,' + B64(gzip.compress(raw)) + b'">',
+    "base32": base64.b32encode,
+    "base85": base64.b85encode,
+    "ascii85": lambda raw: base64.a85encode(raw, adobe=True),
+    "uuencode": lambda raw: (
+        b"begin 644 x\n" + b"".join(binascii.b2a_uu(raw[n : n + 45]) for n in range(0, len(raw), 45)) + b"`\nend\n"
+    ),
+    "hex": lambda raw: raw.hex().encode(),
+    "hex of gzip": lambda raw: gzip.compress(raw).hex().upper().encode(),
+    "hex in lines": lambda raw: "\n".join(re.findall(".{1,60}", (raw * 3).hex())).encode(),
+    "hex behind times": lambda raw: "".join(
+        f"10:00:{n:02d} {part}\n" for n, part in enumerate(re.findall(".{1,32}", gzip.compress(raw).hex()))
+    ).encode(),
+    "base64, each line alone": lambda raw: b"\n".join(B64(part.encode()) for part in by(raw.decode(), 4)),
+    "gzip inside a log": lambda raw: b"10:00 all is well\n" * 900 + gzip.compress(raw) + b"\n10:01 all is well" * 900,
+    "hex with blanks": lambda raw: raw.hex(" ").encode(),
+    "hex numbers": lambda raw: ", ".join(map(hex, raw)).encode(),
+    "hex dump": lambda raw: dump(raw).encode(),
+    "binary digits": lambda raw: " ".join(f"{byte:08b}" for byte in raw).encode(),
+    "list of bytes": lambda raw: json.dumps({"bytes": list(gzip.compress(raw))}).encode(),
+    "bytes literal": lambda raw: b"ERROR body=" + repr(gzip.compress(raw)).encode(),
+    "bytes as letters": lambda raw: json.dumps({"body": gzip.compress(raw).decode("latin-1")}).encode(),
+    "percent of gzip": lambda raw: urllib.parse.quote_from_bytes(gzip.compress(raw)).encode(),
+    "SQL literal": lambda raw: b"INSERT INTO t VALUES (X'" + raw.hex().encode() + b"');",
+    "SQLite, gzip": lambda raw: sqlite([(1, gzip.compress(raw))]),
+    "SQLite, base64": lambda raw: sqlite([(1, B64(zlib.compress(raw)).decode())]),
+    "SQLite, over pages": lambda raw: sqlite([(1, b"filler " * 3000 + raw + b" filler" * 3000)]),
+    "SQLite, deleted": lambda raw: sqlite([(1, raw.decode())], "DELETE FROM t"),
+    "parquet, gzip": lambda raw: parquet(a=pa.array([gzip.compress(raw)], pa.large_binary())),
+    "parquet, zlib in base64": lambda raw: parquet(a=[[{"b": B64(zlib.compress(raw)).decode()}]]),
+    "parquet, bytes": lambda raw: parquet(a=pa.array([raw], pa.binary())),
+    "parquet in base64 in JSON": lambda raw: json.dumps({"p": B64(parquet(a=[raw.decode()])).decode()}).encode(),
+    "pickle": lambda raw: pickle.dumps({"a": [gzip.compress(raw)]}),
+    "XOR": lambda raw: bytes(byte ^ 0xA7 for byte in raw),
+}
+WRITTEN: dict[str, Callable[[str], bytes]] = {
+    "JSON": text_of(lambda text: json.dumps({"a": [{"b": text}]})),
+    "JSON three times": text_of(lambda text: json.dumps(json.dumps(json.dumps({"b": text.replace(" ", "\n")})))),
+    "JSON, hidden": text_of(lambda text: f'{{"a": {json.dumps(text)}, "a": 1}}'),  # readers see the second one
+    "u escapes": text_of(lambda text: '{"a": "' + "".join(f"\\u{ord(sign):04x}" for sign in text) + '"}'),
+    "u{} escapes": text_of(lambda text: "".join(f"\\u{{{ord(sign):x}}}" for sign in text)),
+    "x escapes": all_of("\\x{:02x}"),
+    "octal escapes": all_of("\\{:03o}"),
+    "log literal": text_of(lambda text: f"2026-01-01 ERROR prompt={text.replace(' ', chr(10))!a}"),
+    "HTML": text_of(
+        lambda text: "<p>" + html.escape(text).replace(" a ", " <b>a</b> ").replace("“", "&ldquo;") + "</p>"
+    ),
+    "HTML numbers": text_of(lambda text: "".join(f"&#{ord(sign)};" for sign in text)),
+    "XML words": text_of(lambda text: "".join(f'<w id="{n}">{word}</w>' for n, word in enumerate(text.split()))),
+    "markup in words": text_of(lambda text: text.replace("e", "<wbr>e")),
+    "JSON in a page": text_of(lambda text: f'<script>window.d=[{{"t":{json.dumps(text.split())}}}];</script>'),
+    "URL": text_of(lambda text: f"GET /ask?q={urllib.parse.quote(text)} HTTP/1.1"),
+    "URL twice": text_of(lambda text: urllib.parse.quote(urllib.parse.quote_plus(text))),
+    "URL, all": all_of("%{:02X}"),
+    "quoted-printable": lambda text: quopri.encodestring(text.encode()),
+    "quoted-printable, all": all_of("={:02X}"),
+    "mail header": text_of(lambda text: f"Subject: =?utf-8?Q?{text.replace(' ', '_')}?="),
+    "capitals": text_of(lambda text: text.upper().replace(" ", " | ")),
+    "unseen signs": text_of(lambda text: text.replace("au", "a\u00adu").replace("un", "u\u200bn")),
+    "accents": text_of(lambda text: text.replace("a", "á")),
+    "hyphens": text_of(lambda text: " ".join(f"{w[:4]}-\n  {w[4:]}" if len(w) > 5 else w for w in text.split())),
+    "colours": text_of(lambda text: " ".join(f"\x1b[1;31m{word}\x1b[0m" for word in text.split())),
+    "UTF-16": lambda text: text.encode("utf-16"),
+    "UTF-16, odd": lambda text: b"\x01" + text.encode("utf-16-be"),
+    "UTF-16 in base64": lambda text: B64(text.encode("utf-16-le")),
+    "UTF-32": lambda text: b"odd" + text.encode("utf-32-be"),
+    "Windows-1252": lambda text: text.encode("cp1252"),
+    "UTF-8 misread": text_of(lambda text: text.encode().decode("latin-1")),
+    "EBCDIC": lambda text: text.encode("cp037", "replace"),
+    "ROT13": text_of(lambda text: codecs.encode(text, "rot13")),
+    "backwards": text_of(lambda text: text[::-1]),
+    "times before lines": lambda text: in_lines(text, "2026-11-22T10:{n}:07.123Z {t}"),
+    "levels before lines": lambda text: in_lines(text, "2026-11-22 10:{n}:07,123 - root - DEBUG - {t}"),
+    "hosts before lines": lambda text: in_lines(text, "Nov 22 10:{n}:07 host srv[123]: {t}"),
+    "names before lines": lambda text: in_lines(text, "10:{n} node worker {t}"),
+    "two kinds of lines": lambda text: in_lines(text, "10:{n} INFO {t}\n10:{n} DEBUG step took long"),
+    "a few lines of a log": lambda text: (
+        in_lines("all is well here " * 900, "10:{n} INFO server {t}") + in_lines(text, "10:{n} DEBUG client {t}")
+    ),
+    "quoted lines": lambda text: in_lines(text, "> > {t}"),
+    "diff": lambda text: in_lines(text, "-old line\n+{t}"),
+    "numbered lines": lambda text: in_lines(text, "{n}. {t}"),
+    "table in Markdown": lambda text: in_lines(text, "| {n} | {t} |"),
+    "CSV, a few words": lambda text: in_lines(text, '{n},"{t}",0.5'),
+    "CSV, a word": lambda text: in_lines(text.replace(",", ""), "{n};{t};O", 1),
+    "a word a line": lambda text: in_lines(text, "{t}", 1),
+    "a word a line, tagged": lambda text: in_lines(text, "{n}\t{t}\tNN\t_", 1),
+    "numbered words": text_of(lambda text: " ".join(f"{n} {word}" for n, word in enumerate(text.split(), start=1))),
+    "words with numbers": text_of(lambda text: " ".join(f"{word}_{n}" for n, word in enumerate(text.split()))),
+    "words with tags": text_of(lambda text: " ".join(f"{word}/NN" for word in text.split())),
+    "words with scores": text_of(
+        lambda text: " ".join(f"{word} -0.{n}7" for n, word in enumerate(text.split(), start=11))
+    ),
+    "numbered fields": text_of(
+        lambda text: json.dumps({f"w{n}": {"t": w, "p": 0.1} for n, w in enumerate(text.split())})
+    ),
+    "JSON lines": lambda text: in_lines(text.replace('"', ""), '{{"place": {n}, "token": "{t}", "p": 0.25}}', 1),
+    "words": text_of(lambda text: json.dumps(text.split())),
+    "words and tags": text_of(lambda text: json.dumps([part for word in text.split() for part in (word, "O")])),
+    "words in base64": text_of(lambda text: json.dumps([B64(word.encode()).decode() for word in text.split()])),
+    "pieces": text_of(lambda text: json.dumps([{"token": part, "logprob": -0.5} for part in pieces(text)])),
+    "pieces in a log": text_of(lambda text: f"DEBUG {[{'t': part, 'p': -0.1} for part in pieces(text)]}"),
+    "pieces, bytes alone": text_of(lambda text: json.dumps([{"bytes": [*part.encode()]} for part in pieces(text)])),
+    "GPT-2 pieces": text_of(lambda text: json.dumps(byte_pieces(text))),
+    "GPT-2 pieces in lines": text_of(lambda text: "".join(f"{n}\t{p}\n" for n, p in enumerate(byte_pieces(text)))),
+    "T5 pieces": text_of(lambda text: repr([part.replace(" ", "▁") for part in pieces(text)])),
+    "BERT pieces": text_of(lambda text: " ".join(f"{w[:4]} ##{w[4:]}" if len(w) > 5 else w for w in text.split())),
+    "BPE pieces": text_of(lambda text: " ".join(f"{w[:4]}@@ {w[4:]}" if len(w) > 5 else w for w in text.split())),
+    "letters": text_of(lambda text: json.dumps([*text])),
+    "letters with blanks": text_of(lambda text: "   ".join(" ".join(word) for word in text.split())),
+    "code points": text_of(lambda text: json.dumps([*map(ord, text)])),
+    "code points in a log": text_of(lambda text: " ".join(str(ord(sign)) for sign in text)),
+    "code points, U+": text_of(lambda text: " ".join(f"U+{ord(sign):04X}" for sign in text)),
+    "token numbers": text_of(lambda text: json.dumps({"ids": [zlib.crc32(w.encode()) % 50_000 for w in text.split()]})),
+    "SQLite, a word a row": lambda text: sqlite(enumerate(text.split())),
+    "parquet, pieces": lambda text: parquet(a=[byte_pieces(text)]),
+    "parquet, columns": lambda text: parquet(**{f"w{n}": [word] for n, word in enumerate(text.split())}),
+    "parquet, letters": lambda text: parquet(a=[[*map(ord, text)]]),
+    "parquet, token numbers": lambda text: parquet(a=[[zlib.crc32(word.encode()) % 50_000 for word in text.split()]]),
+    "parquet, schema": lambda text: parquet_with_metadata({"note": text}),
+    "Arrow file": lambda text: arrow(pa.table({"x": [text]})),
+    "Arrow stream": lambda text: arrow(pa.table({"x": text.split()}), pa.ipc.new_stream),
+    "numpy": lambda text: numpy_file(np.array(text.split())),
+    "numpy, bytes": lambda text: numpy_file(np.frombuffer(text.encode(), np.uint8)),
+    "numpy, objects": lambda text: numpy_file(np.array([text, None], dtype=object), pickled=True),
+    "numpy, token numbers": lambda text: numpy_file(np.array([zlib.crc32(w.encode()) % 50_000 for w in text.split()])),
+    "pickled words": lambda text: pickle.dumps(text.split()),
+    "name in an archive": lambda text: zipped(text, ""),
+    "picture's comment": png,
+    "picture and more": lambda text: (
+        b"<img src='data:image/png;base64," + B64(png("") + gzip.compress(text.encode())) + b"'>"
+    ),
+    "far in": far_in,
+}
+LIMITS: dict[str, Callable[[str], bytes]] = {  # what docs/data_guard.md says is not seen
+    "words from last to first": text_of(lambda text: " ".join(reversed(text.split()))),
+    "each letter by another": text_of(lambda text: text.translate({97 + n: 97 + (n + 5) % 26 for n in range(26)})),
+    "each word doubled": text_of(lambda text: " ".join(f"{word} {word}" for word in text.split())),
+    "no blanks": text_of(lambda text: re.sub(r"\W", "", text)),
+    "few random bytes": lambda text: B64(random.Random(1).randbytes(200)),
+}
 
 
-def write_base64_lines(path: Path) -> None:
-    path.write_bytes(base64.encodebytes(f"{CANARY} and so on".encode()))
+def parquet_with_metadata(metadata: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(metadata), out)
+    return out.getvalue()
 
 
-def write_json_in_json(path: Path) -> None:
-    tokens = json.dumps([{"word": word, "tag": "O"} for word in CANARY.split()])
-    path.write_text(json.dumps({"kept": tokens}))
+def planted(run: Path, forms: dict[str, Callable[[str], bytes]]) -> dict[str, str]:
+    """Writes every form of both texts; returns file names by form and text."""
+    names = {}
+    for number, (form, made) in enumerate(forms.items()):
+        for text in (CANARY, LONG):
+            name = f"hidden/.{number}-{len(text)}"
+            (run / name).parent.mkdir(exist_ok=True)
+            (run / name).write_bytes(made(text))
+            names[name] = f"{form}, {len(text)}"
+    return names
 
 
-def write_sqlite_tokens(path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE t (place INTEGER, word TEXT, tag TEXT)")
-        connection.executemany("INSERT INTO t VALUES (?, ?, 'O')", enumerate(CANARY.split()))
-        connection.commit()
+def test_no_form_of_a_text_is_called_clean(run: Path, source: Path) -> None:
+    forms = {form: (lambda text, pack=pack: pack(text.encode())) for form, pack in PACKERS.items()} | WRITTEN
+    names = planted(run, forms)
+    assert (len(forms), len(names)) == (FORMS, 2 * FORMS)
+    report = check_leaks(run, str(source))
+    assert {form for name, form in names.items() if name not in report.found | report.unreadable} == set()
+    # Most are found; these are named as what cannot be looked into.
+    named = {form.rpartition(", ")[0] for name, form in names.items() if name not in report.found}
+    assert named == {
+        "XOR",
+        "gzip inside a log",
+        "EBCDIC",
+        "token numbers",
+        "parquet, token numbers",
+        "numpy, token numbers",
+    }
+    assert report.found.keys() | report.unreadable.keys() == names.keys()
 
 
-def write_zipped_table(path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("tokens.tsv", "".join(f"{n}\t{word}\tO\n" for n, word in enumerate(CANARY.split())))
+def test_the_limits_are_those_of_the_guide(run: Path, source: Path) -> None:
+    names = planted(run, LIMITS)
+    report = check_leaks(run, str(source))
+    assert (len(names), report.found, report.unreadable) == (10, {}, {})
+    guide = (ROOT / "docs" / "data_guard.md").read_text(encoding="utf-8")
+    limits = guide.partition("`leakcheck` does not see:")[2].partition("\n\n")[0]
+    for form in LIMITS:
+        assert form in " ".join(limits.split()), form
 
 
-def write_zip_behind_a_program(path: Path) -> None:
-    with path.open("wb") as stream:
-        stream.write(b"#!/usr/bin/env python3\n")
-        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("x", CANARY * 3)
+def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> None:
+    draw = random.Random(7)
+    hashes = [draw.randbytes(32) for _ in range(40)]
+    (run / "hashes.json").write_text(json.dumps([raw.hex() for raw in hashes]))
+    (run / "SHA256SUMS").write_text("".join(f"{raw.hex()}  file-{raw[0]}.bin\n" for raw in hashes))
+    (run / "integrity.txt").write_text("\n".join(f"sha256-{B64(raw).decode()}" for raw in hashes))
+    (run / "column.txt").write_text("\n".join(raw.hex() for raw in hashes))
+    (run / "keys.csv").write_text(
+        "id,key\n" + "".join(f"{n},{B64(raw * 2).decode()}\n" for n, raw in enumerate(hashes))
+    )
+    (run / "hashes.parquet").write_bytes(parquet(sha=[raw.hex() for raw in hashes], raw=hashes))
+    (run / "scores.json").write_text(
+        json.dumps({"n": [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], "at": [*range(0, 9000, 300)]})
+    )
+    (run / "page.html").write_bytes(
+        b"<script>!function(e,t){var n={a:[1,2],b:'x'};return e(n)}(window);</script><style>@font-face{src:url(data:font/woff2;"
+        b"base64,"
+        + B64(b"wOF2" + draw.randbytes(3000))
+        + b")}</style><img src='data:image/png;base64,"
+        + B64(png(""))
+        + b"'>"
+    )
+    with Store(run / "answers.sqlite") as store:
+        store.put("answer", "k", {"text": "no"})
+        for path in run.glob("answers.sqlite-*"):
+            shutil.copy(path, path.with_name(path.name.replace("answers", "kept")))
+        shutil.copy(run / "answers.sqlite", run / "kept.sqlite")
+        report = check_leaks(run, str(source))
+    assert (report.found, report.unreadable, report.pictures) == ({}, {}, 2)
+    assert report.files >= 13
 
 
-WRITERS: list[Callable[[Path], None]] = [made for name, made in sorted(globals().items()) if name.startswith("write_")]
+@pytest.fixture(scope="module")
+def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All demo data, and `run`: a run of all tasks on them."""
+    home = tmp_path_factory.mktemp("demos")
+    for name in datasets():
+        build_dataset(name, source=None, config="demo", out=home / name)
+    names = ",".join(tasks())
+    words = ["run", "--tasks", names, "--model", "baseline/reference", "--config", "demo", "--judging", "single"]
+    assert main([*words, "--data", str(home), "--out", str(home / "run")]) == 0
+    return home
 
 
-def test_every_form_is_here() -> None:
-    assert len(WRITERS) == 42
+def test_a_run_of_every_task_is_clean(demos: Path) -> None:
+    """Its names, labels and instructions stand in the package as well: they are no text of a source."""
+    ran = json.loads((demos / "run" / "results.json").read_text(encoding="utf-8"))["tasks"]
+    assert (len(ran), len(datasets())) == (38, 8)
+    sources = demos / "sources"
+    for file in demos.glob("*/demo/*.parquet"):
+        (sources / file.parts[-3]).mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, sources / file.parts[-3])
+    report = check_leaks(demos / "run", str(sources))
+    assert (report.found, report.unreadable, report.files, report.rows) == ({}, {}, 5, 119)
 
 
-@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
-def test_the_text_is_found_in_every_form(run: Path, source: Path, write: Callable[[Path], None]) -> None:
-    assert found(run, source) == {}
-    place = run / ".hidden" / "deeper" / "file.dat"
-    place.parent.mkdir(parents=True)
-    write(place)
-    assert set(found(run, source)) == {".hidden/deeper/file.dat"}
+def test_no_text_of_a_demo_counts_as_the_packages_own(demos: Path, run: Path) -> None:
+    for name in datasets():
+        for number, file in enumerate(source_files(str(demos / name))):
+            texts = [max(row.texts, key=len) for row in source_rows(file)]
+            for at, text in enumerate(texts):
+                (run / f"{number}-{at}.txt").write_text(text, encoding="utf-8")
+        report = check_leaks(run, str(demos / name))
+        assert set(report.found) == {path.name for path in run.glob("*-*.txt")}, name
+        for path in run.glob("*-*.txt"):
+            path.unlink()
 
 
 def test_a_write_ahead_log_is_read(run: Path, source: Path, tmp_path: Path) -> None:
@@ -507,8 +699,13 @@ def seal_zip(path: Path) -> None:
 @pytest.mark.parametrize(
     ("write", "reason"),
     [
-        (lambda path: path.write_bytes(b"\x28\xb5\x2f\xfd" + b"x" * 50), "zstd files cannot be looked into"),
-        (lambda path: path.write_bytes(zlib.compress(b"x" * 100)), "zlib files cannot be looked into"),
+        (lambda path: path.write_bytes(b"\x28\xb5\x2f\xfd" + b"x" * 50), "OSError while"),
+        (lambda path: path.write_bytes(zlib.compress(b"x" * 100)[:-5]), "EOFError while unpacking it"),
+        (lambda path: path.write_bytes(random.Random(1).randbytes(90)), "bytes of an unknown form"),
+        (lambda path: path.write_bytes(B64(random.Random(1).randbytes(900))), "encoded bytes of an unknown form"),
+        (lambda path: path.write_bytes(B64(b"Salted__" + bytes(90))), "encrypted files cannot be looked into"),
+        (lambda path: path.write_bytes(pickle.dumps({"a": 1})), "a pickle, of which only the texts were read"),
+        (lambda path: path.write_text("[" * 10**5), "more brackets than can be tried"),
         (lambda path: path.write_bytes(b"ORC\0" + b"x" * 50), "ORC files cannot be looked into"),
         (lambda path: path.write_bytes(b"%PDF-1.7 ..."), "PDF files cannot be looked into"),
         (lambda path: path.write_bytes(gzip.compress(b"x" * 1000)[:-5]), "EOFError"),
@@ -539,10 +736,10 @@ def test_a_bomb_is_not_unpacked(run: Path, source: Path, monkeypatch: pytest.Mon
 
 def test_archives_too_deep(run: Path, source: Path) -> None:
     raw = CANARY.encode()
-    for _ in range(6):
+    for _ in range(10):
         raw = gzip.compress(raw)
     (run / "deep.gz").write_bytes(raw)
-    assert "archives in one another" in check_leaks(run, str(source)).unreadable["deep.gz"]
+    assert "encodings and archives in one another" in check_leaks(run, str(source)).unreadable["deep.gz"]
 
 
 # --- the command
@@ -552,7 +749,7 @@ def test_clean(run: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["leakcheck", str(run), "--source", str(source)]) == 0
     said = capsys.readouterr().out
     assert said.startswith(f"clean: no run of 12 words of {source} stands in {run}\nCompared: 1 files (")
-    assert "with 2 rows of the source (" in said
+    assert "with 3 rows of the source (" in said
 
 
 def test_found_is_refused_without_a_word_of_the_text(

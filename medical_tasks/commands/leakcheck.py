@@ -99,6 +99,7 @@ def _compared(report: LeakReport) -> str:
         f"Compared: {report.files} files ({report.file_words} words, all readings counted) with {report.rows} rows of the source "
         f"({report.source_words} words). Texts of {shortest} to {report.words - 1} words were looked for as a whole; "
         f"{report.too_short} shorter ones were not."
+        + (f" What {report.pictures} pictures and fonts show was not looked at." if report.pictures else "")
     )
 
 
