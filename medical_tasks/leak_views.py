@@ -441,7 +441,7 @@ def _numbered(text: str) -> Iterator[Contained]:
         yield raw
 
 
-def _of_numbers(numbers: Sequence[int], *, listed: bool) -> Iterator[Contained]:
+def _of_numbers(numbers: Sequence[int], *, listed: bool, tokens: bool = True) -> Iterator[Contained]:
     """What whole numbers stand for: characters, bytes, or words of a vocabulary that nobody has here."""
     if len(numbers) < 12 or min(numbers) < 0:
         return
@@ -452,7 +452,13 @@ def _of_numbers(numbers: Sequence[int], *, listed: bool) -> Iterator[Contained]:
             yield raw
         elif listed and len(numbers) > 256 and len(set(numbers)) > 100:
             yield Closed("lists of bytes of an unknown form")
-    elif listed and max(numbers) < 2**20 and len(set(numbers)) * 3 > len(numbers) and [*numbers] != sorted(numbers):
+    elif (
+        listed
+        and tokens
+        and max(numbers) < 2**20
+        and len(set(numbers)) * 3 > len(numbers)
+        and [*numbers] != sorted(numbers)
+    ):
         yield Closed("lists of whole numbers that may be tokens of a text")
 
 
@@ -498,6 +504,7 @@ def _cells(text: str) -> Iterator[Contained]:
 
 
 _KEPT_STRINGS = 200_000
+_FEW_NUMBERS = 4
 _SHARED_STRINGS = 64  # strings of a place that are seen twice, when there are too many to hold
 
 
@@ -511,12 +518,14 @@ class Values:
         whole: all strings are also joined, as one more place.
         strings: place to strings, in order.
         numbers: place to whole numbers.
+        longest: place to the length of the longest list there.
         blobs: bytes that are no text.
     """
 
     whole: bool = False
     strings: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     numbers: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
+    longest: dict[tuple[str, ...], int] = field(default_factory=dict)
     blobs: list[bytes] = field(default_factory=list)
 
     def collect(self, value: Any, place: tuple[str, ...] = ()) -> None:
@@ -535,6 +544,7 @@ class Values:
                 self.strings.setdefault((*place, ""), []).append(str(name))
                 self.collect(part, (*place, _DIGITS.sub("#", str(name))))
         elif isinstance(value, list | tuple | set):
+            self.longest[*place, "*"] = max(len(value), self.longest.get((*place, "*"), 0))
             mixed = any(isinstance(part, str) for part in value)
             for part in value:
                 number = mixed and isinstance(part, int | float)
@@ -567,7 +577,9 @@ class Values:
                 if all(parts):
                     yield " ".join(parts)
         for place, numbers in self.numbers.items():
-            yield from _of_numbers(numbers, listed=bool(_IN_LIST.search(place[-1] if place else "")))
+            # Two or three numbers may be the bytes of a token, but are no text in tokens.
+            tokens = self.longest.get(place, _FEW_NUMBERS) >= _FEW_NUMBERS
+            yield from _of_numbers(numbers, listed=bool(_IN_LIST.search(place[-1] if place else "")), tokens=tokens)
         yield from self.blobs
 
 

@@ -28,7 +28,7 @@ SPLITS = {"dev": 4, "test": 6, "test_2026": 2}
 
 
 def build(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
-    return build_source(source_at(config, place), place=place, config=config, folder=folder)
+    return build_source(source_at(config, place), place=place, config=config, folder=folder, partial=True)
 
 
 def builder(**arguments: Any) -> Any:

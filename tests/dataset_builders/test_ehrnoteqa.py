@@ -87,7 +87,7 @@ def test_the_checked_in_card_asks_for_permission() -> None:
 def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
     source = write_twin(tmp_path / "files", seed=2, questions=9, notes=40, scale=0.2)
     out = tmp_path / "ehrnoteqa"
-    built = build_dataset("ehrnoteqa", source=source, config="all", out=out)
+    built = build_dataset("ehrnoteqa", source=source, config="all", out=out, partial=True)
     assert built.rows == 9
     assert len(built.notes) == 1
     assert "split test has 9 rows, 961 were published" in built.notes[0]
@@ -113,24 +113,24 @@ def test_the_tree_that_wget_makes(tmp_path: Path) -> None:
         (source / name).rename(tree / place / name)
     sums = tree / "mimic-iv-note" / "2.2" / "SHA256SUMS.txt"
     sums.write_text(sums.read_text().replace(NOTES_FILE, f"note/{NOTES_FILE}"))
-    assert build_dataset("ehrnoteqa", source=tree, config="all", out=tmp_path / "out").rows == 2
+    assert build_dataset("ehrnoteqa", source=tree, config="all", out=tmp_path / "out", partial=True).rows == 2
     sums.write_text(f"{'0' * 64}  LICENSE.txt\n{'0' * 64}  note/{NOTES_FILE}\n")
     with pytest.raises(UsageError, match=r"discharge.csv.gz: SHA-256 is .* but .*SHA256SUMS.txt, line 2, says"):
-        build_dataset("ehrnoteqa", source=tree, config="all", out=tmp_path / "out")
+        build_dataset("ehrnoteqa", source=tree, config="all", out=tmp_path / "out", partial=True)
 
 
 def test_a_changed_file_is_refused_and_the_earlier_build_stays(tmp_path: Path) -> None:
     source = write_twin(tmp_path / "files", seed=2, questions=2, scale=0.1)
     out = tmp_path / "ehrnoteqa"
-    build_dataset("ehrnoteqa", source=source, config="all", out=out)
+    build_dataset("ehrnoteqa", source=source, config="all", out=out, partial=True)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     path = source / NOTES_FILE
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(UsageError, match=r"SHA256SUMS.txt, line 2, says .* cut off, changed or of another release"):
-        build_dataset("ehrnoteqa", source=source, config="all", out=out)
+        build_dataset("ehrnoteqa", source=source, config="all", out=out, partial=True)
     (source / "SHA256SUMS.txt").unlink()
     with pytest.raises(UsageError, match=r"discharge.csv.gz: cut off, the gzip data end amid"):
-        build_dataset("ehrnoteqa", source=source, config="all", out=out)
+        build_dataset("ehrnoteqa", source=source, config="all", out=out, partial=True)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 

@@ -72,7 +72,7 @@ def test_through_load_dataset(tmp_path: Path, config: str, write: Writer, count:
     import datasets
 
     write(tmp_path)
-    built = build_dataset("ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out")
+    built = build_dataset("ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out", partial=True)
     assert built.rows == count
     assert len(built.notes) == (config == "discq")  # another number of rows than DiSCQ has
     rows = read_rows(built.folder, config, "test")
@@ -93,7 +93,7 @@ def test_as_croissant(tmp_path: Path, config: str, write: Writer, count: int) ->
     import mlcroissant
 
     write(tmp_path)
-    folder = build_dataset("ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out").folder
+    folder = build_dataset("ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out", partial=True).folder
     dataset = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
     assert dataset.metadata.issues.report() == ""
     records = list(dataset.records(f"{config}/test"))
@@ -156,7 +156,7 @@ def test_text_of_every_column_is_found_where_it_leaked(
     write(tmp_path / "files")
     source = tmp_path / "files"
     if not official:
-        source = build_dataset("ehrnoteqa", source=source, config=config, out=tmp_path / "out").folder
+        source = build_dataset("ehrnoteqa", source=source, config=config, out=tmp_path / "out", partial=True).folder
     run = tmp_path / "run"
     run.mkdir()
     (run / "results.json").write_text(json.dumps({"metrics": {"accuracy": 0.5}}))
