@@ -399,7 +399,7 @@ def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[d
         contextlib.redirect_stderr(said),
     ):
         for key, folder in data.items():
-            if main(["build", "archehr_qa", "--source", str(key.parent), "--out", str(folder)]):
+            if main(["build", "archehr_qa", "--source", str(key.parent), "--partial", "--out", str(folder)]):
                 raise RuntimeError(said.getvalue())
         for path, key in files:
             out = work / "run"

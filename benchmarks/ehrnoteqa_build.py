@@ -33,7 +33,17 @@ def build(folder: Path) -> None:
     from medical_tasks.cli import main
     from medical_tasks.dataset_store import built_configs
 
-    sys.argv[1:] = ["build", "ehrnoteqa", "--source", str(folder), "--config", "all", "--out", str(folder / "built")]
+    sys.argv[1:] = [
+        "build",
+        "ehrnoteqa",
+        "--source",
+        str(folder),
+        "--config",
+        "all",
+        "--partial",
+        "--out",
+        str(folder / "built"),
+    ]
     if main() != 0:
         raise SystemExit("the command failed")
     rows = built_configs(folder / "built")["all"].splits["test"].rows
