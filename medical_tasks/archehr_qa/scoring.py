@@ -170,7 +170,9 @@ def _texts(
         compare, limit, has_figure = partial(answer_comparison, narrative=True), WORD_LIMIT, has_bleu
     else:
         asked = [unfenced(text).split() for text in said]
-        ours, words = [" ".join(each[:QUESTION_WORDS]) for each in asked], list(map(len, asked))
+        # A clinician's question may be longer than the limit itself: it has full marks here, and not by the script.
+        most = [max(QUESTION_WORDS, len(str(item.fields["clinician_question"]).split())) for item in items]
+        ours, words = [" ".join(each[:of]) for each, of in zip(asked, most, strict=True)], list(map(len, asked))
         compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
     theirs = [official_text(text, limit) for text in said]
     compared = {"": list(map(compare, items, ours)), OFFICIAL: list(map(compare, items, theirs))}

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.archehr_qa.data import load_items, read_rows
 from medical_tasks.archehr_qa.prompts import gold_response
 from medical_tasks.archehr_qa.scoring import score_items, scoring_identity, unanswered_limits
 from medical_tasks.archehr_qa.spec import ENDS, OFFICIAL, TASKS
@@ -26,7 +27,7 @@ from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.archehr_qa.fixture_cases import TASK, checked, checked_items, demo_items, small_item
 from tests.archehr_qa.hashed_scores import digest
 from tests.models.tiny_alignscore import make_alignscore
-from tests.support import ROOT, needs_shared
+from tests.support import ROOT, SHARED, needs_shared
 
 NO_FIGURE = ENDS["cited"]
 PARTS = {"f1": "", "precision": "_precision", "recall": "_recall"}
@@ -372,3 +373,22 @@ def test_hashes_of_strings_play_no_part() -> None:
     ]
     found = [process.communicate(timeout=120)[0].strip() for process in running]
     assert found == [digest()] * 3
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_open_questions_have_full_marks_also_where_the_script_cuts_them() -> None:
+    """The 20 clinicians' questions of the organizers' repository; theirs cuts at 15 words."""
+    task = next(task for task in TASKS if task.name == "archehr_question")
+    rows = list(read_rows("questions", "dev", {"dev": SHARED / "data" / "archehr" / "archehr-qa.xml"}))
+    items = load_items(task, rows)
+    gold = [gold_response(task, item) for item in items]
+    assert len(items) == 20
+    scores = score_items(task, items, gold)
+    assert [score.values["rougeLsum"] for score in scores] == [1.0] * 20
+    long = [len(text.split()) > 15 for text in gold]
+    assert 0 < sum(long) < 20
+    assert [score.values[f"rougeLsum{OFFICIAL}"] < 1 for score in scores] == long
+    # Words beyond both limits count for nobody.
+    more = score_items(task, items, [f"{text} and more" for text in gold])
+    assert [score.values["rougeLsum"] == 1 for score in more] == [len(text.split()) >= 15 for text in gold]
