@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import random
 import shutil
 import subprocess
@@ -69,7 +70,12 @@ def passes(test: Path, root: Path) -> bool:
     """Whether a test file passes in a tree; a file that hangs notices the fault as well."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", str(test.relative_to(root))]
     try:
-        return subprocess.run(command, cwd=root, capture_output=True, timeout=300).returncode == 0
+        return (
+            subprocess.run(
+                command, cwd=root, env=os.environ | {"PYTHONPATH": str(root)}, capture_output=True, timeout=300
+            ).returncode
+            == 0
+        )
     except subprocess.TimeoutExpired:
         return False
 
