@@ -11,7 +11,7 @@ demo tests: export OMP_NUM_THREADS ?= 1
 .PHONY: demo test check lint types contracts manifest manifest-check tests space check-browser env env-dev env-vllm check-vllm hashes sbom audit clean
 
 demo: $(STAMPS)/run  ## evaluate a toy model and two baselines on synthetic data
-	$(BIN)/python -m medical_tasks.demo
+	$(BIN)/python -m medical_tasks.cli.demo
 
 test: check tests  ## everything that must hold
 

@@ -19,8 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from medical_tasks.archehr_qa.construction.align import align_posts
-from medical_tasks.archehr_qa.construction.posts import filter_posts
+from medical_tasks.benchmarks.archehr_qa.construction.align import align_posts
+from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
 
 _VOCABULARY = 60_000
 

@@ -12,8 +12,8 @@ sacremoses, nltk and lxml; the scripts run there, a process a subtask, as they a
 - 2025 takes essential sentences out of a set, so that its figures depend on PYTHONHASHSEED; here it takes them out of a list, in
   the note's order.
 
-Cases are synthetic (`medical_tasks.archehr_qa.twin`). Our figures are read from results.json. Wanted is the same figure, to 1e-9,
-wherever a script has one, and n/a or a refusal of the file where it ends. A case that stands there twice is counted twice by the
+Cases are synthetic (`medical_tasks.benchmarks.archehr_qa.twin`). Our figures are read from results.json. Wanted is the same
+figure, to 1e-9, wherever a script has one, and n/a or a refusal of the file where it ends. A case that stands there twice is counted twice by the
 scripts and refused here. `score` refuses submissions to 2026 whole that a script would end on; with `--replies` it reads the same
 predictions as replies of a model, and is to say n/a instead. With `--seeds`, processes with other hashes of strings score some of
 the submissions again.
@@ -221,8 +221,8 @@ def write_keys(folder: Path) -> dict[str, Path]:
     """Cases as official files: of all kinds, without essential sentences, and one alone."""
     from dataclasses import replace
 
-    from medical_tasks.archehr_qa.official_files import FullCase, write_split
-    from medical_tasks.archehr_qa.twin import twin_cases
+    from medical_tasks.benchmarks.archehr_qa.official_files import FullCase, write_split
+    from medical_tasks.benchmarks.archehr_qa.twin import twin_cases
 
     def relabelled(each: FullCase, new: Mapping[str, str]) -> FullCase:
         labels = {name: new.get(label, label) for name, label in each.key.relevance.items()}
@@ -279,7 +279,7 @@ def _is_typed(subtask: str, value: Any) -> bool:
 
 def submissions(subtask: str, count: int, keys: Mapping[str, Path]) -> Iterator[tuple[str, Records]]:
     """Draws submissions, the same for the same subtask and number; yields the name of the key, and the records."""
-    from medical_tasks.archehr_qa.rows import read_case_rows
+    from medical_tasks.benchmarks.archehr_qa.rows import read_case_rows
 
     rows = {name: list(read_case_rows(folder / "archehr-qa.xml")) for name, folder in keys.items()}
     for number in range(count):
@@ -383,8 +383,8 @@ def _line(draw: random.Random, texts: Sequence[str], length: int) -> str:
 
 def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[dict[str, Any]]:
     """Scores submissions by the command line; their official entries of results.json, or that the file was refused."""
-    from medical_tasks.archehr_qa import relevance_models
-    from medical_tasks.cli import main
+    from medical_tasks.benchmarks.archehr_qa import relevance_models
+    from medical_tasks.cli.entry import main
 
     def drawn(metric: str) -> Any:
         return lambda _, texts: [stand_in(metric, reference, prediction) for prediction, reference in texts]

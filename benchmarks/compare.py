@@ -14,14 +14,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from medical_tasks import comparison_breakdown
-from medical_tasks.catalog import tasks
-from medical_tasks.comparison import Compared, Selection
-from medical_tasks.comparison_flips import add_flips
-from medical_tasks.comparison_pairs import compare_pairs
-from medical_tasks.comparison_sections import run_names, sections
-from medical_tasks.comparison_statistics import RESAMPLES
-from medical_tasks.comparison_text import as_markdown, as_text
+from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.comparison import breakdown
+from medical_tasks.comparison.comparing import Compared, Selection
+from medical_tasks.comparison.flips import add_flips
+from medical_tasks.comparison.pairs import compare_pairs
+from medical_tasks.comparison.sections import run_names, sections
+from medical_tasks.comparison.statistics import RESAMPLES
+from medical_tasks.comparison.text import as_markdown, as_text
 
 TASKS = ("medcalc", "medcalc_direct", "medcalc_one_shot", "medcalc_open_book", "medcalc_code")
 
@@ -47,7 +47,7 @@ def main(items: int, calculators: int) -> None:
     pairs = compare_pairs(two, known, selection=everything)
     add_flips(pairs[0], two, known, most=20, parsed=TASKS)
     print(f"  {'tables on the terminal and in Markdown':40s} {seconds(lambda: shown(two, pairs)):6.2f} s")
-    comparison_breakdown.GROUP_RESAMPLES = RESAMPLES  # type: ignore[attr-defined]
+    breakdown.GROUP_RESAMPLES = RESAMPLES  # type: ignore[attr-defined]
     whole = seconds(lambda: compare_pairs(two, known, selection=everything))
     print(f"  {f'all breakdowns, {RESAMPLES:,} draws a group':40s} {whole:6.2f} s")
 

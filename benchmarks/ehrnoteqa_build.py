@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from medical_tasks.ehrnoteqa.twin import NOTES_FILE, QUESTIONS_FILE, write_twin
+from medical_tasks.benchmarks.ehrnoteqa.twin import NOTES_FILE, QUESTIONS_FILE, write_twin
 
 QUESTIONS = 961
 NOTES = (33_179, 331_794)
@@ -30,8 +30,8 @@ MEBIBYTE = 1024 * 1024
 
 def build(folder: Path) -> None:
     """The whole command."""
-    from medical_tasks.cli import main
-    from medical_tasks.dataset_store import built_configs
+    from medical_tasks.cli.entry import main
+    from medical_tasks.data.dataset_store import built_configs
 
     sys.argv[1:] = [
         "build",
@@ -53,8 +53,8 @@ def build(folder: Path) -> None:
 
 def read(folder: Path) -> None:
     """What reading the notes alone takes, of the whole build."""
-    from medical_tasks.ehrnoteqa.notes import read_notes
-    from medical_tasks.ehrnoteqa.questions import read_questions
+    from medical_tasks.benchmarks.ehrnoteqa.notes import read_notes
+    from medical_tasks.benchmarks.ehrnoteqa.questions import read_questions
 
     read_notes(
         folder / NOTES_FILE, {each.patient_id: each.num_notes for each in read_questions(folder / QUESTIONS_FILE)}
@@ -69,7 +69,7 @@ def pandas(folder: Path) -> None:
 
 def unpack(folder: Path) -> None:
     """Unpacking alone, as the builder does it."""
-    from medical_tasks.unpacking import read_chunks
+    from medical_tasks.io.unpacking import read_chunks
 
     for _ in read_chunks(folder / NOTES_FILE, again=""):
         pass

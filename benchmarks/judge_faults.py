@@ -31,18 +31,23 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medical_tasks.doclens.judge_prompts import load_judge_prompts as doclens_prompts
-from medical_tasks.doclens.judge_questions import QuestionMaker
-from medical_tasks.doclens.spec import TASKS as DOCLENS
-from medical_tasks.ehrnoteqa.judge_prompts import load_judge_prompts as ehrnoteqa_prompts
-from medical_tasks.ehrnoteqa.judge_reading import choice_question, evidence_question, open_question
-from medical_tasks.ehrnoteqa.spec import TASKS as EHRNOTEQA
+from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts as doclens_prompts
+from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
+from medical_tasks.benchmarks.doclens.spec import TASKS as DOCLENS
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts as ehrnoteqa_prompts
+from medical_tasks.benchmarks.ehrnoteqa.judge_reading import choice_question, evidence_question, open_question
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS as EHRNOTEQA
+from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts as kqa_prompts
+from medical_tasks.benchmarks.kqa.judge_reading import (
+    abstention_question,
+    batched_question,
+    official_question,
+    single_question,
+)
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Question, Unscored, Verdict
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.kqa.judge_prompts import load_judge_prompts as kqa_prompts
-from medical_tasks.kqa.judge_reading import abstention_question, batched_question, official_question, single_question
-from medical_tasks.kqa.spec import KQA
-from medical_tasks.store import Store
 from tests.fault_server import Call, Fault, FaultServer
 from tests.judges.scripted_judge import judge_at
 

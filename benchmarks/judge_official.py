@@ -28,7 +28,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medical_tasks.doclens.official_replies import (
+from medical_tasks.benchmarks.doclens.official_replies import (
     counted_citation,
     counted_claims,
     gpt_citation_reply,
@@ -38,15 +38,15 @@ from medical_tasks.doclens.official_replies import (
     mistral_claim_reply,
     official_claims,
 )
+from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.kqa.official import CONTRADICT, ENTAIL, GoldQuestion, official_summary
+from medical_tasks.benchmarks.kqa.scoring import score_items
+from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, Judging
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.kqa.official import CONTRADICT, ENTAIL, GoldQuestion, official_summary
-from medical_tasks.kqa.scoring import score_items
-from medical_tasks.kqa.spec import KQA
 from medical_tasks.spec import Item
-from medical_tasks.store import Store
 from tests.judges.scripted import ScriptedBackend
 
 TEXTS = [

@@ -17,16 +17,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.benchmarks.kqa.abstention import abstention
+from medical_tasks.benchmarks.kqa.data import load_items, read_rows
+from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.kqa.scoring import score_items
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Judging, Question, Unscored, Verdict
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.kqa.abstention import abstention
-from medical_tasks.kqa.data import load_items, read_rows
-from medical_tasks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.kqa.scoring import score_items
-from medical_tasks.kqa.spec import KQA
 from medical_tasks.spec import Item, ItemScore
-from medical_tasks.store import Store
 
 
 class Instant:

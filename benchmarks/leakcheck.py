@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from medical_tasks.leakcheck import check_leaks
+from medical_tasks.guard.leakcheck import check_leaks
 
 NOTE_WORDS = 1500
 ANSWERS = 2000

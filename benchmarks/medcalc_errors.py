@@ -22,11 +22,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.benchmarks.medcalc_bench.formulas import formula_value
+from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
+from medical_tasks.benchmarks.medcalc_bench.recomputed import entities_of
 from medical_tasks.calculators import CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
-from medical_tasks.medcalc_bench.formulas import formula_value
-from medical_tasks.medcalc_bench.fresh import fresh_rows
-from medical_tasks.medcalc_bench.recomputed import entities_of
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "medcalc_errors.md"
 BEGIN, END = "<!-- planted: begin -->", "<!-- planted: end -->"
@@ -722,7 +722,7 @@ def replies(seed: int, rows: int, kind: str) -> Iterator[Reply]:
 
 def tally(found: Iterator[Reply]) -> Counter[tuple[str, str, str]]:
     """Counts of (planted, layout, type given)."""
-    from medical_tasks.medcalc_bench.errors import sort_error
+    from medical_tasks.benchmarks.medcalc_bench.errors import sort_error
 
     counts: Counter[tuple[str, str, str]] = Counter()
     for reply in found:
@@ -765,7 +765,7 @@ def main() -> int:
     parser.add_argument("--kind", choices=("scores", "equations"), default="scores")
     arguments = parser.parse_args()
     if arguments.show:
-        from medical_tasks.medcalc_bench.errors import sort_error
+        from medical_tasks.benchmarks.medcalc_bench.errors import sort_error
 
         for reply in replies(arguments.seed, arguments.rows, arguments.kind):
             if (reply.truth, reply.layout) == tuple(arguments.show) or (reply.truth, "all") == tuple(arguments.show):

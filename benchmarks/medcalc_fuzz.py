@@ -16,9 +16,9 @@ import sys
 import time
 from collections.abc import Iterator
 
-from medical_tasks.medcalc_bench.decision import Decision
-from medical_tasks.medcalc_bench.official import official_decision
-from medical_tasks.medcalc_bench.scoring import decide
+from medical_tasks.benchmarks.medcalc_bench.decision import Decision
+from medical_tasks.benchmarks.medcalc_bench.official import official_decision
+from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 
 ROWS: tuple[tuple[int, str, str, str], ...] = (
     (2, "25.238", "23.9761", "26.4999"),

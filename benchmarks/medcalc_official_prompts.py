@@ -225,7 +225,7 @@ def run_ours(
 
 
 def decisions(folder: Path) -> Iterator[tuple[str, bool]]:
-    from medical_tasks.results import read_items
+    from medical_tasks.runs.results import read_items
 
     for row in read_items(folder):
         yield row["id"], bool(row["accuracy_official"])

@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from medical_tasks.doclens.mimic_twin import NOTES_FILE, write_twin
+from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
 
 NOTES = (30_000, 300_000)
 RELEASE = 2_083_180
@@ -28,8 +28,8 @@ MEBIBYTE = 1024 * 1024
 
 def build(folder: Path) -> None:
     """The whole: hashing, reading, sampling, writing."""
-    from medical_tasks.building import build_source
-    from medical_tasks.doclens.mimic_data import MIMIC_SOURCE
+    from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
+    from medical_tasks.data.building import build_source
 
     built = build_source(MIMIC_SOURCE, place=folder, config="notes", folder=folder / "built")
     if built.splits["test"] != 200:
@@ -38,15 +38,15 @@ def build(folder: Path) -> None:
 
 def read(folder: Path) -> None:
     """Reading, finding the reports and sampling, of it."""
-    from medical_tasks.doclens.mimic_data import read_note_rows
+    from medical_tasks.benchmarks.doclens.mimic_data import read_note_rows
 
     read_note_rows(folder / NOTES_FILE)
 
 
 def rows(folder: Path) -> None:
     """Reading the rows of radiology alone, of that."""
-    from medical_tasks.csv_stream import stream_rows
-    from medical_tasks.doclens.mimic_data import NOTE_COLUMNS
+    from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
+    from medical_tasks.io.csv_stream import stream_rows
 
     for _ in stream_rows(folder / NOTES_FILE, NOTE_COLUMNS, wanted={"CATEGORY": ("Radiology",)}, release=""):
         pass

@@ -18,17 +18,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from medical_tasks.doclens.judging import UnitVerdict
-from medical_tasks.doclens.scoring import item_score as doclens_score
-from medical_tasks.doclens.spec import TASKS as DOCLENS
-from medical_tasks.doclens.verdicts import Section, SentenceVerdict
-from medical_tasks.ehrnoteqa.judging import AnswerVerdict as RightVerdict
-from medical_tasks.ehrnoteqa.scoring import open_score
-from medical_tasks.ehrnoteqa.spec import TASKS as EHRNOTEQA
-from medical_tasks.estimation import Estimator
-from medical_tasks.kqa.scoring import item_score as kqa_score
-from medical_tasks.kqa.spec import KQA
-from medical_tasks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
+from medical_tasks.benchmarks.doclens.judging import UnitVerdict
+from medical_tasks.benchmarks.doclens.scoring import item_score as doclens_score
+from medical_tasks.benchmarks.doclens.spec import TASKS as DOCLENS
+from medical_tasks.benchmarks.doclens.verdicts import Section, SentenceVerdict
+from medical_tasks.benchmarks.ehrnoteqa.judging import AnswerVerdict as RightVerdict
+from medical_tasks.benchmarks.ehrnoteqa.scoring import open_score
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS as EHRNOTEQA
+from medical_tasks.benchmarks.kqa.scoring import item_score as kqa_score
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.benchmarks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
+from medical_tasks.runs.estimation import Estimator
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 Generator = np.random.Generator

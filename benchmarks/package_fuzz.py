@@ -29,11 +29,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.submission_package.contents import ITEMS, MANIFEST, MEMBERS, RESULTS, VERDICTS
-from medical_tasks.submission_package.hashes import content_sha256, file_facts
-from medical_tasks.submission_package.problems import PackageError
-from medical_tasks.submission_package.reading import read_package
-from medical_tasks.submission_package.zip_writing import zip_bytes
+from medical_tasks.leaderboard.submission_package.contents import ITEMS, MANIFEST, MEMBERS, RESULTS, VERDICTS
+from medical_tasks.leaderboard.submission_package.hashes import content_sha256, file_facts
+from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.zip_writing import zip_bytes
 
 __all__ = ["Guard", "hostile_packages", "members_of", "rehashed", "try_package"]
 
@@ -318,10 +318,10 @@ class Guard:
 
 def _made() -> bytes:
     """A sound package with and without a judge, of a few demo records."""
-    from medical_tasks.building import build_dataset
-    from medical_tasks.commands import run as run_command
-    from medical_tasks.submission_package.contents import Submitter
-    from medical_tasks.submission_package.writing import write_package
+    from medical_tasks.cli import run as run_command
+    from medical_tasks.data.building import build_dataset
+    from medical_tasks.leaderboard.submission_package.contents import Submitter
+    from medical_tasks.leaderboard.submission_package.writing import write_package
 
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)

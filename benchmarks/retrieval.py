@@ -15,10 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from medical_tasks.kqa.chunks import chunk_documents
-from medical_tasks.kqa.demo import demo_rows
-from medical_tasks.kqa.documents import read_documents
-from medical_tasks.kqa.retrieval import Index
+from medical_tasks.benchmarks.kqa.chunks import chunk_documents
+from medical_tasks.benchmarks.kqa.demo import demo_rows
+from medical_tasks.benchmarks.kqa.documents import read_documents
+from medical_tasks.benchmarks.kqa.retrieval import Index
 
 CHUNK_WORDS = 150
 VOCABULARY = 60_000

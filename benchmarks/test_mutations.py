@@ -1,6 +1,6 @@
 """Which test files notice nothing: faults are put into the modules that a test file imports, one at a time, until it fails.
 
-    python benchmarks/test_mutations.py [--tries 25] [--seed 1] [tests/test_results.py ...]
+    python benchmarks/test_mutations.py [--tries 25] [--seed 1] [tests/runs/test_results.py ...]
 
 A fault is a changed operator, constant, condition or returned value, drawn at random; the tree is copied first, and the copy is
 what is changed. A file that fails at one of them tells faults; one that passes all tries is named, to be read by a person. Files

@@ -22,9 +22,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Budget, Call, JudgeOptions, OnReply, Question, Reply, Unreadable
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.store import Store
 
 VOTES = 5
 CORRECT = 0.7434

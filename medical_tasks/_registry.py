@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medical_tasks.archehr_qa.inspect_task import (
+from medical_tasks.benchmarks.archehr_qa.inspect_task import (
     archehr_alignment,
     archehr_answer,
     archehr_answer_first,
@@ -12,7 +12,7 @@ from medical_tasks.archehr_qa.inspect_task import (
     archehr_question,
     archehr_together,
 )
-from medical_tasks.doclens.inspect_task import (
+from medical_tasks.benchmarks.doclens.inspect_task import (
     aci_bench,
     aci_bench_one_shot,
     aci_bench_section,
@@ -27,7 +27,7 @@ from medical_tasks.doclens.inspect_task import (
     mimic_rrs_six_shot,
     mimic_rrs_twelve_shot,
 )
-from medical_tasks.ehrnoteqa.inspect_task import (
+from medical_tasks.benchmarks.ehrnoteqa.inspect_task import (
     ehrnoteqa_mc_level1,
     ehrnoteqa_mc_level2,
     ehrnoteqa_mc_prob_index_level1,
@@ -37,8 +37,8 @@ from medical_tasks.ehrnoteqa.inspect_task import (
     ehrnoteqa_open_level1,
     ehrnoteqa_open_level2,
 )
-from medical_tasks.kqa.inspect_task import kqa, kqa_icl, kqa_icl_rag, kqa_rag
-from medical_tasks.medcalc_bench.inspect_task import (
+from medical_tasks.benchmarks.kqa.inspect_task import kqa, kqa_icl, kqa_icl_rag, kqa_rag
+from medical_tasks.benchmarks.medcalc_bench.inspect_task import (
     medcalc,
     medcalc_code,
     medcalc_direct,

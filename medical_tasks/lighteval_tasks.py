@@ -6,11 +6,11 @@ Reads the datasets that `medical-tasks build` made; the environment variable MED
 
 from __future__ import annotations
 
-from medical_tasks.archehr_qa.lighteval_task import TASKS as ARCHEHR_QA
-from medical_tasks.doclens.lighteval_task import TASKS as DOCLENS
-from medical_tasks.ehrnoteqa.lighteval_task import TASKS as EHRNOTEQA
-from medical_tasks.kqa.lighteval_task import TASKS as KQA
-from medical_tasks.medcalc_bench.lighteval_task import TASKS as MEDCALC_BENCH
+from medical_tasks.benchmarks.archehr_qa.lighteval_task import TASKS as ARCHEHR_QA
+from medical_tasks.benchmarks.doclens.lighteval_task import TASKS as DOCLENS
+from medical_tasks.benchmarks.ehrnoteqa.lighteval_task import TASKS as EHRNOTEQA
+from medical_tasks.benchmarks.kqa.lighteval_task import TASKS as KQA
+from medical_tasks.benchmarks.medcalc_bench.lighteval_task import TASKS as MEDCALC_BENCH
 
 __all__ = ["TASKS_TABLE"]
 

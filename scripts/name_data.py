@@ -1,4 +1,4 @@
-"""Makes `medical_tasks/submission_package/name_data.json`: what Unicode says of the characters a name may have.
+"""Makes `medical_tasks/leaderboard/submission_package/name_data.json`: what Unicode says of the characters a name may have.
 
     pip install pyicu-wheels==2.15.2
     python scripts/name_data.py

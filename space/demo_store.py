@@ -23,13 +23,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.building import build_dataset
-from medical_tasks.catalog import dataset_spec, task_spec
+from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.data.building import build_dataset
+from medical_tasks.data.task_data import load_task_data
 from medical_tasks.leaderboard.board import Board, package_name
 from medical_tasks.leaderboard.opening import open_storage
-from medical_tasks.submission_package.contents import Submitter
-from medical_tasks.submission_package.writing import write_package
-from medical_tasks.task_data import load_task_data
+from medical_tasks.leaderboard.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.writing import write_package
 
 __all__ = ["Example", "fill"]
 
@@ -133,7 +133,7 @@ def _submit(board: Board, folder: Path, data: Mapping[str, Path], example: Examp
 
 
 def _run(task: str, data: Path, out: Path, example: Example) -> None:
-    from medical_tasks.commands import run as run_command
+    from medical_tasks.cli import run as run_command
 
     with _model(task, data, example) as address:
         words = ["--tasks", task, "--model", f"openai-api/demo/{example.name.replace(' ', '-')}", "--config", "demo"]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.catalog import tasks
-from medical_tasks.cli import VERBS, module_name
+from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.cli.entry import VERBS, module_name
 from tests.support import ROOT
 
 DOCUMENTS = sorted(
@@ -54,7 +54,7 @@ def test_named_files_exist(path: Path) -> None:
 def _options(verb: str, command: str) -> set[str]:
     """The options of a verb, in the form that the command names (`submit --to TARGET`), or of all its own verbs."""
     parser = argparse.ArgumentParser()
-    module = importlib.import_module(f"medical_tasks.commands.{module_name(verb)}")
+    module = importlib.import_module(f"medical_tasks.cli.{module_name(verb)}")
     module.add_arguments(parser)
     if hasattr(module, "add_chosen_arguments"):
         module.add_chosen_arguments(parser, command.split())

@@ -77,7 +77,7 @@ def test_it_has_the_package_the_hub_folders_and_nothing_else(unpacked: Path) -> 
 def test_it_builds_and_scores_from_anywhere(unpacked: Path, tmp_path: Path) -> None:
     code = (
         "import medical_tasks\n"
-        "from medical_tasks.cli import main\n"
+        "from medical_tasks.cli.entry import main\n"
         "print(medical_tasks.__file__)\n"
         "assert main(['build', 'medcalc_bench', '--config', 'demo', '--out', 'data']) == 0\n"
         "words = ['run', '--tasks', 'medcalc', '--config', 'demo', '--data', 'data', '--model', 'baseline/reference']\n"

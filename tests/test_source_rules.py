@@ -200,7 +200,7 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
     ]
     found = {line.partition(":")[0] for line in _lines(trees, opens)}
     # A sandboxed program and the supervisor, which run by themselves, read of the system; a record of estimates is no file.
-    own = {"medical_tasks/whole_file.py", "medical_tasks/estimation.py", "medical_tasks/models/supervisor.py"}
+    own = {"medical_tasks/io/whole_file.py", "medical_tasks/runs/estimation.py", "medical_tasks/models/supervisor.py"}
     assert {name for name in found if "/sandbox/" not in name} == own
 
 
@@ -214,14 +214,14 @@ def test_setup_lists_every_package() -> None:
 
 
 def test_every_verb_has_a_module_and_every_module_a_verb() -> None:
-    from medical_tasks.cli import VERBS, module_name
+    from medical_tasks.cli.entry import VERBS, module_name
 
     modules = {path.stem for path in (ROOT / "medical_tasks" / "commands").glob("*.py")} - {"__init__"}
     assert modules == set(map(module_name, VERBS))
 
 
 def test_benchmarks_have_the_same_files() -> None:
-    from medical_tasks.catalog import BENCHMARKS
+    from medical_tasks.benchmarks.catalog import BENCHMARKS
 
     expected = {"spec.py", "data.py", "prompts.py", "scoring.py", "lighteval_task.py", "inspect_task.py", "__init__.py"}
     assert len(BENCHMARKS) >= 1
@@ -233,7 +233,7 @@ def test_benchmarks_have_the_same_files() -> None:
 
 
 def test_hub_folders_match_the_specs() -> None:
-    from medical_tasks.catalog import datasets
+    from medical_tasks.benchmarks.catalog import datasets
 
     builders = {path.parent.name for path in (ROOT / "dataset_builders").glob("*/build.py")}
     assert builders == set(datasets())

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.columns import Column
-from medical_tasks.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
+from medical_tasks.io.columns import Column
 from medical_tasks.spec import DatasetSpec
 
 SPLITS = ("train", "dev", "test")

@@ -16,12 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.data.task_data import benchmark_module
 from medical_tasks.errors import UsageError
+from medical_tasks.guard.private_store import private_folder
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.models.opener import parse_model_args
-from medical_tasks.private_store import private_folder
-from medical_tasks.run_judge import (
+from medical_tasks.runs.judging import (
     RECORDED,
     JudgeRequest,
     OpenJudge,
@@ -31,8 +33,6 @@ from medical_tasks.run_judge import (
     opens_early,
 )
 from medical_tasks.spec import Item, ItemScore, TaskSpec
-from medical_tasks.store import Store
-from medical_tasks.task_data import benchmark_module
 
 __all__ = ["ARGS_VARIABLE", "JUDGE_VARIABLE", "VOTES_VARIABLE", "HarnessJudge", "harness_request"]
 

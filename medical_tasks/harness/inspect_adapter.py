@@ -19,13 +19,13 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, 
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
-from medical_tasks import guard
+from medical_tasks.data.task_data import benchmark_module, leaking_examples, load_task_data, open_protocol, prompt_set
 from medical_tasks.errors import MedicalTasksError
+from medical_tasks.guard import policy
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.pooling import Weighted, pooled_mean
-from medical_tasks.protocol import Ask, Dialogue, MultiStep
+from medical_tasks.runs.protocol import Ask, Dialogue, MultiStep
 from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
-from medical_tasks.task_data import benchmark_module, leaking_examples, load_task_data, open_protocol, prompt_set
 
 __all__ = ["inspect_task", "load"]
 
@@ -225,9 +225,9 @@ def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
     inspect writes questions and answers into logs, a buffer of running samples, reductions, error messages, caches and
     whatever hooks other packages register, and serves them live; a task cannot see which of these are on.
     """
-    if guard.text_allowed(spec):
+    if policy.text_allowed(spec):
         return
-    subject = guard.Subject.of(spec, task=task.name)
+    subject = policy.Subject.of(spec, task=task.name)
     raise PrerequisiteError(
         escape(
             f"{subject.name}: {subject.rule}. inspect's logs, buffers and caches hold questions and answers as text, and a task "

@@ -24,19 +24,19 @@ from lighteval.metrics.utils.metric_utils import SampleLevelMetric, SampleLevelM
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
-from medical_tasks import guard
-from medical_tasks.choice_scores import ChoiceScores
-from medical_tasks.dataset_store import datasets_home, read_rows, split_names
+from medical_tasks.data.dataset_store import datasets_home, read_rows, split_names
+from medical_tasks.data.task_data import benchmark_module, prompt_set
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.estimation import Estimator
+from medical_tasks.guard import policy
+from medical_tasks.guard.redaction import redact_reason
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
 from medical_tasks.harness.lighteval_choices import agreed, choices_texts
 from medical_tasks.harness.lighteval_guard import require_launcher
 from medical_tasks.harness.pooling import Weighted, is_pooled, metric_value, pooled_mean
-from medical_tasks.redaction import redact_reason
+from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.runs.estimation import Estimator
 from medical_tasks.spec import DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
-from medical_tasks.task_data import benchmark_module, prompt_set
 
 __all__ = ["task_configs"]
 
@@ -127,7 +127,7 @@ class _JudgedAnswers:
             items = [_item(self.task, doc.specific) for doc in docs]
             self._scores = self.judge.score(self.task, items, texts)
             self._texts = asked
-            shown = redact_reason if guard.protecting() else str
+            shown = redact_reason if policy.protecting() else str
             missing = Counter(shown(score.unscored) for score in self._scores if score.unscored is not None)
             if missing:
                 said = ", ".join(f"{count} x {reason}" for reason, count in missing.items())

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from medical_tasks.dataset_store import built_configs, built_split, datasets_home
+from medical_tasks.data.dataset_store import built_configs, built_split, datasets_home
+from medical_tasks.data.task_data import choose_config
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import DatasetSpec, TaskSpec
-from medical_tasks.task_data import choose_config
 
 __all__ = ["CONFIG_VARIABLE", "check_data", "check_model", "dataset_source", "wanted_config"]
 

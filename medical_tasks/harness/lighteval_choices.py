@@ -13,8 +13,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.errors import UsageError
+from medical_tasks.models.choice_scores import ChoiceScores
 
 __all__ = ["agreed", "choices_texts"]
 

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks import guard
+from medical_tasks.data.task_data import benchmark_module
 from medical_tasks.errors import RefusedError
-from medical_tasks.private_store import in_use, new_private_id, private_folder
+from medical_tasks.guard import policy
+from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
+from medical_tasks.io.whole_file import read_text
 from medical_tasks.spec import DatasetSpec, TaskSpec
-from medical_tasks.task_data import benchmark_module
-from medical_tasks.whole_file import read_text
 
 __all__ = ["check_arguments", "private_dataset_cache", "require_launcher"]
 
@@ -43,26 +43,28 @@ def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None
         RefusedError: Something would publish or write texts, or the model is not on this machine or cannot be seen.
         UsageError: The file with the model's arguments cannot be read.
     """
-    if not guard.protecting():
+    if not policy.protecting():
         return
     given = {word.partition("=")[0] for word in arguments}
     for option in _PUSHES:
         if option in given:
-            guard.require_push(f"lighteval's {option}")
+            policy.require_push(f"lighteval's {option}")
     for option in _OUTLETS:
         if option in given:
-            guard.require_text_outlet(f"lighteval's {option}")
+            policy.require_text_outlet(f"lighteval's {option}")
     if list(positional[:2]) == _PRINTS_SAMPLES:
-        guard.require_text_outlet("lighteval's `tasks inspect` (it prints samples)")
+        policy.require_text_outlet("lighteval's `tasks inspect` (it prints samples)")
     command = positional[0] if positional else ""
     if command in _IN_PROCESS:
-        guard.require_endpoint(None, "model")
+        policy.require_endpoint(None, "model")
     elif list(positional[:2]) == ["endpoint", "tgi"] and len(positional) > 2:
-        guard.require_endpoint(_server_address(Path(positional[2])), "model")
+        policy.require_endpoint(_server_address(Path(positional[2])), "model")
     elif list(positional[:2]) == ["endpoint", "litellm"]:
-        guard.require_text_outlet("lighteval's `endpoint litellm` (it keeps questions and answers in ./.litellm_cache)")
+        policy.require_text_outlet(
+            "lighteval's `endpoint litellm` (it keeps questions and answers in ./.litellm_cache)"
+        )
     else:
-        guard.require_visible_endpoint(f"lighteval's `{' '.join(positional[:2])}`", "model")
+        policy.require_visible_endpoint(f"lighteval's `{' '.join(positional[:2])}`", "model")
 
 
 def _server_address(path: Path) -> str:
@@ -87,7 +89,7 @@ def private_dataset_cache() -> Iterator[None]:
 
     `datasets` copies what it loads into a cache in the user's home, readable by whoever the umask lets in.
     """
-    if not guard.protecting():
+    if not policy.protecting():
         yield
         return
     folder = private_folder(new_private_id(), run=Path.cwd())
@@ -123,10 +125,10 @@ def require_launcher(task: TaskSpec) -> None:
     """
     datasets: tuple[DatasetSpec, ...] = benchmark_module(task, "spec").BENCHMARK.datasets
     spec = next(found for found in datasets if found.name == task.dataset)
-    if guard.text_allowed(spec) or guard.protects(task.name):
+    if policy.text_allowed(spec) or policy.protects(task.name):
         return
     raise RefusedError(
-        f"{guard.Subject.of(spec, task=task.name).rule}. {task.harness_name} is not run by the stock lighteval command, which "
+        f"{policy.Subject.of(spec, task=task.name).rule}. {task.harness_name} is not run by the stock lighteval command, which "
         "would write its text into caches and details, and send it anywhere. Use: medical-tasks lighteval accelerate "
         f'"model_name=MODEL" --tasks {task.name}, or: medical-tasks run --tasks {task.name} --model hf/MODEL'
     )

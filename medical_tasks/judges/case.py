@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from medical_tasks.io.store import content_key
 from medical_tasks.judges.base import Pair, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.votes import Decided, decide
 from medical_tasks.spec import Message
-from medical_tasks.store import content_key
 
 __all__ = ["CUT", "NO_PAIR", "UNREADABLE", "Case", "Rules", "Thread", "asked_sha256", "was_cut"]
 

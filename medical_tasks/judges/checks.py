@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.dataset_store import datasets_home
+from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.io.store import content_key
+from medical_tasks.io.whole_file import WholeFile, read_text
 from medical_tasks.judges.check_views import TWO_WAY, VIEWS
 from medical_tasks.spec import TaskSpec
-from medical_tasks.store import content_key
-from medical_tasks.whole_file import WholeFile, read_text
 
 __all__ = ["check_key", "check_set_of", "checks_file", "describe", "last_check", "record_check", "summary_of"]
 

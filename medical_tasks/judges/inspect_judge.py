@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from medical_tasks import guard
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
+from medical_tasks.guard import policy
 from medical_tasks.judges.base import Budget, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import estimate_chat
 from medical_tasks.models.model_options import CHAT_OPTIONS, Reader, read_options
@@ -113,7 +113,7 @@ class InspectJudge:
             RefusedError: Text of a credentialed source is held: where a provider sends it cannot be seen from here.
         """
         if self.endpoint is not None:
-            guard.require_visible_endpoint(self.name, "judge")
+            policy.require_visible_endpoint(self.name, "judge")
         if not calls:
             return
         if self._model is None:

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 from medical_tasks.judges.opener import open_judge
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.store import Store
 
 __all__ = ["next_step", "open_session"]
 

@@ -15,6 +15,8 @@ from types import TracebackType
 from typing import Any
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.progress import Progress
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     Backend,
     Call,
@@ -28,8 +30,6 @@ from medical_tasks.judges.base import (
 from medical_tasks.judges.budget import CountedBudget, RunBudget, estimate_chat, estimate_tokens
 from medical_tasks.judges.case import Case, Rules, Thread
 from medical_tasks.judges.forecast import Forecast, make_forecast
-from medical_tasks.progress import Progress
-from medical_tasks.store import Store
 
 __all__ = ["FORECAST_ONLY", "VERDICT", "JudgeSession", "SessionStats", "require_votes"]
 

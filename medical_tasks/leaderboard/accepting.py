@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from medical_tasks.catalog import dataset_spec, task_spec
+from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.board import Board
 
@@ -30,9 +30,9 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
         UsageError: Something does not match, or of some task nothing could be compared.
         MissingError: The judge that was named is not there, or the store cannot be reached.
     """
-    from medical_tasks import guard
+    from medical_tasks.guard import policy
+    from medical_tasks.leaderboard.submission_package.verifying import VerifyOptions, verify_package
     from medical_tasks.models.opener import parse_model_args
-    from medical_tasks.submission_package.verifying import VerifyOptions, verify_package
 
     given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
     for setting in ("task_args", "judge_args"):
@@ -44,8 +44,8 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
     package = board.package(name)
     tasks = [task_spec(each) for each in package.manifest.tasks]
     # The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
-    subjects = [guard.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
-    with guard.protect(subjects, guard.attestation_from(arguments)):
+    subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
+    with policy.protect(subjects, policy.attestation_from(arguments)):
         found = verify_package(package, options)
     told = "\n".join(
         f"  {check.outcome}: {check.name}: {check.detail}" for check in found.checks if check.outcome != "match"

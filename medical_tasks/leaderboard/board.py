@@ -29,10 +29,10 @@ from medical_tasks.leaderboard.queue_limits import DEFAULT_QUEUE, QueueLimits, c
 from medical_tasks.leaderboard.records import Event, State, Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
 from medical_tasks.leaderboard.stored_results import check_hash, read_stored_results
-from medical_tasks.submission_package.contents import Package, Submitter
-from medical_tasks.submission_package.limits import DEFAULT_LIMITS, ReadLimits
-from medical_tasks.submission_package.problems import PackageError
-from medical_tasks.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.contents import Package, Submitter
+from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS, ReadLimits
+from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.reading import read_package
 
 __all__ = ["EVENT", "PACKAGE", "Board", "event_name", "package_name"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.catalog import benchmark_of, tasks
+from medical_tasks.benchmarks.catalog import benchmark_of, tasks
 from medical_tasks.leaderboard.admission import marks
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.events import DamagedError

@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.numbers import is_number
 from medical_tasks.leaderboard.records import Event, State
-from medical_tasks.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.contents import Submitter
 
 __all__ = [
     "TRANSITIONS",

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.catalog import benchmark_of, tasks
+from medical_tasks.benchmarks.catalog import benchmark_of, tasks
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.published.figures import all_published
+from medical_tasks.report.published.figures import all_published
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["published_entries"]

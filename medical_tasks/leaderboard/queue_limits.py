@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.submission_package.contents import Submitter
-from medical_tasks.submission_package.names import model_key
+from medical_tasks.leaderboard.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.names import model_key
 
 __all__ = ["DEFAULT_QUEUE", "QueueFullError", "QueueLimits", "check_room"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medical_tasks.comparison_wording import mapping
+from medical_tasks.comparison.wording import mapping
 from medical_tasks.leaderboard.groups import measure_of
 from medical_tasks.leaderboard.numbers import is_number
 from medical_tasks.leaderboard.records import Entry

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from medical_tasks.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.contents import Submitter
 
 __all__ = ["Entry", "EntryState", "Event", "State", "Submission"]
 

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.comparison_wording import mapping
+from medical_tasks.comparison.wording import mapping
 from medical_tasks.leaderboard.events import DamagedError, HandedIn
 from medical_tasks.leaderboard.numbers import is_number
 

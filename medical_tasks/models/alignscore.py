@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.whole_file import open_file, read_bytes
 from medical_tasks.models.alignscore_cut import cut_pair
 from medical_tasks.models.alignscore_network import AlignNetwork
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
@@ -28,7 +29,6 @@ from medical_tasks.models.fingerprint import model_files
 from medical_tasks.scoring.alignment import CHUNK_WORDS, best_and_mean, chunk_context
 from medical_tasks.scoring.punkt import Punkt, read_punkt
 from medical_tasks.scoring.sentences import Rules, rules_name, split_sentences
-from medical_tasks.whole_file import open_file, read_bytes
 
 __all__ = ["MODES", "AlignScore", "Mode", "alignscore_identity", "open_alignscore"]
 

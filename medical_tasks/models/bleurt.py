@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.whole_file import open_file
 from medical_tasks.models.bleurt_network import BleurtNetwork, check_layout
 from medical_tasks.models.bleurt_rows import SPECIAL_TOKENS, make_row
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
 from medical_tasks.models.encoder import Batches, Row, check_packages, first_line, longest_text, readable
 from medical_tasks.models.fingerprint import fingerprint
-from medical_tasks.whole_file import open_file
 
 __all__ = ["BleurtScorer", "bleurt_identity", "bleurt_scores", "open_bleurt"]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
-from medical_tasks import guard
 from medical_tasks.errors import MedicalTasksError
+from medical_tasks.guard import policy
 from medical_tasks.models.chat_reply import AttemptError, Choice, Reply, quoted_from, read_error, read_reply
 from medical_tasks.models.chat_settings import ChatSettings
 from medical_tasks.models.retry import Backoff
@@ -135,7 +135,7 @@ class ChatClient:
         library = logging.getLogger("openai")
         if library.getEffectiveLevel() < logging.INFO:
             library.setLevel(logging.INFO)
-        guard.require_endpoint(self.settings.base_url, self.settings.purpose)
+        policy.require_endpoint(self.settings.base_url, self.settings.purpose)
         self._api = AsyncOpenAI(
             api_key=self.settings.api_key,
             base_url=http_base_url(self.settings.base_url),
@@ -329,7 +329,7 @@ class ChatClient:
 
 def _told(failure: AttemptError) -> str:
     """The failure's detail; without the server's words, however they may quote the question, when credentialed text is held."""
-    if guard.protecting() and failure.reason not in _OWN_WORDS:
+    if policy.protecting() and failure.reason not in _OWN_WORDS:
         return f"{failure.reason} (the server's words are left out: it was sent text of credentialed data)"
     return failure.detail
 
@@ -338,7 +338,7 @@ def _broken(cause: BaseException, sent: Sequence[str]) -> str:
     """Says how a connection broke; a malformed reply, and a proxy's refusal, are quoted by the library that met them."""
     kind, words = type(cause).__name__, " ".join(str(cause).split())
     theirs = kind not in _SYSTEM_WORDS
-    return kind if not words or (theirs and (guard.protecting() or quoted_from(words, sent))) else f"{kind}: {words}"
+    return kind if not words or (theirs and (policy.protecting() or quoted_from(words, sent))) else f"{kind}: {words}"
 
 
 def _costs_nothing(reason: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from medical_tasks.addresses import UNIX_SCHEME, is_loopback_host, read_address
 from medical_tasks.errors import UsageError
+from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, read_address
 
 __all__ = ["ChatSettings", "check_base_url", "is_loopback_host"]
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from medical_tasks.choice_scores import ChoiceScores
+from medical_tasks.models.choice_scores import ChoiceScores
 
 __all__ = ["OddScoresError", "Score", "is_letter", "read_continuation", "read_first_token", "read_prompt"]
 

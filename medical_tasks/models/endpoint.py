@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure, Length, OnResult, Request
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
 from medical_tasks.models.chat_settings import ChatSettings, check_base_url
+from medical_tasks.models.choice_scores import ChoiceScores
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
 from medical_tasks.models.endpoint_length import FolderTokens, LengthMeter
 from medical_tasks.models.model_options import TESTED_OPTIONS, read_options

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Request
 from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
@@ -31,6 +30,7 @@ from medical_tasks.models.choice_reading import (
     read_first_token,
     read_prompt,
 )
+from medical_tasks.models.choice_scores import ChoiceScores
 from medical_tasks.spec import Message
 
 __all__ = ["ALTERNATIVES", "ChoiceAsker", "ChoiceSettings"]

@@ -16,9 +16,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from medical_tasks import guard
-from medical_tasks.addresses import is_loopback_host, is_loopback_number, read_address
 from medical_tasks.errors import RefusedError
+from medical_tasks.guard import policy
+from medical_tasks.guard.addresses import is_loopback_host, is_loopback_number, read_address
 
 if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient
@@ -64,7 +64,7 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
 
     http = http_library()
 
-    if guard.protecting():
+    if policy.protecting():
         # A server's status line and headers may repeat what it was sent, and these libraries log both.
         for name in _LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
@@ -78,11 +78,11 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     elif base_url.startswith("http://") and is_loopback_host(base_url):
         # Plain http needs no certificates, and reading them takes longer than many a call.
         settings["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    elif guard.protecting() and not is_loopback_host(base_url):
+    elif policy.protecting() and not is_loopback_host(base_url):
         proxy = proxy_for(base_url)
         if proxy is not None:
             # Its user and password are for the proxy alone, not for messages and the audit log.
-            guard.require_endpoint(_USER.sub("//", proxy), f"proxy on the way to the {purpose}")
+            policy.require_endpoint(_USER.sub("//", proxy), f"proxy on the way to the {purpose}")
         # The proxy asked about is the one taken; certificates named by the environment count as before.
         settings |= {"trust_env": False, "proxy": proxy, "verify": http.create_ssl_context(trust_env=True)}
     return DefaultAsyncHttpxClient(**settings)
@@ -102,8 +102,8 @@ def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]
 
     async def ask(request: Any) -> None:
         url = base_url if on_socket else str(request.url)
-        guard.require_endpoint(url, purpose)
-        if not on_socket and guard.protecting() and is_loopback_host(url):
+        policy.require_endpoint(url, purpose)
+        if not on_socket and policy.protecting() and is_loopback_host(url):
             request.extensions = {**request.extensions, "trace": check_peer}
 
     return ask

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.models.base import Answer, Failure, Request
+from medical_tasks.models.choice_scores import ChoiceScores
 
 __all__ = ["ChoicePrompt", "ChoiceText", "choice_docs", "our_tokens", "plan_texts", "read_logprobs", "scored_answer"]
 

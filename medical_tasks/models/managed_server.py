@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 
 from medical_tasks.errors import MissingError
+from medical_tasks.io.whole_file import open_file
 from medical_tasks.models import supervisor
-from medical_tasks.whole_file import open_file
 
 __all__ = ["HOST", "ManagedServer", "free_port"]
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.progress import Progress
 from medical_tasks.models.encoder import LOAD_ERRORS, first_line, readable
 from medical_tasks.models.radgraph_folder import RadGraphFolder, find_radgraph, staged
-from medical_tasks.progress import Progress
 from medical_tasks.scoring.radgraph import REWARDS, Reward, radgraph_reward
 
 __all__ = ["f1_radgraph", "radgraph_annotate", "radgraph_identity"]

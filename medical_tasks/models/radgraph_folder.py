@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.whole_file import open_file, read_bytes, read_text
 from medical_tasks.models.checkpoint import check_config
-from medical_tasks.whole_file import open_file, read_bytes, read_text
 
 __all__ = ["KINDS", "RadGraphFolder", "find_radgraph", "staged"]
 

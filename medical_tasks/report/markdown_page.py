@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.published.records import PublishedResult
+from medical_tasks.io.numbers import interval, number
 from medical_tasks.report.markdown_parts import (
     METRIC_HEADER,
     Ready,
@@ -18,8 +18,8 @@ from medical_tasks.report.markdown_parts import (
     table,
     warning_lines,
 )
-from medical_tasks.report.numbers import interval, number
 from medical_tasks.report.page_data import ReportData, ReportPlot, ReportTask
+from medical_tasks.report.published.records import PublishedResult
 
 __all__ = ["render_report"]
 

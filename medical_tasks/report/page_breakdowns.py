@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medical_tasks.io.numbers import interval, metric_label, number
 from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
-from medical_tasks.report.numbers import interval, metric_label, number
 from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.page_metrics import clean, headline, metric_cells, metric_columns, share_scale, sort_value
 from medical_tasks.report.page_published import beside, published_label

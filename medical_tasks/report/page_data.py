@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from medical_tasks.published.records import PublishedResult
+from medical_tasks.report.published.records import PublishedResult
 from medical_tasks.spec import MetricSpec
 
 __all__ = ["PagePlotPoint", "ReportData", "ReportItem", "ReportPlot", "ReportTask", "ReportVerdict"]

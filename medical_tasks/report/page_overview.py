@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from medical_tasks.io.numbers import metric_label
 from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
-from medical_tasks.report.numbers import metric_label
 from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.page_metrics import (
     bounds_cell,

@@ -7,11 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from medical_tasks.published.records import PublishedResult
+from medical_tasks.io.numbers import metric_label, percent
 from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.report.html_table import Cell, Column, html_table
 from medical_tasks.report.html_text import Markup, escaped, escaped_content, isolated, markup
-from medical_tasks.report.numbers import metric_label, percent
 from medical_tasks.report.page_breakdowns import breakdowns_section
 from medical_tasks.report.page_data import PagePlotPoint, ReportPlot, ReportTask
 from medical_tasks.report.page_items import browser
@@ -30,6 +29,7 @@ from medical_tasks.report.page_published import beside, published_label, publish
 from medical_tasks.report.plots import IntervalPoint, interval_mark, intervals_svg
 from medical_tasks.report.plots_curve import curve_svg
 from medical_tasks.report.plots_scale import finite
+from medical_tasks.report.published.records import PublishedResult
 
 __all__ = ["section_id", "task_section"]
 

@@ -1,4 +1,4 @@
-"""The metrics of ArchEHR-QA as an `evaluate` metric: a thin layer over `medical_tasks.archehr_qa.metric`.
+"""The metrics of ArchEHR-QA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.archehr_qa.metric`.
 
 archehr_qa = evaluate.load("metrics/archehr_qa")    # or evaluate.load(medical_tasks.metric_path("archehr_qa"))
 archehr_qa.compute(predictions=["He had a stroke. |1|"], references=[{"sentence_ids": ["1"], "relevance": ["essential"], ...}])
@@ -12,8 +12,8 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.archehr_qa.metric import score_answers
-from medical_tasks.archehr_qa.spec import DATASET
+from medical_tasks.benchmarks.archehr_qa.metric import score_answers
+from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 
 _DESCRIPTION = """\
 Whether an answer to a patient's question cites the sentences of the note that the answer needs (factuality), and how like a

@@ -1,4 +1,4 @@
-"""The metrics of DocLens as an `evaluate` metric: a thin layer over `medical_tasks.doclens.metric`.
+"""The metrics of DocLens as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.doclens.metric`.
 
 doclens = evaluate.load("metrics/doclens")          # or evaluate.load(medical_tasks.metric_path("doclens"))
 doclens.compute(predictions=["No fracture [0]."], references=[{"reference": "No fracture.", "sentences": ["No fracture is seen."]}])
@@ -12,8 +12,8 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.doclens.datasets import OWN
-from medical_tasks.doclens.metric import score_texts
+from medical_tasks.benchmarks.doclens.datasets import OWN
+from medical_tasks.benchmarks.doclens.metric import score_texts
 
 _DESCRIPTION = """\
 Whether a generated medical text says all that its reference says (claim recall), nothing else (claim precision), and whether what

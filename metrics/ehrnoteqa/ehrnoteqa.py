@@ -1,4 +1,4 @@
-"""The metrics of EHRNoteQA as an `evaluate` metric: a thin layer over `medical_tasks.ehrnoteqa.metric`.
+"""The metrics of EHRNoteQA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.ehrnoteqa.metric`.
 
 ehrnoteqa = evaluate.load("metrics/ehrnoteqa")      # or evaluate.load(medical_tasks.metric_path("ehrnoteqa"))
 ehrnoteqa.compute(predictions=[answer], references=[{"choices": [...], "answer": "D"}], format="mc", verdicts=[[1, 1, 0]])
@@ -12,8 +12,8 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.ehrnoteqa.metric import score_answers
-from medical_tasks.ehrnoteqa.spec import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.metric import score_answers
+from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 
 _DESCRIPTION = """\
 Whether answers to clinicians' questions about discharge summaries are right, as in EHRNoteQA: by the mode of a judge's votes, which

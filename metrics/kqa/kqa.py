@@ -1,4 +1,4 @@
-"""The metrics of K-QA as an `evaluate` metric: a thin layer over `medical_tasks.kqa.metric`.
+"""The metrics of K-QA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.kqa.metric`.
 
 kqa = evaluate.load("metrics/kqa")                  # or evaluate.load(medical_tasks.metric_path("kqa"))
 kqa.compute(predictions=[answer], references=[{"question": ..., "must_have": [...], "nice_to_have": [...]}], verdicts=[[...]])
@@ -12,8 +12,8 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.kqa.metric import score_answers
-from medical_tasks.kqa.spec import DATASET
+from medical_tasks.benchmarks.kqa.metric import score_answers
+from medical_tasks.benchmarks.kqa.spec import DATASET
 
 _DESCRIPTION = """\
 How much of what a physician would have said an answer to a patient's question says (comprehensiveness: share of must-have

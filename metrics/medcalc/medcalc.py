@@ -1,4 +1,4 @@
-"""The two accuracies of MedCalc-Bench as an `evaluate` metric: a thin layer over `medical_tasks.medcalc_bench.scoring`.
+"""The two accuracies of MedCalc-Bench as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.medcalc_bench.scoring`.
 
 medcalc = evaluate.load("metrics/medcalc")          # or evaluate.load(medical_tasks.metric_path("medcalc"))
 medcalc.compute(predictions=[reply], references=[{"calculator_id": 2, "answer": "25.238", "lower": ..., "upper": ...}])
@@ -12,9 +12,9 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.medcalc_bench.official import official_decision
-from medical_tasks.medcalc_bench.scoring import decide
-from medical_tasks.medcalc_bench.spec import MEDCALC_BENCH
+from medical_tasks.benchmarks.medcalc_bench.official import official_decision
+from medical_tasks.benchmarks.medcalc_bench.scoring import decide
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.scoring.statistics import wilson_interval
 
 _DESCRIPTION = """\

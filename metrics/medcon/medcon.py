@@ -1,4 +1,4 @@
-"""MEDCON as an `evaluate` metric: a thin layer over `medical_tasks.umls` and `medical_tasks.scoring.medcon`.
+"""MEDCON as an `evaluate` metric: a thin layer over `medical_tasks.scoring.umls` and `medical_tasks.scoring.medcon`.
 
 medcon = evaluate.load("metrics/medcon")            # or evaluate.load(medical_tasks.metric_path("medcon"))
 medcon.compute(predictions=[note], references=[reference], index="umls-index")
@@ -14,8 +14,8 @@ import evaluate  # noqa: TID253
 
 from medical_tasks.scoring.medcon import medcon
 from medical_tasks.scoring.statistics import bootstrap_interval
-from medical_tasks.umls.index import UmlsIndex
-from medical_tasks.umls.matcher import Matcher
+from medical_tasks.scoring.umls.index import UmlsIndex
+from medical_tasks.scoring.umls.matcher import Matcher
 
 _DESCRIPTION = """\
 How many of a reference's medical concepts a text has. Concepts are found by looking stretches of both texts up in your own UMLS, of

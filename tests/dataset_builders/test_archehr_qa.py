@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.archehr_qa.data import COLUMNS, SOURCES, read_rows, source_at
-from medical_tasks.archehr_qa.release import FOLDERS
-from medical_tasks.archehr_qa.twin import write_twin
-from medical_tasks.building import BuiltDataset, build_source
-from medical_tasks.card import card_text
-from medical_tasks.croissant import croissant_text
-from medical_tasks.dataset_source import file_sha256
-from medical_tasks.dataset_store import built_configs
-from medical_tasks.dataset_store import read_rows as built_rows
+from medical_tasks.benchmarks.archehr_qa.data import COLUMNS, SOURCES, read_rows, source_at
+from medical_tasks.benchmarks.archehr_qa.release import FOLDERS
+from medical_tasks.benchmarks.archehr_qa.twin import write_twin
+from medical_tasks.data.building import BuiltDataset, build_source
+from medical_tasks.data.card import card_text
+from medical_tasks.data.croissant import croissant_text
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.dataset_store import built_configs
+from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
-from tests.archehr_qa.release_files import SECRET, case, key, write_cases, write_json
+from tests.benchmarks.archehr_qa.release_files import SECRET, case, key, write_cases, write_json
 from tests.support import ROOT, SHARED, needs_shared
 
 HUB_FOLDER = ROOT / "dataset_builders" / "archehr_qa"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.building import build_dataset
-from medical_tasks.dataset_store import read_rows
-from medical_tasks.ehrnoteqa.data import COLUMNS
+from medical_tasks.benchmarks.ehrnoteqa.data import COLUMNS
+from medical_tasks.data.building import build_dataset
+from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leakcheck import check_leaks
-from tests.ehrnoteqa.set_files import discq_row, squad_entry, squad_question, write_discq, write_squad
+from medical_tasks.guard.leakcheck import check_leaks
+from tests.benchmarks.ehrnoteqa.set_files import discq_row, squad_entry, squad_question, write_discq, write_squad
 
 CATEGORIES = ("treatment", "plan")
 

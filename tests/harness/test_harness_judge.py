@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
-from medical_tasks.kqa.spec import KQA
 
 
 def judge() -> HarnessJudge:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.markup import render
 
-from medical_tasks.cli import main
-from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.cli.entry import main
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_command_shows_no_traceback(tmp_path: Path) -> None:
 def test_a_judged_task_takes_its_documents_judge_and_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from inspect_ai._util.error import PrerequisiteError
 
-    from medical_tasks.kqa.inspect_task import kqa, kqa_rag
+    from medical_tasks.benchmarks.kqa.inspect_task import kqa, kqa_rag
 
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     folder = tmp_path / "kqa"

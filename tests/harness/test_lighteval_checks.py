@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import typer
 
-from medical_tasks.cli import main
-from medical_tasks.dataset_store import MARKER, built_configs, marker_text
+from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, DATASET
+from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_store import MARKER, built_configs, marker_text
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness import lighteval_launcher
 from medical_tasks.harness.lighteval_checks import check_data, check_model
 from medical_tasks.harness.lighteval_launcher import run_app
-from medical_tasks.medcalc_bench.spec import BENCHMARK, DATASET
 from tests.warm_process import WarmProcess
 
 ACCELERATE = ["lighteval", "accelerate", "model_name=m"]
@@ -210,7 +210,7 @@ def test_wrong_arguments_by_message(words: list[str], message: str) -> None:
 
 
 _MISTAKES = """
-from medical_tasks.cli import main
+from medical_tasks.cli.entry import main
 
 for words in ([], ["accelerate"], ["--nope"], ["nope"]):
     print("code", main(["lighteval", *words]))

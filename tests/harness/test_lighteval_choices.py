@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.lighteval_adapter import task_configs
 from medical_tasks.harness.lighteval_choices import agreed, choices_texts
 from medical_tasks.models.base import Answer, Request
+from medical_tasks.models.choice_scores import ChoiceScores
 from medical_tasks.models.toy import make_toy_model
 from medical_tasks.spec import Message
 from tests.choice_benchmark.spec import DATASET, ROWS, TASK

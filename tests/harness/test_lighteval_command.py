@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.commands.lighteval import _FLAGS, translate
+from medical_tasks.cli.lighteval import _FLAGS, translate
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.lighteval_launcher import load_app
 

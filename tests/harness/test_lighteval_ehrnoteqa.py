@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.cli import main
-from medical_tasks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.cli.entry import main
+from medical_tasks.data.task_data import load_task_data
 from medical_tasks.models.toy import make_toy_model
-from medical_tasks.task_data import load_task_data
 from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.cli import main
-from medical_tasks.commands.lighteval import translate
+from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC_CODE, MEDCALC_OPEN_BOOK
+from medical_tasks.cli.entry import main
+from medical_tasks.cli.lighteval import translate
+from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
-from medical_tasks.medcalc_bench.prompts import load_prompts
-from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC_CODE, MEDCALC_OPEN_BOOK
+from medical_tasks.io.store import Store
 from medical_tasks.sandbox.probe import probe
 from medical_tasks.spec import Item
-from medical_tasks.store import Store
-from medical_tasks.task_data import load_task_data
 from tests.fault_server import Call, FaultServer
 from tests.warm_process import WarmProcess
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.cli import main
-from medical_tasks.medcalc_bench.prompts import gold_response
-from medical_tasks.medcalc_bench.scoring import score_items
-from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
-from medical_tasks.results import summarise
+from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
+from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.cli.entry import main
+from medical_tasks.data.task_data import load_task_data
+from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item
-from medical_tasks.task_data import load_task_data
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
 
@@ -88,9 +88,9 @@ from pathlib import Path
 import inspect_ai
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from medical_tasks.harness.inspect_adapter import inspect_task
-from medical_tasks.medcalc_bench.data import load_items
-from medical_tasks.medcalc_bench.prompts import load_prompts
-from medical_tasks.medcalc_bench.spec import MEDCALC
+from medical_tasks.benchmarks.medcalc_bench.data import load_items
+from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 
 given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
 outputs = [ModelOutput.from_content("mockllm/model", reply) for reply in given["replies"]]

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.catalog import tasks
-from medical_tasks.cli import main
-from medical_tasks.kqa.prompts import gold_response as kqa_gold
-from medical_tasks.kqa.prompts import load_prompts as kqa_prompts
-from medical_tasks.kqa.spec import DATASET as KQA_DATASET
-from medical_tasks.kqa.spec import KQA
-from medical_tasks.medcalc_bench.prompts import gold_response, load_prompts
-from medical_tasks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.benchmarks.kqa.prompts import gold_response as kqa_gold
+from medical_tasks.benchmarks.kqa.prompts import load_prompts as kqa_prompts
+from medical_tasks.benchmarks.kqa.spec import DATASET as KQA_DATASET
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response, load_prompts
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.cli.entry import main
+from medical_tasks.data.task_data import benchmark_module, load_task_data
 from medical_tasks.spec import Item, PromptSet, TaskSpec
-from medical_tasks.task_data import benchmark_module, load_task_data
 from tests.fault_server import Fault, FaultServer
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
@@ -192,7 +192,7 @@ def test_inspect_and_our_runner_on_one_endpoint(
     with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
         variables = {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
         logs = script.home / "logs"
-        words = ["eval", "medical_tasks/medcalc", "medical_tasks/kqa", "--model", "openai-api/script/m"]
+        words = ["eval", "medical_tasks/medcalc", "medical_tasks/benchmarks/kqa", "--model", "openai-api/script/m"]
         words += ["-T", "config=demo", "--log-dir", str(logs), "--log-format", "json", "--display", "none"]
         _run(warm, ["inspect_ai", *words], script, **variables)
         asked = len(server.calls)

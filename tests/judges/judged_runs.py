@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.store import Store
 from tests.judges.scripted_judge import judge_at, questions, values
 from tests.support import ROOT
 

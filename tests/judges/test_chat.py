@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, RefusedError, UsageError
-from medical_tasks.guard import Subject, protect
+from medical_tasks.guard.policy import Subject, protect
 from medical_tasks.judges.base import Call, NoReply, Question, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.judges.chat import ChatJudge, open_chat

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.ehrnoteqa.spec import TASKS
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.checks import check_key, check_set_of, checks_file, describe, last_check, record_check
-from medical_tasks.kqa.spec import KQA
 from tests.support import ROOT
 
 IDENTITY = {"kind": "chat", "model": "m"}

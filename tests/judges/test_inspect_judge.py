@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks import guard
 from medical_tasks.errors import MissingError, RefusedError, UsageError
+from medical_tasks.guard import policy
 from medical_tasks.judges.base import Call, NoReply, Reply
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.inspect_judge import GIVE_UP_AFTER, InspectJudge, open_inspect
@@ -232,11 +232,11 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_credentialed_text_goes_to_no_provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LOCALX_API_KEY", "k")
-    held = guard.Subject(name="notes", dataset="notes", access="credentialed", rule="notes stay here")
+    held = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="notes stay here")
     with FaultServer() as server:
         judge = open_inspect("inspect/openai-api/localx/m", {"base_url": server.base_url})
         with (
-            guard.protect([held], audit=tmp_path / "audit.log"),
+            policy.protect([held], audit=tmp_path / "audit.log"),
             pytest.raises(RefusedError, match="inspect/openai-api/localx/m"),
         ):
             judge.answer(calls(1), RunBudget(), lambda outcome: None)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call as Wanted
 from medical_tasks.judges.base import JudgeOptions, NoReply, Reply, Unscored, Verdict
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.chat import ChatJudge
 from medical_tasks.judges.session import VERDICT, JudgeSession
-from medical_tasks.store import Store
 from tests.fault_server import Call, Fault, FaultServer
 from tests.judges.scripted_judge import (
     CONCURRENCY,

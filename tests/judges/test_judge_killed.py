@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.io.store import Store
 from medical_tasks.judges.session import VERDICT
-from medical_tasks.store import Store
 from tests.fault_server import FaultServer
 from tests.judges.judged_runs import WARM, JudgedRuns, judged_run
 from tests.judges.scripted_judge import answer, number_of, truth

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, NoReply, Pair, Unscored, Verdict
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.store import Store
 from tests.judges.scripted import ScriptedBackend, question
 
 

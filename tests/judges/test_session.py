@@ -19,11 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.store import Store
 from medical_tasks.judges import case
 from medical_tasks.judges.base import Call, JudgeOptions, NoReply, Pair, Question, Reply, Unscored, Verdict
 from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import VERDICT, JudgeSession
-from medical_tasks.store import Store
 from tests.judges.scripted import ScriptedBackend, question, read_word
 from tests.support import ROOT
 
@@ -517,7 +517,7 @@ import sys, time
 from pathlib import Path
 from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.store import Store
+from medical_tasks.io.store import Store
 from tests.judges.scripted import ScriptedBackend, question
 
 path, log, pause = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])

@@ -7,15 +7,15 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.catalog import dataset_spec, task_spec
-from medical_tasks.estimation import BOOTSTRAP_SEED
-from medical_tasks.results import SCHEMA_VERSION, item_rows, summarise
+from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.leaderboard.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.hashes import answer_sha256
+from medical_tasks.leaderboard.submission_package.manifest_form import make_manifest
+from medical_tasks.leaderboard.submission_package.partial import partial_facts
+from medical_tasks.leaderboard.submission_package.zip_writing import zip_bytes
+from medical_tasks.runs.estimation import BOOTSTRAP_SEED
+from medical_tasks.runs.results import SCHEMA_VERSION, item_rows, summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
-from medical_tasks.submission_package.contents import Submitter
-from medical_tasks.submission_package.hashes import answer_sha256
-from medical_tasks.submission_package.manifest_form import make_manifest
-from medical_tasks.submission_package.partial import partial_facts
-from medical_tasks.submission_package.zip_writing import zip_bytes
 
 __all__ = ["package", "recipe_of"]
 

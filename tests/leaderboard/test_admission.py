@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.catalog import task_spec
+from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.leaderboard.admission import AdmissionError, check_admission, marks
-from medical_tasks.submission_package.contents import Package
-from medical_tasks.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.contents import Package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from tests.leaderboard.made_packages import package, recipe_of
 
 

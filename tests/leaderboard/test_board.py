@@ -19,8 +19,8 @@ from medical_tasks.leaderboard.hub_store import HubStorage
 from medical_tasks.leaderboard.local_store import LocalStorage
 from medical_tasks.leaderboard.queue_limits import QueueFullError, QueueLimits
 from medical_tasks.leaderboard.records import Submission
-from medical_tasks.submission_package.limits import ReadLimits
-from medical_tasks.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.limits import ReadLimits
+from medical_tasks.leaderboard.submission_package.problems import PackageError
 from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
 from tests.leaderboard.made_packages import package
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.catalog import task_spec
-from medical_tasks.comparison_recipes import recipe_differences
+from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.comparison.recipes import recipe_differences
 from medical_tasks.leaderboard.groups import group_label, group_of, setting_of
 from tests.leaderboard.made_packages import recipe_of
 

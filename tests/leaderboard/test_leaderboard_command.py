@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.cli import main
+from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.board import Board, event_name, package_name
 from medical_tasks.leaderboard.local_store import LocalStorage
-from medical_tasks.submission_package import verifying
-from medical_tasks.submission_package.contents import Package
-from medical_tasks.submission_package.verification import Check, Verification
+from medical_tasks.leaderboard.submission_package import verifying
+from medical_tasks.leaderboard.submission_package.contents import Package
+from medical_tasks.leaderboard.submission_package.verification import Check, Verification
 from tests.leaderboard.made_packages import package
 
 
@@ -234,7 +234,7 @@ def test_what_was_made_up_is_found_by_the_real_verification(
 def test_every_option_of_verifying_can_be_given() -> None:
     from dataclasses import fields
 
-    from medical_tasks.commands.leaderboard import _VERIFYING
+    from medical_tasks.cli.leaderboard import _VERIFYING
 
     assert {each.name for each in fields(verifying.VerifyOptions)} == set(_VERIFYING)
 

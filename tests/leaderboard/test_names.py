@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.cli import main
+from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.app.model_page import model_names, model_page
 from medical_tasks.leaderboard.app.queue_page import queue_page
@@ -24,8 +24,8 @@ from medical_tasks.leaderboard.events import event_bytes
 from medical_tasks.leaderboard.local_store import LocalStorage
 from medical_tasks.leaderboard.places import name_notes
 from medical_tasks.leaderboard.records import Event
-from medical_tasks.submission_package.names import name_key, name_problem
-from medical_tasks.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.names import name_key, name_problem
+from medical_tasks.leaderboard.submission_package.problems import PackageError
 from tests.leaderboard.made_packages import package
 
 MODEL, ORGANISATION = "Honest Model 10", "Lab of Illness"

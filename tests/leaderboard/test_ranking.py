@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.catalog import task_spec
+from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.leaderboard.ranking import RankRange, ranges, rank_ranges
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.spec import MetricSpec

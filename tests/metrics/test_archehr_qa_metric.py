@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import medical_tasks
-from medical_tasks.archehr_qa.metric import score_answers
-from medical_tasks.archehr_qa.spec import DATASET
+from medical_tasks.benchmarks.archehr_qa.metric import score_answers
+from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.errors import UsageError
 from tests.support import ROOT, SHARED, needs_shared
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import medical_tasks
-from medical_tasks.doclens.datasets import OWN
-from medical_tasks.doclens.given_verdicts import given_verdict
-from medical_tasks.doclens.measures import METRICS
-from medical_tasks.doclens.metric import score_texts
-from medical_tasks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.datasets import OWN
+from medical_tasks.benchmarks.doclens.given_verdicts import given_verdict
+from medical_tasks.benchmarks.doclens.measures import METRICS
+from medical_tasks.benchmarks.doclens.metric import score_texts
+from medical_tasks.benchmarks.doclens.sections import SECTIONS
 from medical_tasks.errors import UsageError
 from tests.support import ROOT
 

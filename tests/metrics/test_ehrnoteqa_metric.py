@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import medical_tasks
-from medical_tasks.ehrnoteqa.metric import score_answers
-from medical_tasks.ehrnoteqa.prompts import gold_response
-from medical_tasks.ehrnoteqa.spec import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.metric import score_answers
+from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
+from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.statistics import wilson_interval
-from tests.ehrnoteqa.judged import twin_items
-from tests.ehrnoteqa.tiny_items import task_of
+from tests.benchmarks.ehrnoteqa.judged import twin_items
+from tests.benchmarks.ehrnoteqa.tiny_items import task_of
 from tests.support import ROOT
 
 FOLDER = ROOT / "metrics" / "ehrnoteqa"

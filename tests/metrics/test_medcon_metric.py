@@ -13,8 +13,8 @@ import pytest
 import medical_tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.medcon import medcon
-from medical_tasks.umls.index import UmlsIndex, build_index
-from medical_tasks.umls.matcher import Matcher
+from medical_tasks.scoring.umls.index import UmlsIndex, build_index
+from medical_tasks.scoring.umls.matcher import Matcher
 from tests.support import ROOT, SHARED, needs_shared
 
 pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")

@@ -1,6 +1,6 @@
 """Two real processes under torchrun give the tokens of one. Every test asserts how many processes there were.
 
-All of them start with torch imported; tests/test_run_local.py has two that start afresh.
+All of them start with torch imported; tests/runs/test_run_local.py has two that start afresh.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.choice_scores import ChoiceScores
+from medical_tasks.models.choice_scores import ChoiceScores
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
 

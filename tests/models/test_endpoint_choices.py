@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks import guard
-from medical_tasks.ehrnoteqa.spec import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import RefusedError, UsageError
+from medical_tasks.guard import policy
 from medical_tasks.models.endpoint import open_endpoint
 from tests.models.local_runs import reference
 from tests.models.served_choices import (
@@ -151,6 +151,6 @@ def test_malformed_arguments(name: str, value: str, message: str) -> None:
 def test_guard_is_asked(tmp_path: Path) -> None:
     model = open_endpoint("openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"})
     for continuations in (LETTERS, CHOICES):
-        held = guard.protect([guard.Subject.of(DATASET)], audit=tmp_path / "audit.log")
+        held = policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log")
         with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
             results_of(model, [question(0, continuations)])

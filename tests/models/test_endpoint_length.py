@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks import guard
-from medical_tasks.ehrnoteqa.spec import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import MissingError, RefusedError, UsageError
+from medical_tasks.guard import policy
 from medical_tasks.models.base import Length, Request
 from medical_tasks.models.chat_settings import ChatSettings
 from medical_tasks.models.checkpoint import Checkpoint
@@ -208,7 +208,7 @@ def test_server_on_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with ToyServer(Path(), plan=lambda number, asked: Fault.json_body({"count": 7}), socket=path) as server:
         settings = ChatSettings(base_url=f"http+unix://{str(path).replace('/', '%2F')}/v1", model="toy")
-        with guard.protect([guard.Subject.of(DATASET)], audit=tmp_path / "audit.log"):
+        with policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log"):
             model = EndpointModel("openai-api/x/toy", settings, sampling={}, context=50)
             assert model.lengths([question(0, size=10)]) == [Length(tokens=7, room=40)]
     assert [path for path, _ in server.asked] == [TOKENIZE]
@@ -243,7 +243,7 @@ def test_folder_whose_tokenizer_does_not_load(toy_copy: Path) -> None:
 
 def test_guard_is_asked(tmp_path: Path) -> None:
     model = open_endpoint("openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"})
-    held = guard.protect([guard.Subject.of(DATASET)], audit=tmp_path / "audit.log")
+    held = policy.protect([policy.Subject.of(DATASET)], audit=tmp_path / "audit.log")
     with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
         model.lengths([question(0)])
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.io.store import Store
 from medical_tasks.judges import local
 from medical_tasks.judges.base import JudgeOptions, Reply, Unscored, Verdict
 from medical_tasks.judges.local import LocalJudge
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.store import Store
 from tests.judges.scripted import question
 from tests.models.local_runs import Opener
 

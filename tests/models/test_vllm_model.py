@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from medical_tasks.choice_scores import ChoiceScores
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.checkpoint import find_checkpoint
+from medical_tasks.models.choice_scores import ChoiceScores
 from medical_tasks.models.lighteval_model import generation_settings
 from medical_tasks.models.local_options import VLLM_OPTIONS
 from medical_tasks.models.model_options import read_options

@@ -8,7 +8,6 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from medical_tasks.published.records import PublishedResult
 from medical_tasks.report.page_data import (
     PagePlotPoint,
     ReportData,
@@ -17,6 +16,7 @@ from medical_tasks.report.page_data import (
     ReportTask,
     ReportVerdict,
 )
+from medical_tasks.report.published.records import PublishedResult
 from medical_tasks.spec import MetricSpec
 
 SUITE = "medical-tasks 0.0.sample"

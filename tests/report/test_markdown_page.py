@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.published.records import PublishedResult
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.report.markdown_page import render_report
 from medical_tasks.report.markdown_parts import Ready, cell, code, table
 from medical_tasks.report.page_data import PagePlotPoint, ReportData, ReportPlot, ReportTask
+from medical_tasks.report.published.records import PublishedResult
 from medical_tasks.spec import MetricSpec
 
 HOSTILE = "<img src=x onerror=alert(1)> ![p](http://e.example/p.png) [a](javascript:x) ![q][r] | `x`\n\n# Heading\n```"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.cli import main
+from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError
 from medical_tasks.sandbox import execution, run_code, runtime
 from medical_tasks.sandbox.filter import ALLOW, refuse
@@ -84,7 +84,7 @@ def test_a_container_that_forbids_it(call: str, told: str, sandbox: None) -> Non
 
 @known_machine
 def test_the_command_refuses_before_a_model_is_asked(tmp_path: Path) -> None:
-    code = "from medical_tasks.cli import main\nsys.exit(main(sys.argv[1:]))"
+    code = "from medical_tasks.cli.entry import main\nsys.exit(main(sys.argv[1:]))"
     data = ["--config", "demo", "--data", str(tmp_path)]
     assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(tmp_path / "medcalc_bench")]) == 0
     run = ["run", "--tasks", "medcalc_code", *data, "--out", str(tmp_path / "out")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medical_tasks.catalog import BENCHMARKS
+from medical_tasks.benchmarks.catalog import BENCHMARKS
 from medical_tasks.leaderboard.app.cells import STATE_WORDS, badge
 from medical_tasks.report.html_text import Markup, escaped, link, markup
 

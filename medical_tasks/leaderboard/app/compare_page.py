@@ -6,8 +6,8 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.catalog import tasks
-from medical_tasks.comparison import Compared, compare_results, recipe_differences
+from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.comparison.comparing import Compared, compare_results, recipe_differences
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.leaderboard.app.comparison_tables import comparison_tables
 from medical_tasks.leaderboard.app.group_words import Group
@@ -16,8 +16,8 @@ from medical_tasks.leaderboard.app.notices import notice
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.records import Entry
+from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.report.html_text import Markup, escaped, markup
-from medical_tasks.submission_package.contents import Package
 
 __all__ = ["comparable_entries", "compare_page"]
 

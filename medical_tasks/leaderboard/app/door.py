@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from medical_tasks.leaderboard.app.uploads import KEPT_SECONDS, MOST_BYTES, discard, is_upload, keep, make_room
-from medical_tasks.submission_package.limits import DEFAULT_LIMITS
-from medical_tasks.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
+from medical_tasks.leaderboard.submission_package.problems import PackageError
 
 __all__ = ["HEADERS", "LONGEST_CALL", "LONGEST_HEAD", "LONGEST_UPLOAD", "PAGE_POLICY", "POLICY", "Door", "Limits"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from medical_tasks.catalog import BENCHMARKS, tasks
+from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.spec import MetricSpec
 

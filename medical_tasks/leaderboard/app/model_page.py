@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from medical_tasks.io.numbers import metric_label
 from medical_tasks.leaderboard.app.cells import coverage_cell, day, metric_cell, state_cell, yes_no
 from medical_tasks.leaderboard.app.known import metrics_of, task_order, task_title
 from medical_tasks.leaderboard.app.links import Address, in_app_link
@@ -12,10 +13,9 @@ from medical_tasks.leaderboard.app.reported import differences
 from medical_tasks.leaderboard.app.result_details import result_details
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.records import Entry, Submission
+from medical_tasks.leaderboard.submission_package.names import name_key
 from medical_tasks.report.html_table import Cell, Column, Row, html_table
 from medical_tasks.report.html_text import Markup, escaped, link, markup
-from medical_tasks.report.numbers import metric_label
-from medical_tasks.submission_package.names import name_key
 
 __all__ = ["model_names", "model_page"]
 

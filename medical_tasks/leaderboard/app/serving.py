@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
 from medical_tasks.leaderboard.app.uploads import own_folder
-from medical_tasks.submission_package.limits import DEFAULT_LIMITS
+from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     import uvicorn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medical_tasks.io.numbers import coverage, metric_label
 from medical_tasks.leaderboard.app.cells import metric_cell, yes_no
 from medical_tasks.leaderboard.app.group_words import Group
 from medical_tasks.leaderboard.app.known import task_title
@@ -10,11 +11,10 @@ from medical_tasks.leaderboard.app.notices import notice
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.app.uploads import megabytes
 from medical_tasks.leaderboard.records import Entry, Submission
+from medical_tasks.leaderboard.submission_package.contents import Package
+from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
 from medical_tasks.report.html_table import Cell, Column, Row, html_table
 from medical_tasks.report.html_text import Markup, escaped, link, markup
-from medical_tasks.report.numbers import coverage, metric_label
-from medical_tasks.submission_package.contents import Package
-from medical_tasks.submission_package.limits import DEFAULT_LIMITS
 
 __all__ = ["checked", "handed_in", "introduction", "refused"]
 

@@ -15,10 +15,10 @@ from medical_tasks.leaderboard.app.submit_page import checked, handed_in, refuse
 from medical_tasks.leaderboard.app.uploads import discard, uploaded
 from medical_tasks.leaderboard.queue_limits import QueueFullError
 from medical_tasks.leaderboard.storage import AlreadyStoredError
+from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS, ReadLimits
+from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.html_text import Markup
-from medical_tasks.submission_package.limits import DEFAULT_LIMITS, ReadLimits
-from medical_tasks.submission_package.problems import PackageError
-from medical_tasks.submission_package.reading import read_package
 
 __all__ = ["Step", "check", "hand_in"]
 

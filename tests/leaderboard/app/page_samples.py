@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from medical_tasks.catalog import benchmark_of, task_spec
+from medical_tasks.benchmarks.catalog import benchmark_of, task_spec
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.groups import group_of
 from medical_tasks.leaderboard.records import Entry, Event, State, Submission
-from medical_tasks.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.contents import Submitter
 from tests.leaderboard.made_packages import recipe_of
 
 HOSTILE = "<img src=x onerror=alert(1)> {{model}} ${model} \"' </script>\u2028"

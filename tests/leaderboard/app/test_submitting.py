@@ -16,7 +16,7 @@ from medical_tasks.leaderboard.app.submitting import check, hand_in
 from medical_tasks.leaderboard.app.uploads import discard, upload_path, uploaded
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.local_store import LocalStorage
-from medical_tasks.submission_package.limits import DEFAULT_LIMITS
+from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
 from tests.leaderboard.app.page_samples import HOSTILE
 from tests.leaderboard.app.test_board_pages import Cells, rows
 from tests.leaderboard.made_packages import package

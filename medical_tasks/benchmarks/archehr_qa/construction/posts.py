@@ -1,0 +1,222 @@
+"""Messages of patients, and those among them that speak of a hospital stay (section Alignment).
+
+The paper takes posts "containing keywords" and says no more. Here keywords are whole words: `er` and `ed` are parts of words in
+almost every message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.archehr_qa.construction import files
+from medical_tasks.benchmarks.archehr_qa.construction.tables import read_table
+from medical_tasks.benchmarks.archehr_qa.construction.texts import LONGEST_ID, is_id, one_line
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records
+from medical_tasks.io.whole_file import read_text
+
+__all__ = ["KEYWORDS", "KeywordFinder", "Post", "filter_posts", "load_posts", "read_keywords"]
+
+_PAPER: Final = (
+    "admit", "admitted", "admission", "admitting", "admits", "icu", "ccu", "intensive care", "critical care", "care unit",
+    "er", "emergency room", "ed", "emergency department", "emergency dept", "emergency",
+)  # fmt: skip
+KEYWORDS: Final = {
+    "paper": _PAPER,
+    "ours": (
+        *_PAPER, "ambulance", "discharge papers", "discharge summary", "discharged", "e r", "hospital", "hospitalisation",
+        "hospitalised", "hospitalization", "hospitalized", "hospital stay", "in patient", "inpatient", "intubated",
+        "life support", "readmitted", "released from hospital", "sent home", "ventilator",
+    ),
+}  # fmt: skip
+"""Lists of words that tell of a stay in hospital: the paper's 16 (supplement, Other Details), and these with 19 of our own."""
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_LONGEST: Final = 8
+_RELEASE: Final = "file of messages"
+_COLUMNS: Final = {"id": ("id", "post_id", "message_id"), "text": ("text", "message", "post")}
+_FIELDS: Final = {
+    "id": files.private_field(Field(holds=lambda value: is_id(value) or type(value) is int, rule="an id")),
+    "text": files.private_field(is_text(blank=True)),
+}
+_POST_FIELDS: Final = {
+    "id": files.private_field(Field(holds=is_id, rule="an id")),
+    "text": files.private_field(is_text()),
+    "keywords": files.private_field(is_list_of(is_text())),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Post:
+    """A message that was kept.
+
+    Attributes:
+        id: the message's.
+        text: on one line.
+    """
+
+    id: str
+    text: str
+
+
+def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
+    """Keeps the messages in which a keyword stands.
+
+    Args:
+        source: CSV, plain or gzip, with the columns `id` and `text`, others passed over; or JSON Lines (`.jsonl`) of these two.
+        folder: where the construction lies.
+        keywords: a list of `KEYWORDS`, or a file of them.
+
+    Returns:
+        Content of `filter.json`: counts and recipe, no text.
+
+    Raises:
+        MissingError: A file is not there.
+        UsageError: A file is not as it must be, no message is kept, or the folder holds another filter's messages that
+            were already expanded or aligned.
+    """
+    words = KEYWORDS[keywords] if keywords in KEYWORDS else read_keywords(Path(keywords))
+    finder = KeywordFinder(words)
+    if not source.exists():
+        raise MissingError(f"{source}: no such file. Give --source a CSV file with the columns id and text.")
+    recipe = {"source_sha256": files.text_sha256(source), "keywords": list(words)}
+    place = folder / files.FILTER
+    if place.exists():
+        there = files.read_json(place, step="filter")
+        if there.get("recipe") == recipe:
+            files.checked_step(folder / files.POSTS, there, step="filter, in another --folder")
+            return there
+        raise UsageError(
+            f"{folder}: holds the messages of another filter (another file, or other keywords). Work in another --folder."
+        )
+    files.make_folder(folder)
+    counts: Counter[str] = Counter()
+    read = {"posts": 0, "empty": 0, "kept": 0}
+
+    def kept() -> Iterator[dict[str, Any]]:
+        for name, text in _messages(source):
+            read["posts"] += 1
+            read["empty"] += not text
+            found = finder.found(text)
+            counts.update(found)
+            if found:
+                read["kept"] += 1
+                yield {"id": name, "text": text, "keywords": found}
+
+    digest = files.write_lines(folder / files.POSTS, kept())
+    made = {
+        "schema_version": 1,
+        "recipe": recipe,
+        **read,
+        "by_keyword": {word: counts[word] for word in sorted(words, key=lambda word: (-counts[word], word))},
+        "sha256": {files.POSTS: digest},
+    }
+    if not read["kept"]:
+        (folder / files.POSTS).unlink()
+        raise UsageError(
+            f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} keywords, so none is kept. Give "
+            "--keywords ours, or a file of your own."
+        )
+    files.write_json(place, made)
+    return made
+
+
+class KeywordFinder:
+    """Finds keywords as whole words, whatever their case and whatever stands between the words of one.
+
+    Args:
+        keywords: words, or some words one behind the other.
+    """
+
+    def __init__(self, keywords: Sequence[str]) -> None:
+        self._keywords = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
+        self._lengths = sorted({len(words) for words in self._keywords})
+
+    def found(self, text: str) -> list[str]:
+        """The keywords that stand in a text, each once, in alphabetical order."""
+        words = _WORD.findall(text.casefold())
+        hits = {
+            keyword
+            for length in self._lengths
+            for start in range(len(words) - length + 1)
+            if (keyword := self._keywords.get(tuple(words[start : start + length]))) is not None
+        }
+        return sorted(hits)
+
+
+def read_keywords(path: Path) -> tuple[str, ...]:
+    """Reads keywords, a line each; empty lines and those that begin with `#` are none.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It cannot be read, has no keyword, or a line is none.
+    """
+    try:
+        lines = read_text(path, encoding="utf-8-sig").splitlines()
+    except FileNotFoundError as error:
+        raise MissingError(
+            f"{path}: no such file. Give --keywords {' or '.join(KEYWORDS)}, or a text file with a word or some words a line."
+        ) from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 (byte 0x{error.object[error.start]:02x}). Save it as UTF-8.") from error
+    found: dict[tuple[str, ...], str] = {}
+    for number, line in enumerate(lines, start=1):
+        keyword = " ".join(line.split()).casefold()
+        if not keyword or keyword.startswith("#"):
+            continue
+        words = tuple(_WORD.findall(keyword))
+        if not 1 <= len(words) <= _LONGEST:
+            raise UsageError(
+                f"{path}: line {number} must hold 1 to {_LONGEST} words of letters and digits, got {len(words)}."
+            )
+        found.setdefault(words, keyword)
+    if not found:
+        raise UsageError(f"{path}: has no keyword. Write a word or some words a line.")
+    return tuple(sorted(found.values()))
+
+
+def _messages(source: Path) -> Iterator[tuple[str, str]]:
+    """Id and text of each message."""
+    seen: set[str] = set()
+    for number, (name, text) in enumerate(_records(source), start=1):
+        if not is_id(name):
+            raise UsageError(
+                f"{source}: message number {number}: its id must be a text of 1 to {LONGEST_ID} characters without white space, "
+                f"got one of {len(name)}."
+            )
+        if name in seen:
+            raise UsageError(f"{source}: message number {number}: the id stands twice. Ids must be unique.")
+        seen.add(name)
+        yield name, one_line(text)
+
+
+def _records(source: Path) -> Iterator[tuple[str, str]]:
+    if source.name.endswith(".jsonl"):
+        again = "Export the messages again, one JSON object with id and text a line."
+        for record in read_records(source, _FIELDS, release=_RELEASE, again=again):
+            yield str(record.values["id"]), record.values["text"]
+        return
+    for row in read_table(source, _COLUMNS, release=_RELEASE):
+        yield row["id"].strip(), row["text"]
+
+
+def load_posts(folder: Path) -> list[Post]:
+    """Reads the messages that were kept.
+
+    Raises:
+        MissingError: There are none.
+        UsageError: The file is not as it was written.
+    """
+    made = files.read_json(folder / files.FILTER, step="filter")
+    files.checked_step(folder / files.POSTS, made, step="filter, in another --folder")
+    return [
+        Post(id=record.values["id"], text=record.values["text"])
+        for record in files.read_lines(folder / files.POSTS, _POST_FIELDS, step="filter")
+    ]

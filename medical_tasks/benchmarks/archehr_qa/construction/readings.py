@@ -1,0 +1,231 @@
+"""Edited annotation sheets, checked row by row; what is wrong is told by file, row and column and never by what stands there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from medical_tasks.benchmarks.archehr_qa.construction.cases import (
+    ESSENTIAL,
+    NOT_RELEVANT,
+    SUPPLEMENTARY,
+    Annotation,
+    AnswerSentence,
+    OwnCase,
+)
+from medical_tasks.benchmarks.archehr_qa.construction.sheet import KINDS, sheet_rows
+from medical_tasks.benchmarks.archehr_qa.construction.texts import one_line
+from medical_tasks.data.construction_cells import SheetRow, is_formula_error
+
+__all__ = ["CONTEXT", "Reading", "SheetCheck", "phrase_places"]
+
+CONTEXT: Final = "context"
+"""A mark for a sentence that is not relevant and whose paragraph stays in the excerpt, such as a heading."""
+
+_MARKS: Final = {name[:1]: name for name in (ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT, CONTEXT)}
+_SPELT: Final = {**_MARKS, **{name: name for name in _MARKS.values()}, "not relevant": NOT_RELEVANT}
+_CITED: Final = re.compile(r"\|\s*[0-9]{1,5}(?:\s*,\s*[0-9]{1,5})*\s*\|")
+_LEAVE: Final = "leave that column as it was"
+
+Key = tuple[str, str]
+"""Kind and number of a row."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What an annotator made of a case.
+
+    Attributes:
+        reviewer: who.
+        annotation: what is said of it.
+        context: ids of sentences that are marked as context.
+        rows: kind and number to the row.
+    """
+
+    reviewer: str
+    annotation: Annotation
+    context: frozenset[str]
+    rows: Mapping[Key, SheetRow]
+
+
+def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
+    """Where each phrase begins in a message: behind the one before it if it can be; -1 where it is not to be found."""
+    places, end = [], 0
+    for phrase in phrases:
+        place = narrative.find(phrase, end)
+        place = narrative.find(phrase) if place < 0 else place
+        places.append(place)
+        end = max(end, place + len(phrase)) if place >= 0 else end
+    return places
+
+
+@dataclass(kw_only=True)
+class SheetCheck:
+    """Sheets so far: what was read of them, and all that is wrong.
+
+    Attributes:
+        number: of the round.
+        cases: id to case, as the sheets showed them.
+        sheets: reviewer to ids of cases.
+        blank: the label of a sentence without one; "" where each must have one.
+        problems: what is wrong, a message each.
+    """
+
+    number: int
+    cases: Mapping[str, OwnCase]
+    sheets: Mapping[str, Sequence[str]]
+    blank: str = ""
+    problems: list[str] = field(default_factory=list)
+    _rows: dict[tuple[str, str], dict[Key, SheetRow]] = field(default_factory=dict)
+
+    def read(self, row: SheetRow) -> None:
+        """Checks where a row belongs, and keeps it."""
+        reviewer, case_id = row.cells["reviewer"].strip(), row.cells["case_id"].strip()
+        key = row.cells["kind"].strip().lower(), row.cells["number"].strip()
+        problem = self._place(row, reviewer, case_id, key)
+        if problem is None:
+            self._rows.setdefault((reviewer, case_id), {})[key] = row
+        else:
+            self.problems.append(problem)
+
+    def _place(self, row: SheetRow, reviewer: str, case_id: str, key: Key) -> str | None:
+        if row.cells["round"].strip() != str(self.number):
+            return f"{row.place('round')}: must be {self.number}, the round that is read back; give the sheets of that round"
+        if reviewer not in self.sheets:
+            return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; {_LEAVE}"
+        if case_id not in self.sheets[reviewer]:
+            return f"{row.place('case_id')}: is no case in the sheet of {reviewer}; {_LEAVE}"
+        if key[0] not in KINDS:
+            return f"{row.place('kind')}: must be one of {', '.join(KINDS)}; {_LEAVE}"
+        there = self._rows.get((reviewer, case_id), {}).get(key)
+        if there is not None:
+            return f"{row.place('number')}: {key[0]} {key[1]} of case {case_id} stands in {there.path}, row {there.number}, already"
+        fixed = (
+            {str(number) for number in range(1, 100)}
+            if key[0] in ("focus", "answer")
+            else self._numbers(case_id, key[0])
+        )
+        if key[1] not in fixed:
+            return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {_LEAVE}"
+        return None
+
+    def _numbers(self, case_id: str, kind: str) -> set[str]:
+        return {sentence.id for sentence in self.cases[case_id].sentences} if kind == "sentence" else {"1"}
+
+    def given(self) -> list[str]:
+        """Whose sheets are among the files, in alphabetical order."""
+        return sorted({reviewer for reviewer, _ in self._rows})
+
+    def readings(self) -> dict[str, list[Reading]]:
+        """Checks what the rows say.
+
+        Returns:
+            Case id to the readings of it; complete where there are no problems.
+        """
+        found: dict[str, list[Reading]] = {}
+        for reviewer in self.given():
+            for case_id in self.sheets[reviewer]:
+                rows = self._rows.get((reviewer, case_id), {})
+                found.setdefault(case_id, []).append(self._reading(reviewer, self.cases[case_id], rows))
+        return found
+
+    def _reading(self, reviewer: str, case: OwnCase, rows: Mapping[Key, SheetRow]) -> Reading:
+        lost = [
+            f"{row['kind']} {row['number']}"
+            for row in sheet_rows(case)
+            if (row["kind"], row["number"]) not in rows and (row["text"] or row["kind"] == "question")
+        ]
+        if lost:
+            more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+            self.problems.append(
+                f"the sheet of {reviewer}: rows of case {case.id} are lost ({', '.join(lost[:5])}{more})"
+            )
+        for (kind, _), row in rows.items():
+            self.problems += _misplaced(kind, row)
+        self.problems += _changed(case, rows)
+        keys = {sentence.id: ("sentence", sentence.id) for sentence in case.sentences}
+        labels = {number: self._label(rows[key]) for number, key in keys.items() if key in rows}
+        return Reading(
+            reviewer=reviewer,
+            annotation=Annotation(
+                phrases=self._phrases(case, rows),
+                question=self._question(rows),
+                labels={number: NOT_RELEVANT if label == CONTEXT else label for number, label in labels.items()},
+                answer=self._answer(case, rows),
+            ),
+            context=frozenset(number for number, label in labels.items() if label == CONTEXT),
+            rows=rows,
+        )
+
+    def _label(self, row: SheetRow) -> str:
+        mark = row.cells["relevance"].strip().lower()
+        if not mark and self.blank:
+            return self.blank
+        label = _SPELT.get(mark, "")
+        if not label:
+            said = f"got a text of {len(mark)} characters" if mark else "is empty"
+            self.problems.append(
+                f"{row.place('relevance')}: must be {', '.join(_MARKS.values())} or its first letter, {said}"
+            )
+        return label
+
+    def _phrases(self, case: OwnCase, rows: Mapping[Key, SheetRow]) -> tuple[str, ...]:
+        said = [(row, one_line(row.cells["text"])) for row in _numbered(rows, "focus")]
+        phrases = [(row, text) for row, text in said if text]
+        for (row, _), place in zip(phrases, phrase_places(case.narrative, [text for _, text in phrases]), strict=True):
+            if place < 0:
+                self.problems.append(
+                    f"{row.place('text')}: does not stand in the message of case {case.id}; copy its words as they are"
+                )
+        if not phrases and said:
+            self.problems.append(f"{said[0][0].place('text')}: is empty; copy the words of the message that ask")
+        return tuple(text for _, text in phrases)
+
+    def _question(self, rows: Mapping[Key, SheetRow]) -> str:
+        row = rows.get(("question", "1"))
+        text = one_line(row.cells["text"]) if row is not None else ""
+        if row is not None and not text:
+            self.problems.append(f"{row.place('text')}: is empty; write the question as a clinician would put it")
+        return text
+
+    def _answer(self, case: OwnCase, rows: Mapping[Key, SheetRow]) -> tuple[AnswerSentence, ...]:
+        found = []
+        known = [sentence.id for sentence in case.sentences]
+        for row in _numbered(rows, "answer"):
+            text, cited = one_line(row.cells["text"]), row.cells["citations"].strip()
+            if cited and not text:
+                self.problems.append(f"{row.place('text')}: is empty, and citations stand beside it")
+            if cited and not _CITED.fullmatch(cited):
+                self.problems.append(f"{row.place('citations')}: must be of the form |1,2|, or empty")
+                cited = ""
+            ids = {part.strip() for part in cited.strip("|").split(",")} if cited else set()
+            if ids - set(known):
+                self.problems.append(
+                    f"{row.place('citations')}: case {case.id} has no sentences {', '.join(sorted(ids - set(known)))}"
+                )
+            if text:
+                found.append(AnswerSentence(text=text, citations=tuple(each for each in known if each in ids)))
+        return tuple(found)
+
+
+def _numbered(rows: Mapping[Key, SheetRow], kind: str) -> list[SheetRow]:
+    return [rows[key] for key in sorted((key for key in rows if key[0] == kind), key=lambda key: int(key[1]))]
+
+
+def _misplaced(kind: str, row: SheetRow) -> Iterator[str]:
+    for column, of in (("relevance", "sentence"), ("citations", "answer")):
+        if kind != of and row.cells[column].strip():
+            yield f"{row.place(column)}: must be empty; it is for rows of the kind {of}"
+    if is_formula_error(row.cells["text"].strip()):
+        yield f"{row.place('text')}: is the error of a formula; type the text again, with an apostrophe before it"
+
+
+def _changed(case: OwnCase, rows: Mapping[Key, SheetRow]) -> Iterator[str]:
+    texts = {("sentence", sentence.id): sentence.text for sentence in case.sentences} | {
+        ("patient", "1"): case.narrative
+    }
+    for key, text in texts.items():
+        if key in rows and one_line(rows[key].cells["text"]) != text:
+            yield f"{rows[key].place('text')}: was changed; message and note must stay as they are"

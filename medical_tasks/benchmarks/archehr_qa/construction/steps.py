@@ -1,0 +1,235 @@
+"""The steps on the command line: `medical-tasks construct archehr STEP`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import IncompleteError, UsageError
+
+__all__ = ["STEPS", "add_arguments"]
+
+_LISTED = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options that no other benchmark has."""
+    group = parser.add_argument_group("archehr")
+    group.add_argument(
+        "--keywords",
+        metavar="LIST",
+        help="filter: words of a hospital stay: paper (default), ours, or a file with a line each",
+    )
+    group.add_argument("--codes", type=Path, metavar="FILE", help="expand: codes of admissions, as DIAGNOSES_ICD")
+    group.add_argument("--dictionary", type=Path, metavar="FILE", help="expand: what codes mean, as D_ICD_DIAGNOSES")
+    group.add_argument(
+        "--post-codes", type=Path, metavar="FILE", help="expand: codes of messages, instead of a --model"
+    )
+    group.add_argument("--top", type=int, metavar="N", help="align: notes a message (default 10)")
+    group.add_argument(
+        "--blank-not-relevant", action="store_true", help="import: a sentence without a mark is not-relevant"
+    )
+    group.add_argument("--note-source", metavar="NAME", help="import: mimic-iii or mimic-iv, for the mapping")
+    group.add_argument("--dev", type=int, metavar="N", help="import: at most N cases go to the split dev (default 0)")
+
+
+def _filter(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
+    from medical_tasks.io.table import align
+
+    made = filter_posts(arguments.source, arguments.folder, keywords=arguments.keywords or "paper")
+    rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
+    print("\n".join(align(("keyword", "messages"), rows)))
+    print(f"\n{made['kept']:,} of {made['posts']:,} messages have a keyword.")
+    return _private(arguments.folder)
+
+
+def _expand(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.archehr_qa.construction import expand
+
+    if (arguments.codes is None) != (arguments.dictionary is None):
+        raise UsageError("construct archehr expand needs --codes and --dictionary together. See: --help")
+    if arguments.model is not None and arguments.post_codes is not None:
+        raise UsageError("construct archehr expand takes --model or --post-codes, not both.")
+    if arguments.codes is None and arguments.model is None and arguments.post_codes is None:
+        raise UsageError(
+            "construct archehr expand needs --codes with --dictionary for the notes, --model or --post-codes for the "
+            "messages, or both."
+        )
+    if arguments.model is None and (arguments.model_args or arguments.tries or arguments.max_new_tokens):
+        raise UsageError(
+            "construct archehr expand takes --model-args, --tries and --max-new-tokens for a --model alone."
+        )
+    if arguments.codes is not None:
+        made = expand.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
+        print(
+            f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
+            f"{made['codes']:,} codes have none."
+        )
+    if arguments.post_codes is not None:
+        made = expand.codes_from_file(arguments.folder, arguments.post_codes)
+        print(f"{made['with_codes']:,} of {made['posts']:,} messages have codes, {made['codes']:,} in all.")
+    if arguments.model is not None:
+        asked = _codes_from_model(arguments)
+        if asked is not None:
+            _private(arguments.folder)
+            _tell_failed(asked)
+            return 0
+    return _private(arguments.folder)
+
+
+def _codes_from_model(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    from medical_tasks.benchmarks.archehr_qa.construction import expand
+    from medical_tasks.models.opener import parse_model_args
+    from medical_tasks.runs.asking import AskingOptions
+
+    options = AskingOptions(
+        model=arguments.model,
+        model_args=parse_model_args(arguments.model_args or ""),
+        max_new_tokens=expand.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
+    )
+    tries = expand.TRIES if arguments.tries is None else arguments.tries
+    made = expand.codes_from_model(arguments.folder, options, tries=tries)
+    if made is not None:
+        print(
+            f"{made['with_codes']:,} of {made['posts']:,} messages have codes, {made['codes']:,} in all. Replies asked for again: "
+            f"{made['asked_again']:,}."
+        )
+    return made
+
+
+def _tell_failed(made: Mapping[str, Any]) -> None:
+    failed: Mapping[str, str] = made["failed_posts"]
+    if failed:
+        listed = "".join(f"\n  {name}: {reason}" for name, reason in list(failed.items())[:_LISTED])
+        more = f"\n  and {len(failed) - _LISTED} more, in expand.json" if len(failed) > _LISTED else ""
+        raise IncompleteError(
+            f"{len(failed)} of {made['posts']} messages have no usable reply:{listed}{more}\nThey are searched by their own words "
+            "alone. The same command asks again where there was no answer, and more --tries where a reply could not be used."
+        )
+
+
+def _align(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.archehr_qa.construction import align, files
+
+    made = align.align_posts(
+        arguments.source, arguments.folder, top=align.TOP if arguments.top is None else arguments.top
+    )
+    print(
+        f"{made['candidates']:,} candidates among {made['notes']:,} notes ({made['notes_with_codes']:,} with descriptions of "
+        f"codes), for {made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
+        f"{arguments.folder / files.CANDIDATES_SHEET}: write yes in the column chosen where the note answers the message, and in "
+        "narrative the message as it fits the note, where it must be changed."
+    )
+    return _private(arguments.folder)
+
+
+def _sheet(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.archehr_qa.construction import rounds
+    from medical_tasks.benchmarks.archehr_qa.construction.sheet import export_sheets
+    from medical_tasks.data.construction_shares import checked_seed, parse_names
+
+    made = export_sheets(
+        arguments.folder,
+        parse_names(arguments.reviewers),
+        chosen=arguments.paths,
+        overlap=arguments.overlap or 0,
+        seed=checked_seed(arguments.seed),
+    )
+    place = rounds.round_folder(arguments.folder, made["round"]) / rounds.SHEETS
+    for name, ids in made["sheets"].items():
+        print(f"{place / name}.csv: {len(ids):,} cases")
+    print(f"{place / 'guidelines.txt'}: what annotators go by")
+    print(
+        f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, relevance in those of sentences "
+        "(essential, supplementary, not-relevant, context, or the first letter), citations of an answer as |1,2|."
+    )
+    return _private(arguments.folder)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.archehr_qa.construction import files
+    from medical_tasks.benchmarks.archehr_qa.construction.review import ReviewOptions, import_sheets
+
+    options = ReviewOptions(
+        blank_not_relevant=arguments.blank_not_relevant,
+        partial=arguments.partial,
+        note_source=arguments.note_source,
+        dev=arguments.dev,
+        seed=arguments.seed,
+    )
+    made = import_sheets(arguments.folder, arguments.paths, options)
+    labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
+    print(
+        f"Round {made['round']}: {made['cases']:,} cases, {made['sentences']:,} sentences ({labels}). Without an essential "
+        f"sentence: {made['without_essential']:,} cases; without an answer: {made['without_answer']:,}; without citing "
+        f"every essential sentence: {made['answers_missing_essential']:,}; over the limit of words: "
+        f"{made['answers_over_word_limit']:,}."
+    )
+    print(f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial")
+    return _private(arguments.folder)
+
+
+def _agreement(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.archehr_qa.construction import files
+    from medical_tasks.benchmarks.archehr_qa.construction.agreement import measure_agreement
+
+    for each in measure_agreement(arguments.folder)["rounds"]:
+        against = each["against_round_before"]
+        if against is not None:
+            print(f"Round {each['round']} and the one before: {_labels(against['labels'])}")
+            for edit in against["labels"]["edits"]:
+                share = edit["of_edits"]
+                edits = against["labels"]["sentences"] - against["labels"]["agreed"]
+                print(f"  {edit['before']} to {edit['after']}: {_percent(share)} [{edit['count']:,}/{edits:,}]")
+            answers = against["answers"]
+            if answers["retained"] is not None:
+                print(
+                    f"  words of answers kept: {_percent(answers['retained'])} "
+                    f"[{answers['words_retained']:,}/{answers['words']:,}], "
+                    f"{answers['changed']:,} of {answers['answers']:,} answers changed"
+                )
+            print(
+                f"  questions changed: {against['questions_changed']:,} of {against['cases']:,}, focus areas: "
+                f"{against['focus_changed']:,}"
+            )
+        for pair in each["among_annotators"]:
+            print(f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}")
+        if against is None and not each["among_annotators"]:
+            print(f"Round {each['round']}: annotated by one each, nothing to compare")
+    print(f"{arguments.folder / files.AGREEMENT}: all figures, no text")
+    return 0
+
+
+def _labels(made: Mapping[str, Any]) -> str:
+    kappa = made["kappa"]["value"]
+    return (
+        f"the same label {_percent(made['agreement'])} ({made['agreed']:,}/{made['sentences']:,}), Cohen's kappa "
+        f"{'n/a' if kappa is None else f'{kappa:.3f}'}"
+    )
+
+
+def _percent(share: Mapping[str, Any]) -> str:
+    if share["value"] is None:
+        return "n/a"
+    ends = "" if share["ci_low"] is None else f" ({100 * share['ci_low']:.1f} to {100 * share['ci_high']:.1f})"
+    return f"{100 * share['value']:.1f} %{ends}"
+
+
+def _private(folder: Path) -> int:
+    print(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.")
+    return 0
+
+
+_MODEL = ("model", "model_args", "tries", "max_new_tokens", "allow_remote", "attest_zero_retention")
+STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
+    "filter": (_filter, ("folder", "source"), ("keywords",)),
+    "expand": (_expand, ("folder",), ("codes", "dictionary", "post_codes", *_MODEL)),
+    "align": (_align, ("folder", "source"), ("top",)),
+    "sheet": (_sheet, ("folder", "reviewers"), ("paths", "overlap", "seed")),
+    "import": (_import, ("folder", "paths"), ("blank_not_relevant", "partial", "note_source", "dev", "seed")),
+    "agreement": (_agreement, ("folder",), ()),
+}
+"""Name to function, options it needs, options it takes."""

@@ -1,0 +1,101 @@
+"""The numbers of ArchEHR-QA for answers at hand: what `metrics/archehr_qa` computes, without any framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from medical_tasks.benchmarks.archehr_qa.key_file import LABELS
+from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, OFFICIAL
+from medical_tasks.runs.results import flat, summarise
+from medical_tasks.spec import Item, TaskSpec
+
+__all__ = ["score_answers"]
+
+
+_TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")
+_LISTS: Final = ("sentence_ids", "sentences", "relevance")
+
+
+def score_answers(
+    answers: Sequence[str],
+    references: Sequence[Mapping[str, Any]],
+    *,
+    official: bool = False,
+    bertscore: str | None = None,
+    umls: str | None = None,
+    alignscore: str | None = None,
+) -> dict[str, Any]:
+    """Scores answers to patients' questions.
+
+    Args:
+        answers: with their citations, `|1,2|` at the end of a line.
+        references: of each its note's `sentence_ids`, `sentences` and their `relevance` (`essential`, `supplementary`,
+            `not-relevant`; an empty list where it is not known), `patient_narrative`, `clinician_question`, and `clinician_answer`
+            ("" where there is none).
+        official: whether the figures by the shared task's script are wanted too.
+        bertscore: folder of distilbert-base-uncased; adds BERTScore.
+        umls: folder of a UMLS index; adds MEDCON.
+        alignscore: checkpoint and its backbone's folder, `CKPT:FOLDER`; adds AlignScore.
+
+    Returns:
+        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high`, nan where there is none;
+        `reasons`, why a metric has no value;
+        `missing_components`, the metrics that the overall relevances were made without, in which case they and the overall scores
+        compare with nobody's; `coverage` with `answers`, `cited` and `valid`.
+
+    Raises:
+        ValueError: Lists of different lengths, a reference without one of its fields, or an unknown label.
+        UsageError: A checkpoint or an index is none.
+        MissingError: One is not there.
+    """
+    if len(references) != len(answers):
+        raise ValueError(f"references must be as many as predictions, {len(answers)}; got {len(references)}")
+    items = [_item(row, reference) for row, reference in enumerate(references)]
+    models = {"bertscore": bertscore, "umls": umls, "alignscore": alignscore}
+    given = {name: value for name, value in models.items() if value is not None}
+    task = _task(given, official=official)
+    scores = score_items(task, items, answers, arguments=given)
+    entries = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})["metrics"]
+    result = flat(entries)
+    left_out = [name for entry in entries.values() for name in entry.get("missing_components", ())]
+    result["missing_components"] = list(dict.fromkeys(left_out))
+    result["coverage"] = {
+        "answers": len(items),
+        "cited": sum("no citations" not in score.why.split("; ") for score in scores),
+        "valid": sum(score.values["valid"] == 1 for score in scores),
+    }
+    return result
+
+
+def _task(given: Mapping[str, str], *, official: bool) -> TaskSpec:
+    """The task with the metrics that can be computed; answers at hand have no groups."""
+    task = ANSWER_TASKS[0]
+    metrics = tuple(
+        metric
+        for metric in task.metrics
+        if (not metric.needs or metric.needs in given) and (official or not metric.name.endswith(OFFICIAL))
+    )
+    return replace(task, metrics=metrics, groups=(), cluster=None)
+
+
+def _item(row: int, reference: Mapping[str, Any]) -> Item:
+    for name in (*_TEXTS, *_LISTS):
+        if name not in reference:
+            raise ValueError(f"references[{row}] must have {', '.join((*_TEXTS, *_LISTS))}; {name} is missing")
+    fields: dict[str, Any] = {name: str(reference[name] or "") for name in _TEXTS}
+    fields |= {name: [str(each) for each in reference[name] or ()] for name in _LISTS}
+    ids, texts, labels = (fields[name] for name in _LISTS)
+    if len(texts) != len(ids) or len(labels) not in (0, len(ids)):
+        raise ValueError(
+            f"references[{row}]: sentences and relevance must be as many as sentence_ids, {len(ids)} (relevance may be empty); got "
+            f"{len(texts)} and {len(labels)}"
+        )
+    if len(set(ids)) != len(ids):
+        raise ValueError(f"references[{row}]: sentence_ids must be different ones")
+    for label in labels:
+        if label not in LABELS:
+            raise ValueError(f"references[{row}]: relevance must be out of {', '.join(LABELS)}; got {label!r}")
+    return Item(id=str(row), fields=fields, groups={}, cluster=str(row))

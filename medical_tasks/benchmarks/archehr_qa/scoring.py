@@ -1,0 +1,288 @@
+"""Scores the answers of ArchEHR-QA: what they cite, how like the references they are, and their form.
+
+Factuality is pooled: on each case a share and its denominator. Where there is no denominator the value is nan and the weight 0;
+so it is on a case whose key is not released. Relevance is a mean over cases (`relevance`). `_official` figures are by the scripts'
+reading; where an answer ends the script (`spec.ENDS`) they are absent, and the task has no such figure. The averages (overall
+relevance, overall score) are made of totals, by `results`.
+
+Nothing in `parsed` and `why` quotes a text: ids of the note, counts, and classes of problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from medical_tasks.benchmarks.archehr_qa.factuality import Counts, count, factuality_values, positives
+from medical_tasks.benchmarks.archehr_qa.official import (
+    has_bleu,
+    official_alignment,
+    official_answer,
+    official_ids,
+    official_text,
+)
+from medical_tasks.benchmarks.archehr_qa.parsing import PROBLEMS, Answer, read_answer
+from medical_tasks.benchmarks.archehr_qa.prompt_texts import QUESTION_WORDS
+from medical_tasks.benchmarks.archehr_qa.relevance import (
+    Comparison,
+    answer_comparison,
+    labels_of,
+    notes_comparison,
+    question_comparison,
+    relevance_values,
+)
+from medical_tasks.benchmarks.archehr_qa.relevance_models import model_identity
+from medical_tasks.benchmarks.archehr_qa.reply_text import unfenced
+from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, WORD_LIMIT
+from medical_tasks.benchmarks.archehr_qa.subtask_replies import NO_IDS, read_alignment, read_evidence
+from medical_tasks.errors import UsageError
+from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.spec import Item, ItemScore, TaskSpec
+
+__all__ = ["NOTE_WORDS", "score_items", "scoring_identity", "unanswered_limits"]
+
+_NOTES: Final = "_notes"
+_MOST_MEDCON: Final = 2.0
+_SHOWN: Final = 60
+
+NOTE_WORDS: Final = frozenset(
+    " ".join(("ids no unknown words and more pairs", *PROBLEMS, NO_IDS, *ENDS.values())).replace(":", " ").split()
+)
+"""What `parsed` and `why` are made of, beside numbers."""
+
+
+def score_items(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], *, arguments: Mapping[str, str] | None = None
+) -> list[ItemScore]:
+    """Scores the replies to a task's items.
+
+    Args:
+        task: a task of the benchmark; its options decide what a reply is.
+        items: the items, with the dataset's columns in `fields`.
+        responses: the model's raw text for each item, in the same order.
+        arguments: of the task's `scoring_arguments`; each adds its metrics.
+
+    Returns:
+        A score an item. Any text has one.
+
+    Raises:
+        UsageError: There are not as many responses as items, two items have one id, or an argument is unknown or wrong; names
+            ids, quotes no text.
+        MissingError: A checkpoint, an index or a package for an argument is not there.
+    """
+    given = arguments or {}
+    _check_arguments(task, given)
+    if len(items) != len(responses):
+        raise UsageError(
+            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
+        )
+    if len({item.id for item in items}) != len(items):
+        raise UsageError(f"{task.name}: two items have the same id. Give each item one response.")
+    return _SCORED[_kind(task)](task, items, responses, given)
+
+
+def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe; loads no weights.
+
+    Args:
+        task: a task of the benchmark.
+        arguments: name to value.
+
+    Returns:
+        For each argument the identity of its checkpoint or index, JSON values.
+
+    Raises:
+        UsageError: An argument that the task does not take, or a wrong value.
+        MissingError: A checkpoint, an index or a package is not there.
+    """
+    _check_arguments(task, arguments)
+    return model_identity(arguments)
+
+
+def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+    """What metrics could be on an item without an answer, where that is less than the metric's own limits.
+
+    Args:
+        task: any task of the benchmark.
+        item: the item.
+
+    Returns:
+        Limits of MEDCON: shared terms are at most all of the reference's, so however many synonyms it has, F1 stays below 2.
+    """
+    names = [metric.name for metric in task.metrics if metric.name.startswith("medcon")]
+    return dict.fromkeys(names, (0.0, _MOST_MEDCON))
+
+
+def _kind(task: TaskSpec) -> str:
+    """Answers of tasks with steps cite; those of the subtask do not."""
+    return "cited" if "steps" in task.options else task.options["form"]
+
+
+def _check_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> None:
+    unknown = [name for name in arguments if name not in task.scoring_arguments]
+    if unknown:
+        known = ", ".join(task.scoring_arguments) or "none"
+        raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")
+
+
+def _cited_answers(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+) -> list[ItemScore]:
+    answers = _answers(items, responses)
+    theirs = [official_answer(spoken(response).strip()) for response in responses]
+    texts = [answer.text for answer in answers]
+    compared = {
+        "": list(map(answer_comparison, items, texts)),
+        _NOTES: list(map(notes_comparison, items, texts)),
+        OFFICIAL: [notes_comparison(item, answer.text) for item, answer in zip(items, theirs, strict=True)],
+    }
+    scores: list[ItemScore] = []
+    for item, answer, official, values in zip(
+        items, answers, theirs, relevance_values(compared, given, wanted=_names(task)), strict=True
+    ):
+        labels = labels_of(item)
+        values |= {"valid": float(not answer.problems), "words": float(answer.words)}
+        scores.append(
+            _score(
+                task,
+                item,
+                values,
+                [_cited_counts(labels, cited) for cited in (answer.citations, official.citations)],
+                ended=bool(labels) and not (official.citations and has_bleu(official.text)),
+                parsed=_cited(answer.citations, item, f"words {answer.words}"),
+                problems=answer.problems,
+            )
+        )
+    return scores
+
+
+def _texts(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+) -> list[ItemScore]:
+    """Answers without citations, and questions."""
+    said = [spoken(response).strip() for response in responses]
+    compare: Callable[[Item, str], Comparison | None]
+    has_figure: Callable[[str], bool]
+    if task.options["form"] == "answer":
+        answers = _answers(items, responses)
+        ours, words = [answer.text for answer in answers], [answer.words for answer in answers]
+        compare, limit, has_figure = partial(answer_comparison, narrative=True), WORD_LIMIT, has_bleu
+    else:
+        asked = [unfenced(text).split() for text in said]
+        # A clinician's question may be longer than the limit itself: it has full marks here, and not by the script.
+        most = [max(QUESTION_WORDS, len(str(item.fields["clinician_question"]).split())) for item in items]
+        ours, words = [" ".join(each[:of]) for each, of in zip(asked, most, strict=True)], list(map(len, asked))
+        compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
+    theirs = [official_text(text, limit) for text in said]
+    compared = {"": list(map(compare, items, ours)), OFFICIAL: list(map(compare, items, theirs))}
+    found = relevance_values(compared, given, wanted=_names(task))
+    return [
+        _score(task, item, {**values, "words": float(of)}, ended=not has_figure(text), parsed=f"words {of}")
+        for item, values, text, of in zip(items, found, theirs, words, strict=True)
+    ]
+
+
+def _evidence(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+) -> list[ItemScore]:
+    scores: list[ItemScore] = []
+    for item, response in zip(items, responses, strict=True):
+        known, labels = item.fields["sentence_ids"], labels_of(item)
+        reply = read_evidence(response, known)
+        official = official_ids(response, reply.ids)
+        counts = [_named_counts(labels, ids) for ids in (reply.ids, official)]
+        ended, parsed = not set(official) <= set(known), _cited(reply.ids, item)
+        scores.append(_score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems))
+    return scores
+
+
+def _alignment(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
+) -> list[ItemScore]:
+    scores: list[ItemScore] = []
+    for item, response in zip(items, responses, strict=True):
+        known, rests = item.fields["sentence_ids"], item.fields["answer_citations"]
+        names = item.fields.get("answer_sentence_ids") or [str(place) for place, _ in enumerate(rests, start=1)]
+        reply = read_alignment(response, known, names)
+        official = official_alignment(response, reply.pairs)
+        gold = [
+            (name, cited.strip())
+            for name, ids in zip(names, rests, strict=False)
+            for cited in str(ids).split(",")
+            if cited.strip()
+        ]
+        named = (reply.pairs, [(name, cited) for name, ids in official for cited in ids])
+        counts = [{"strict": count(pairs, gold) if rests else None} for pairs in named]
+        ended = not all(name in names and set(ids) <= set(known) for name, ids in official)
+        parsed = f"pairs {len(reply.pairs)}"
+        scores.append(_score(task, item, {}, counts, ended=ended, parsed=parsed, problems=reply.problems))
+    return scores
+
+
+def _answers(items: Sequence[Item], responses: Sequence[str]) -> list[Answer]:
+    return [read_answer(response, item.fields["sentence_ids"]) for item, response in zip(items, responses, strict=True)]
+
+
+def _cited_counts(labels: Mapping[str, str], cited: Sequence[str]) -> dict[str, Counts | None]:
+    return {
+        which: count(cited, positives(labels, lenient=which == "lenient")) if labels else None
+        for which in ("strict", "lenient")
+    }
+
+
+def _named_counts(labels: Mapping[str, str], ids: Sequence[str]) -> dict[str, Counts | None]:
+    """By the rule of 2026: where supplementary sentences are passed over, the right ones are the same."""
+    right, either = positives(labels, lenient=False), positives(labels, lenient=True)
+    kept = set(ids) - (set(either) - set(right))
+    return {which: count(some, right) if labels else None for which, some in (("strict", ids), ("lenient", kept))}
+
+
+def _names(task: TaskSpec) -> frozenset[str]:
+    return frozenset(metric.name for metric in task.metrics)
+
+
+def _score(
+    task: TaskSpec,
+    item: Item,
+    values: Mapping[str, float],
+    counts: Sequence[Mapping[str, Counts | None]] = (),
+    *,
+    ended: bool,
+    parsed: str,
+    problems: Sequence[str] = (),
+) -> ItemScore:
+    """Puts a score together, of our counts and the script's. Where the script ended, the answer is scored all the same."""
+    every: dict[str, float] = dict(values)
+    weights: dict[str, float] = {}
+    for theirs, counted in enumerate(counts):
+        shares, of = factuality_values(_kind(task), counted, official=bool(theirs))
+        every |= shares
+        weights |= of
+    if ended:
+        every = {name: value for name, value in every.items() if not name.endswith(OFFICIAL)}
+    why = "; ".join((*problems, *([ENDS[_kind(task)]] if ended else [])))
+    return ItemScore(id=item.id, values=every, parsed=parsed, why=why, weights=weights)
+
+
+def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
+    """`ids 1 2, unknown 1, words 40`. An id that the note does not have can be any word, and is only counted."""
+    each = list(ids)
+    known = [cited for cited in each if cited in item.fields["sentence_ids"]]
+    shown = " ".join(known[:_SHOWN]) + (f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else "")
+    parts = [
+        f"ids {shown}" if known else "no ids",
+        f"unknown {len(each) - len(known)}" if len(each) > len(known) else "",
+    ]
+    return ", ".join(part for part in (*parts, *more) if part)
+
+
+_SCORED: Final[
+    Mapping[str, Callable[[TaskSpec, Sequence[Item], Sequence[str], Mapping[str, str]], list[ItemScore]]]
+] = {
+    "cited": _cited_answers,
+    "answer": _texts,
+    "question": _texts,
+    "evidence": _evidence,
+    "alignment": _alignment,
+}

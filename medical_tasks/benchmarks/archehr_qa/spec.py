@@ -1,0 +1,340 @@
+"""What ArchEHR-QA is: its dataset here, its tasks and metrics below.
+
+Soni and Demner-Fushman, "A Dataset for Addressing Patient's Information Needs related to Clinical Course of Hospitalization",
+2025, https://arxiv.org/abs/2506.04156. Shared tasks: BioNLP 2025, and 2026 with four subtasks. Reference implementation:
+https://github.com/soni-sarvesh/archehr-qa.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+
+__all__ = [
+    "ANSWER_TASKS",
+    "BENCHMARK",
+    "DATASET",
+    "ENDS",
+    "OFFICIAL",
+    "SUBTASKS",
+    "TASKS",
+    "WORD_LIMIT",
+    "share_name",
+]
+
+WORD_LIMIT: Final = 75
+"""Most words of an answer."""
+
+DATASET = DatasetSpec(
+    name="archehr_qa",
+    title="ArchEHR-QA",
+    access="credentialed",
+    licence="PhysioNet-Credentialed-1.5.0",
+    homepage="https://physionet.org/content/archehr-qa-bionlp-task-2025/",
+    paper="https://arxiv.org/abs/2506.04156",
+    citation="""\
+@article{soni2025archehrqa,
+  title   = {A Dataset for Addressing Patient's Information Needs related to Clinical Course of Hospitalization},
+  author  = {Sarvesh Soni and Dina Demner-Fushman},
+  journal = {arXiv preprint arXiv:2506.04156},
+  year    = {2025},
+  url     = {https://arxiv.org/abs/2506.04156}
+}""",
+    configs=("official", "questions", "demo"),
+    default_config="official",
+    how_to_get=(
+        "become a credentialed user of PhysioNet and sign the agreement of the project archehr-qa-bionlp-task-2025 (or -2026)",
+        "download its folders dev, test and test-2026, each with archehr-qa.xml and, where released, archehr-qa_key.json and "
+        "archehr-qa_mapping.json",
+        "then, on a machine that may hold it: medical-tasks build archehr_qa --source FOLDER",
+        "without credentials, patients' questions alone: check out https://github.com/soni-sarvesh/archehr-qa (dev) and "
+        "https://github.com/soni-sarvesh/archehr-qa-2026 (test_2026) in one folder, then: medical-tasks build archehr_qa --config "
+        "questions --source FOLDER",
+        "without any download: medical-tasks build archehr_qa --config demo",
+    ),
+    version="1.0.0",
+)
+
+ENDS: Final = {
+    "cited": "official script ends: no citations or no words",
+    "question": "official script ends: empty text",
+    "answer": "official script ends: empty text",
+    "evidence": "official script ends: unknown ids",
+    "alignment": "official script ends: unknown ids",
+}
+"""Kind of task to what in an answer stops the organizers' script, so that a whole submission has no figure."""
+
+OFFICIAL: Final = "_official"
+_AS_SCRIPT: Final = ", as the official script reads and adds up"
+_LENIENT: Final = {
+    "cited": "essential and supplementary sentences count",
+    "evidence": "supplementary ones are passed over",
+}
+_HOW: Final = {"micro": "over all cases together", "macro": "mean over the cases"}
+_SHARES: Final = {
+    "f1": "F1 of the {said} {things}",
+    "precision": "Share of the {said} {things} that count",
+    "recall": "Share of the {things} that count that are {said}",
+}
+
+
+def share_name(kind: str, which: str, how: str, part: str) -> str:
+    """Names a share: ours of 2025, the organizers' of 2026.
+
+    Args:
+        kind: of task; a key of `ENDS`.
+        which: `strict` or `lenient`.
+        how: `micro` or `macro`.
+        part: `f1`, `precision` or `recall`.
+    """
+    if kind == "cited":
+        parts = ["factuality", which, how, part]
+        return "_".join(name for name in parts if name not in ("strict", "micro", "f1"))
+    return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
+
+
+def _shares(kind: str, suffix: str = "") -> tuple[MetricSpec, ...]:
+    """Strict and lenient, pooled and by case; the first is the headline."""
+    said, things = (
+        ("cited", "sentences") if kind == "cited" else ("named", "sentences" if kind == "evidence" else "pairs")
+    )
+    made: list[MetricSpec] = []
+
+    def add(name: str, how: str, description: str) -> None:
+        made.append(
+            MetricSpec(
+                name=f"{name}{suffix}",
+                kind="ratio" if how == "micro" else "mean",
+                description=f"{description}{_AS_SCRIPT if suffix else ''}.",
+                judged=False,
+                ends=ENDS[kind] if suffix else "",
+                ends_unanswered=bool(suffix),
+            )
+        )
+
+    for which in ("strict", "lenient") if kind in _LENIENT else ("strict",):
+        counted = "" if kind == "alignment" else "; sentences that are essential count"
+        if which == "lenient":
+            counted = f"; {_LENIENT[kind]}"
+        for how, over in _HOW.items():
+            for part, text in _SHARES.items():
+                add(
+                    share_name(kind, which, how, part),
+                    how,
+                    f"{text.format(said=said, things=things)}, {over}{counted}",
+                )
+    if kind != "cited":
+        add("overall_score", "micro", f"The same as {share_name(kind, 'strict', 'micro', 'f1')}")
+    return tuple(made)
+
+
+_TEXT_METRICS: Final = {
+    "bleu": ("BLEU", "", (0.0, 1.0)),
+    "rouge1": ("ROUGE-1 F1", "", (0.0, 1.0)),
+    "rouge2": ("ROUGE-2 F1", "", (0.0, 1.0)),
+    "rougeL": ("ROUGE-L F1", "", (0.0, 1.0)),
+    "rougeLsum": ("ROUGE-Lsum F1", "", (0.0, 1.0)),
+    "sari": ("SARI", "", (0.0, 1.0)),
+    "bertscore": ("BERTScore F1, rescaled by its baseline", "bertscore", (-math.inf, 1.0)),
+    "medcon": ("MEDCON by the reference's formula", "umls", (0.0, math.inf)),
+    "alignscore": ("AlignScore", "alignscore", (0.0, 1.0)),
+}
+_ROUGES: Final = ("rouge1", "rouge2", "rougeL", "rougeLsum")
+_OF_ANSWERS: Final = ("bleu", "rougeLsum", "sari", "bertscore", "medcon", "alignscore")
+_OF_QUESTIONS: Final = ("rougeLsum", "bertscore", "alignscore", "medcon")
+_CLINICIANS_ANSWER: Final = "of the answer against the clinician's"
+_NOTE: Final = "of the answer against the questions and the essential sentences"
+
+
+def _texts(names: tuple[str, ...], against: str, *, suffix: str = "", ends: str = "") -> tuple[MetricSpec, ...]:
+    """Metrics of a text; with `ends`, by the organizers' script, which reports all of ROUGE."""
+    if ends:
+        others = tuple(name for name in names if name not in _ROUGES)
+        names = (*others[: names.index("rougeLsum")], *_ROUGES, *others[names.index("rougeLsum") :])
+    return tuple(
+        MetricSpec(
+            name=f"{name}{suffix}",
+            kind="mean",
+            description=f"{_TEXT_METRICS[name][0]} {against}{_AS_SCRIPT if ends else ''}.",
+            limits=_TEXT_METRICS[name][2],
+            judged=False,
+            needs=_TEXT_METRICS[name][1],
+            ends=ends,
+            ends_unanswered=bool(ends),
+        )
+        for name in names
+    )
+
+
+def _average(name: str, of: tuple[str, ...], *, suffix: str = "", ends: str = "") -> MetricSpec:
+    """Ours is of the metrics that are reported, the organizers' of all or none."""
+    which = "; not without all of them" if ends else " that are reported"
+    return MetricSpec(
+        name=f"{name}{suffix}",
+        kind="average",
+        description=f"Average of {', '.join(of)}{which}.",
+        limits=(-math.inf, math.inf),
+        judged=False,
+        of=of,
+        ends=ends,
+        ends_unanswered=bool(ends),
+    )
+
+
+def _relevance(suffix: str, against: str, *, factuality: str = "factuality", ends: str = "") -> tuple[MetricSpec, ...]:
+    """The relevance of an answer that cites, its average, and the average of that and factuality."""
+    return (
+        *_texts(_OF_ANSWERS, against, suffix=suffix, ends=ends),
+        _average("overall_relevance", tuple(f"{name}{suffix}" for name in _OF_ANSWERS), suffix=suffix, ends=ends),
+        _average("overall_score", (factuality, f"overall_relevance{suffix}"), suffix=suffix, ends=ends),
+    )
+
+
+def _subtask_texts(kind: str, names: tuple[str, ...], against: str) -> tuple[MetricSpec, ...]:
+    official = tuple(f"{name}{OFFICIAL}" for name in names)
+    return (
+        *_texts(names, against),
+        _average("overall_score", names),
+        *_WORDS,
+        *_texts(names, against, suffix=OFFICIAL, ends=ENDS[kind]),
+        _average("overall_score", official, suffix=OFFICIAL, ends=ENDS[kind]),
+    )
+
+
+_VALID: Final = MetricSpec(
+    name="valid",
+    kind="proportion",
+    description="Answers of the official form: cited, at most 75 words, ids known.",
+    judged=False,
+)
+_WORDS: Final = (
+    MetricSpec(
+        name="words",
+        kind="mean",
+        description="Words of the text without citations, all of them.",
+        higher_is_better=False,
+        limits=(0.0, math.inf),
+        unit="number",
+        judged=False,
+    ),
+)
+
+_CHECKPOINTS: Final = {
+    "bertscore": "folder of distilbert-base-uncased",
+    "umls": "folder of a UMLS index, made by: medical-tasks umls build",
+    "alignscore": "AlignScore checkpoint with its backbone's folder, as CKPT:FOLDER or CKPT:FOLDER:SENTENCES",
+}
+
+
+def _answer_task(
+    name: str, title: str, *, protocol: str = "", baseline: str = "", arguments: dict[str, str] | None = None
+) -> TaskSpec:
+    tries = {"tries": "most tries for a step, with feedback on what was wrong (default 5)"} if protocol else {}
+    return TaskSpec(
+        name=f"archehr_{name}",
+        title=title,
+        benchmark="medical_tasks.benchmarks.archehr_qa",
+        dataset=DATASET.name,
+        split="test",
+        metrics=(
+            *_shares("cited"),
+            *_relevance("", _CLINICIANS_ANSWER),
+            *_relevance("_notes", _NOTE),
+            _VALID,
+            *_WORDS,
+            *_shares("cited", OFFICIAL),
+            *_relevance(OFFICIAL, _NOTE, factuality=f"factuality{OFFICIAL}", ends=ENDS["cited"]),
+        ),
+        version="2-A",
+        generation_size=512,
+        groups=("source",),
+        options={"form": "answer", "steps": name},
+        arguments={**tries, **(arguments or {})},
+        scoring_arguments=dict(_CHECKPOINTS),
+        baseline=baseline,
+        protocol=protocol,
+    )
+
+
+ANSWER_TASKS: Final = (
+    _answer_task("together", "Grounded answer to a patient's question, citing as it is written", protocol="together"),
+    _answer_task("answer_first", "Grounded answer, written first and cited then", protocol="answer_first"),
+    _answer_task(
+        "evidence_first",
+        "Grounded answer from sentences chosen by similarity beforehand",
+        protocol="evidence_first",
+        arguments={
+            "embedder": "folder of a sentence embedding checkpoint that chooses the sentences (default: word overlap)",
+            "evidence": "how many sentences are chosen (default 10)",
+        },
+    ),
+    _answer_task(
+        "heuristic",
+        "The sentences most similar to the questions, up to 75 words; asks no model",
+        baseline="heuristic",
+        arguments={
+            "embedder": "folder of a sentence embedding checkpoint that ranks the sentences (default: word overlap)"
+        },
+    ),
+)
+
+
+def _subtask(name: str, title: str, metrics: tuple[MetricSpec, ...], *, size: int, scoring: dict[str, str]) -> TaskSpec:
+    return TaskSpec(
+        name=f"archehr_{name}",
+        title=title,
+        benchmark="medical_tasks.benchmarks.archehr_qa",
+        dataset=DATASET.name,
+        # The organizers' cases: for alignment those of both shared tasks.
+        split="test+test_2026" if name == "alignment" else "test_2026",
+        metrics=metrics,
+        version="2-A",
+        generation_size=size,
+        groups=("source",),
+        options={"form": name},
+        scoring_arguments=scoring,
+    )
+
+
+SUBTASKS: Final = (
+    _subtask(
+        "question",
+        "Clinician's version of a patient's question (2026, subtask 1)",
+        _subtask_texts("question", _OF_QUESTIONS, "of the question against the clinician's"),
+        size=64,
+        scoring=dict(_CHECKPOINTS),
+    ),
+    _subtask(
+        "evidence",
+        "Sentences a question needs (2026, subtask 2)",
+        (*_shares("evidence"), *_shares("evidence", OFFICIAL)),
+        size=128,
+        scoring={},
+    ),
+    _subtask(
+        "answer",
+        "Answer to a patient's question without citations (2026, subtask 3)",
+        _subtask_texts("answer", _OF_ANSWERS, _CLINICIANS_ANSWER),
+        size=256,
+        scoring=dict(_CHECKPOINTS),
+    ),
+    _subtask(
+        "alignment",
+        "Sentences that each sentence of a given answer rests on (2026, subtask 4)",
+        (*_shares("alignment"), *_shares("alignment", OFFICIAL)),
+        size=256,
+        scoring={},
+    ),
+)
+
+TASKS: Final = (*ANSWER_TASKS, *SUBTASKS)
+
+BENCHMARK = BenchmarkSpec(
+    name="archehr_qa",
+    title="ArchEHR-QA",
+    paper="https://arxiv.org/abs/2506.04156",
+    datasets=(DATASET,),
+    tasks=TASKS,
+)

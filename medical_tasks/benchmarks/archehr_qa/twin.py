@@ -1,0 +1,215 @@
+"""Synthetic twins of a release, any number of cases: the same files and shapes, invented courses.
+
+    python -m medical_tasks.benchmarks.archehr_qa.twin --out FOLDER --dev 20 --test 100 --test-2026 47
+
+The same seed and numbers give the same bytes. Lengths are near those of the paper (section Results): about 26 sentences a case,
+a quarter of them essential or nearly, a fifth supplementary, and answers of up to 75 words that cite every essential sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from medical_tasks.benchmarks.archehr_qa.cases import Case, Sentence
+from medical_tasks.benchmarks.archehr_qa.key_file import LABELS, AnswerSentence, CaseKey
+from medical_tasks.benchmarks.archehr_qa.mapping_file import NOTE_SOURCES, Document
+from medical_tasks.benchmarks.archehr_qa.official_files import FullCase, write_split
+from medical_tasks.benchmarks.archehr_qa.release import FOLDERS, SPLITS
+from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.benchmarks.archehr_qa.twin_topics import CLOSINGS, FILLERS, HEADINGS, OPENINGS, TOPICS, Topic
+from medical_tasks.errors import MedicalTasksError, UsageError
+
+__all__ = ["main", "twin_cases", "write_twin"]
+
+_SENTENCES = (18, 34)
+_ESSENTIAL, _SUPPLEMENTARY, _NOT_RELEVANT = LABELS
+
+
+def twin_cases(*, seed: int, cases: int, first: int = 1) -> list[FullCase]:
+    """Generates cases.
+
+    Args:
+        seed: with a case's number decides all of it.
+        cases: how many.
+        first: number of the first, its id.
+
+    Returns:
+        The cases, with keys, answers and notes.
+
+    Raises:
+        UsageError: The number is not positive.
+    """
+    if cases < 1:
+        raise UsageError(f"a twin needs at least 1 case, got {cases}.")
+    return [_case(random.Random(f"{seed}-{number}"), number) for number in range(first, first + cases)]  # noqa: S311
+
+
+def write_twin(
+    folder: Path,
+    *,
+    seed: int,
+    dev: int = 20,
+    test: int = 100,
+    test_2026: int = 0,
+    keys: Sequence[str] = SPLITS,
+    answers: bool = True,
+) -> Path:
+    """Writes a twin of a release.
+
+    Args:
+        folder: where to; made when absent.
+        seed: as `twin_cases`.
+        dev: cases of the split `dev`; 0 leaves it out.
+        test: of the split `test`, likewise.
+        test_2026: of the split `test_2026`, likewise.
+        keys: splits that have a key.
+        answers: whether keys have the clinicians' answers.
+
+    Returns:
+        The folder, for `--source`.
+
+    Raises:
+        UsageError: A number is negative, or all are 0.
+    """
+    counts = dict(zip(SPLITS, (dev, test, test_2026), strict=True))
+    if min(counts.values()) < 0 or not any(counts.values()):
+        raise UsageError(
+            f"a twin needs 0 or more cases in each split and 1 in all, got {', '.join(map(str, counts.values()))}."
+        )
+    first = 1
+    for split, count in counts.items():
+        if count:
+            made = twin_cases(seed=seed, cases=count, first=first)
+            write_split(folder / FOLDERS[split], made, key=split in keys, answers=answers)
+        first += count
+    return folder
+
+
+def _case(draw: random.Random, number: int) -> FullCase:
+    topic = TOPICS[number % len(TOPICS)]
+    values = {
+        "age": str(draw.randrange(19, 90)),
+        "his": draw.choice(("his", "her")),
+        "a": str(draw.randrange(11, 20)),
+        "b": str(draw.randrange(3, 10)),
+        "c": str(draw.randrange(12, 20)),
+        "d": str(draw.randrange(10)),
+    }
+    ask = topic.ask.format_map(values)
+    story = [draw.choice(OPENINGS), topic.story]
+    narrative = " ".join([*(each.format_map(values) for each in story), ask])
+    paragraphs, essential = _paragraphs(draw, topic, values)
+    sentences: list[Sentence] = []
+    relevance: dict[str, str] = {}
+    for paragraph_id, paragraph in enumerate(paragraphs):
+        for text, label in paragraph:
+            name = str(len(sentences) + 1)
+            sentences.append(Sentence(id=name, paragraph_id=str(paragraph_id), text=text))
+            relevance[name] = label
+    answer = _answer(topic, values, {each.text: each.id for each in sentences if each.text in essential})
+    return FullCase(
+        case=Case(
+            id=str(number),
+            narrative=narrative,
+            phrases=(ask,),
+            clinician_question=topic.question.format_map(values),
+            sentences=tuple(sentences),
+        ),
+        key=CaseKey(
+            relevance=relevance,
+            clinician_answer=" ".join(each.text for each in answer),
+            answer_sentences=answer,
+            cited=True,
+        ),
+        document=Document(id=f"{9_000_000 + number}", source=NOTE_SOURCES[topic.emergency]),
+    )
+
+
+def _paragraphs(
+    draw: random.Random, topic: Topic, values: Mapping[str, str]
+) -> tuple[list[list[tuple[str, str]]], set[str]]:
+    """Sentences with their labels, a heading alone and two blocks below each; and the texts of the essential ones."""
+    essential = [text.format_map(values) for text, _ in topic.facts]
+    chosen = [(text, _ESSENTIAL) for text in essential]
+    chosen += [(text.format_map(values), _SUPPLEMENTARY) for text in topic.more]
+    fillers = draw.randrange(*_SENTENCES) - len(chosen) - len(HEADINGS)
+    chosen += [(text.format_map(values), _NOT_RELEVANT) for text in draw.sample(FILLERS, min(fillers, len(FILLERS)))]
+    draw.shuffle(chosen)
+    paragraphs: list[list[tuple[str, str]]] = []
+    for place, heading in enumerate(HEADINGS):
+        block = chosen[len(chosen) * place // len(HEADINGS) : len(chosen) * (place + 1) // len(HEADINGS)]
+        paragraphs += [[(heading, _NOT_RELEVANT)], block[: len(block) // 2], block[len(block) // 2 :]]
+    return [paragraph for paragraph in paragraphs if paragraph], set(essential)
+
+
+def _answer(topic: Topic, values: Mapping[str, str], ids: Mapping[str, str]) -> tuple[AnswerSentence, ...]:
+    """Each fact as an answer says it, and what rests on nothing; facts without room left are cited by the last that has some."""
+    made: list[tuple[str, list[str]]] = []
+    words = 0
+    for note, said in topic.facts:
+        text, name = said.format_map(values), ids[note.format_map(values)]
+        words += len(text.split())
+        if words <= WORD_LIMIT:
+            made.append((text, [name]))
+        else:
+            made[-1][1].append(name)
+    for text in CLOSINGS:
+        words += len(text.split())
+        if words <= WORD_LIMIT:
+            made.append((text, []))
+    return tuple(
+        AnswerSentence(id=str(number), text=text, citations=tuple(cited))
+        for number, (text, cited) in enumerate(made, start=1)
+    )
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Writes a twin; returns the exit code.
+
+    Args:
+        words: of the command line; those of the process by default.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m medical_tasks.benchmarks.archehr_qa.twin",
+        description="Write synthetic files in the shape of the official ones.",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)")
+    parser.add_argument("--dev", type=int, default=20, metavar="N", help="cases of dev (default 20; 0 for no dev)")
+    parser.add_argument("--test", type=int, default=100, metavar="N", help="cases of test (default 100; 0 for no test)")
+    parser.add_argument(
+        "--test-2026",
+        type=int,
+        default=0,
+        metavar="N",
+        help="cases of test_2026 (default 0, as in releases before 2026)",
+    )
+    parser.add_argument(
+        "--no-answers", action="store_true", help="keys without clinicians' answers, as in the first releases"
+    )
+    parser.add_argument("--no-test-key", action="store_true", help="no keys but for dev, as during the shared tasks")
+    given = parser.parse_args(words)
+    keys = SPLITS[:1] if given.no_test_key else SPLITS
+    folder = write_twin(
+        given.out,
+        seed=given.seed,
+        dev=given.dev,
+        test=given.test,
+        test_2026=given.test_2026,
+        keys=keys,
+        answers=not given.no_answers,
+    )
+    print(f"wrote {given.dev:,} cases of dev, {given.test:,} of test and {given.test_2026:,} of test_2026 in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except MedicalTasksError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -1,0 +1,199 @@
+"""How the judge's replies to our prompts are read. What has not the form asked for is `Unreadable`; nothing is guessed.
+
+Values are made to be kept: of a batch a verdict by place, so that they hold no text; of claims one JSON text. A provenance with a
+number that was not shown is unreadable (the authors drop such numbers): whoever names it has not read what was asked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from medical_tasks.benchmarks.doclens.claims import read_claims_reply
+from medical_tasks.judges.base import Unreadable
+from medical_tasks.judges.reading import Checker, boolean, free_text, read_choice, read_json, read_object
+
+__all__ = [
+    "Batch",
+    "Cited",
+    "cited_value",
+    "provenance_line",
+    "read_batch",
+    "read_cited_lines",
+    "read_cited_object",
+    "read_made",
+    "read_verdict_lines",
+    "read_verdict_object",
+]
+
+Batch = tuple[bool | None, ...]
+"""Value of a batched verdict: for each claim, in order, whether it is entailed; None for one that the reply leaves out."""
+
+Cited = tuple[bool, tuple[int, ...]]
+"""Value of a verdict on a sentence: whether what it cites entails it, and by which numbers; none if it is not entailed."""
+
+_ENTAILED: Final = {"entailed": boolean}
+_EXPLANATION: Final = {"explanation": free_text}
+_YES_NO: Final = ("yes", "no")
+_NUMBER: Final = re.compile(r"[0-9]+")
+_MOST_DIGITS: Final = 6  # as in a marker
+_LIST: Final = re.compile(r"[0-9\[\],; \t]+")
+_PROVENANCE: Final = re.compile(r"[ \t*_`#>-]*provenance[ \t*_`]*[:=](.*)", re.IGNORECASE)
+
+
+def read_made(text: str) -> str | Unreadable:
+    """Reads claims that were asked for; the value is a JSON list."""
+    claims = read_claims_reply(text)
+    return claims if isinstance(claims, Unreadable) else json.dumps(claims)
+
+
+def read_verdict_object(text: str, *, explained: bool) -> bool | Unreadable:
+    """Reads one verdict from a JSON object."""
+    value = read_object(text, _keys(_ENTAILED, explained=explained))
+    return value if isinstance(value, Unreadable) else bool(value["entailed"])
+
+
+def read_verdict_lines(text: str) -> bool | Unreadable:
+    """Reads one verdict from the last line, `entailed: yes` or `entailed: no`; a reply of that word alone will do."""
+    word = read_choice(text, _YES_NO, label="entailed")
+    return word if isinstance(word, Unreadable) else word == "yes"
+
+
+def read_batch(ids: Sequence[str], *, explained: bool) -> Callable[[str], Batch | Unreadable]:
+    """Makes a reader of verdicts on several claims.
+
+    Args:
+        ids: of the claims that were asked about.
+        explained: whether explanations were asked for.
+
+    Returns:
+        The reader. Ids that were not asked about or stand twice make a reply unreadable, and so does one without any verdict.
+    """
+    keys = {"id": free_text, **_keys(_ENTAILED, explained=explained)}
+
+    def read(text: str) -> Batch | Unreadable:
+        value = read_json(text)
+        if isinstance(value, Unreadable):
+            return value
+        if not isinstance(value, dict) or set(value) != {"verdicts"} or not isinstance(value["verdicts"], list):
+            return Unreadable("the reply needs to be an object with the key verdicts, a list, and no others")
+        if not value["verdicts"]:
+            return Unreadable("verdicts is empty")
+        found: dict[str, bool] = {}
+        for entry in value["verdicts"]:
+            broken = _broken(entry, keys)
+            if broken is not None:
+                return Unreadable(broken)
+            name = entry["id"]
+            if name not in ids:
+                return Unreadable("a verdict has an id that was not asked about")
+            if name in found:
+                return Unreadable(f"{name} stands twice")
+            found[name] = entry["entailed"]
+        return tuple(found.get(name) for name in ids)
+
+    return read
+
+
+def read_cited_object(numbers: Sequence[int], *, explained: bool) -> Callable[[str], Cited | Unreadable]:
+    """Makes a reader of a verdict on a sentence, a JSON object.
+
+    Args:
+        numbers: of what was shown.
+        explained: whether an explanation was asked for.
+    """
+
+    def read(text: str) -> Cited | Unreadable:
+        value = read_object(text, _keys({"provenance": _is_list, **_ENTAILED}, explained=explained))
+        if isinstance(value, Unreadable):
+            return value
+        return cited_value(value["entailed"], value["provenance"], numbers)
+
+    return read
+
+
+def read_cited_lines(numbers: Sequence[int]) -> Callable[[str], Cited | Unreadable]:
+    """Makes a reader of a verdict on a sentence, lines `provenance: 3, 7` (or `none`) and `entailed: yes`.
+
+    Args:
+        numbers: of what was shown.
+    """
+
+    def read(text: str) -> Cited | Unreadable:
+        entailed = read_verdict_lines(text)
+        if isinstance(entailed, Unreadable):
+            return entailed
+        provenance = provenance_line(text)
+        if isinstance(provenance, Unreadable):
+            return provenance
+        return cited_value(entailed, provenance, numbers)
+
+    return read
+
+
+def provenance_line(text: str) -> list[int] | Unreadable:
+    """Reads the one line with the provenance of a reply in lines.
+
+    Args:
+        text: the reply. Reasoning that ends with `</think>` is passed over.
+
+    Returns:
+        The numbers, in order; none for `none`. Of two such lines none can be known to be the judge's own.
+    """
+    spoken = text.rpartition("</think>")[2]
+    lines = [found[1] for line in spoken.split("\n") if (found := _PROVENANCE.fullmatch(line.strip()))]
+    if len(lines) != 1:
+        return Unreadable(f"one line with provenance is needed; there are {len(lines)}")
+    written = lines[0].strip(" \t*_`.")
+    if written.casefold() in ("none", "[]"):
+        return []
+    numbers = _NUMBER.findall(written) if _LIST.fullmatch(written) else []
+    if not numbers or any(len(number) > _MOST_DIGITS for number in numbers):
+        return Unreadable("provenance is not numbers with commas between them, or none")
+    return [int(number) for number in numbers]
+
+
+def cited_value(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited | Unreadable:
+    """Checks a verdict on a sentence against what was shown.
+
+    Args:
+        entailed: the judge's word.
+        provenance: what it gives as provenance.
+        numbers: of what was shown.
+
+    Returns:
+        The value. A number that was not shown makes the reply unreadable, however many were shown and whatever is decided: the
+        judge did not read what it was asked. The only citation of an entailed sentence need not be named.
+    """
+    numbered = isinstance(provenance, list) and all(type(number) is int for number in provenance)
+    if numbered and not set(provenance) <= set(numbers):
+        return Unreadable("provenance has a number that is not cited")
+    if not entailed:
+        return False, ()
+    if not numbered:
+        return Unreadable("provenance must be a list of numbers")
+    if len(set(numbers)) == 1:
+        return True, (numbers[0],)
+    if not provenance:
+        return Unreadable("entailed and no provenance contradict each other")
+    return True, tuple(sorted(set(provenance)))
+
+
+def _keys(keys: Mapping[str, Checker], *, explained: bool) -> dict[str, Checker]:
+    return {**_EXPLANATION, **keys} if explained else dict(keys)
+
+
+def _is_list(value: Any) -> str | None:
+    return None if isinstance(value, list) else "must be a list of numbers"
+
+
+def _broken(entry: Any, keys: Mapping[str, Checker]) -> str | None:
+    if not isinstance(entry, dict) or set(entry) != set(keys):
+        return f"each verdict needs the keys {', '.join(keys)} and no others"
+    for name, check in keys.items():
+        broken = check(entry[name])
+        if broken is not None:
+            return f"{name} {broken}"
+    return None

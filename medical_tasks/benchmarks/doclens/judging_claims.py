@@ -1,0 +1,232 @@
+"""Claims made of texts, and verdicts on whether texts entail claims: all claims of a text in one call, or one call a claim.
+
+A batched reply may leave claims out. Those are asked about again, together, and what is left out once more one by one. So is a
+batch whose form is the trouble: no readable reply, a prompt too long. A batch that failed for another reason (the server, the
+budget) leaves its claims without a verdict.
+
+A judge that reads pairs is always asked claim by claim. It cannot make claims: there a text's sentences are its claims.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from medical_tasks.benchmarks.doclens.citations import read_sentences
+from medical_tasks.benchmarks.doclens.claims import FULL
+from medical_tasks.benchmarks.doclens.judge_prompts import FORMS, check_judging
+from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
+from medical_tasks.benchmarks.doclens.judging_rounds import Line, Outcome, ask_together
+from medical_tasks.benchmarks.doclens.markers import remove_citations
+from medical_tasks.benchmarks.doclens.sections import EMPTY
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
+from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
+
+__all__ = [
+    "ClaimRequest",
+    "ClaimVerdicts",
+    "claim_line",
+    "entail_claims",
+    "judged_text",
+    "make_claims",
+    "require_unique",
+    "verdict_bool",
+]
+
+_FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
+"""Reasons that a smaller question may cure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimRequest:
+    """Claims that a text may entail.
+
+    Attributes:
+        id: start of its questions' ids; unique.
+        text: what may entail them; a blank one entails nothing, and nobody is asked.
+        claims: the claims.
+        form: of the text, one of `judge_prompts.FORMS`.
+    """
+
+    id: str
+    text: str
+    claims: tuple[str, ...]
+    form: str = "text"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimVerdicts:
+    """What is known of them.
+
+    Attributes:
+        entailed: for each claim, in order; None where there is no verdict.
+        reasons: why there is none, each reason once.
+    """
+
+    entailed: tuple[bool | None, ...]
+    reasons: tuple[str, ...] = ()
+
+
+def judged_text(text: str) -> str:
+    """The text as it is judged: without citation markers; "" where it holds the mark of an empty section."""
+    return "" if text.strip() == EMPTY else remove_citations(text).strip()
+
+
+def require_unique(ids: Sequence[str]) -> None:
+    """Refuses two things to judge of the same id.
+
+    Raises:
+        UsageError: There are two.
+    """
+    if len(set(ids)) != len(ids):
+        raise UsageError("two texts to judge have the same id. Give each item one response.")
+
+
+def make_claims(
+    texts: Mapping[str, str],
+    judging: Judging,
+    *,
+    form_of: Mapping[str, str] | None = None,
+    section_of: Mapping[str, str] | None = None,
+) -> dict[str, tuple[str, ...] | Unscored]:
+    """Takes texts apart into claims, one call a text.
+
+    Args:
+        texts: by id; citation markers are taken out.
+        judging: whom to ask. For a judge that reads pairs the text's sentences are its claims, and it is not asked.
+        form_of: id to form, one of `judge_prompts.FORMS`; `text` where there is none.
+        section_of: id to section, which the authors' prompts for notes need; `full` where there is none.
+
+    Returns:
+        The claims by id, none of a blank text; or why there are none.
+
+    Raises:
+        UsageError: Recorded claims of another kind, or a section that the authors have no prompt for.
+    """
+    forms, sections = form_of or {}, section_of or {}
+    said = {name: judged_text(text) for name, text in texts.items()}
+    made: dict[str, tuple[str, ...] | Unscored] = dict.fromkeys(texts, ())
+    if judging.judge.reads == "pair":
+        for name, text in texts.items():
+            sentences = read_sentences(text) if said[name] else ()
+            made[name] = tuple(dict.fromkeys(one.text for one in sentences if one.text))
+        return made
+    maker = QuestionMaker(judging.prompts, "json_cot")
+    questions = {
+        name: maker.make(
+            f"{name}/claims", text=text, form=_form(forms.get(name, "text")), section=sections.get(name, FULL)
+        )
+        for name, text in said.items()
+        if text
+    }
+    outcomes = judging.judge.ask(list(questions.values())) if questions else []
+    for name, outcome in zip(questions, outcomes, strict=True):
+        made[name] = outcome if isinstance(outcome, Unscored) else _made(outcome)
+    return made
+
+
+def entail_claims(
+    requests: Sequence[ClaimRequest], judging: Judging, *, style: str = "json_cot"
+) -> list[ClaimVerdicts]:
+    """Asks whether texts entail claims.
+
+    Args:
+        requests: texts with claims.
+        judging: whom to ask, and whether about all claims of a text together or about each by itself.
+        style: one of `judge_prompts.STYLES`.
+
+    Returns:
+        What is known of each request, in order.
+
+    Raises:
+        UsageError: What `judge_prompts.check_judging` refuses, two requests of one id, or recorded verdicts of another kind.
+    """
+    check_judging(judging, style)
+    require_unique([request.id for request in requests])
+    return ask_together(judging.judge, [claim_line(request, judging, style=style) for request in requests])
+
+
+def claim_line(request: ClaimRequest, judging: Judging, *, style: str) -> Line[ClaimVerdicts]:
+    """Asks about one request; see `judging_rounds`."""
+    text, form = judged_text(request.text), _form(request.form)
+    if not text:
+        return ClaimVerdicts(entailed=(False,) * len(request.claims))
+    maker = QuestionMaker(judging.prompts, style)
+    found: dict[str, bool] = {}
+    failed: dict[str, str] = {}
+    # A claim that stands twice is asked about once.
+    wanted = list(dict.fromkeys(request.claims))
+    batched = judging.mode == "batched" and judging.judge.reads == "prompt"
+    singly: list[str] = []
+    for round_name in ("batch", "batch-again") if batched else ():
+        if not wanted:
+            break
+        (outcome,) = yield [maker.claims(f"{request.id}/{round_name}", text=text, claims=wanted, form=form)]
+        if isinstance(outcome, Verdict):
+            found |= {claim: one for claim, one in zip(wanted, _batch(outcome, wanted), strict=True) if one is not None}
+            wanted = [claim for claim in wanted if claim not in found]
+        elif outcome.reason in _FORM_REASONS:
+            singly, wanted = wanted, []
+        else:
+            failed |= dict.fromkeys(wanted, outcome.reason)
+            wanted = []
+    singly += wanted
+    places = {claim: request.claims.index(claim) for claim in singly}
+    questions: list[Question] = [
+        maker.claim(f"{request.id}/{place}", text=text, claim=claim, form=form) for claim, place in places.items()
+    ]
+    outcomes = yield questions
+    for claim, one in zip(places, outcomes, strict=True):
+        if isinstance(one, Unscored):
+            failed[claim] = one.reason
+        else:
+            found[claim] = verdict_bool(one)
+    return ClaimVerdicts(
+        entailed=tuple(found.get(claim) for claim in request.claims), reasons=tuple(dict.fromkeys(failed.values()))
+    )
+
+
+def verdict_bool(outcome: Verdict) -> bool:
+    """Checks that a verdict is true or false: it may come from a file."""
+    if not isinstance(outcome.value, bool):
+        raise UsageError(
+            f"the verdict of the question {outcome.id} is neither true nor false. Correct the recorded verdicts."
+        )
+    return outcome.value
+
+
+def _form(form: str) -> str:
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}; got {form!r}")
+    return form
+
+
+def _batch(outcome: Verdict, claims: Sequence[str]) -> Sequence[bool | None]:
+    value = outcome.value
+    if (
+        not isinstance(value, tuple)
+        or len(value) != len(claims)
+        or not all(one is None or isinstance(one, bool) for one in value)
+    ):
+        raise UsageError(
+            f"the verdict of the question {outcome.id} is no list of true, false or null for each of {len(claims)} claims. "
+            "Correct the recorded verdicts."
+        )
+    return value
+
+
+def _made(outcome: Outcome) -> tuple[str, ...]:
+    value = outcome.value if isinstance(outcome, Verdict) else None
+    try:
+        claims = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        claims = None
+    if not isinstance(claims, list) or not all(isinstance(one, str) and one.strip() for one in claims) or not claims:
+        raise UsageError(
+            f"the verdict of the question {outcome.id} is no JSON text of a list of claims. Correct the recorded verdicts; those "
+            "of a credentialed task hold no claims: give them as files (claims, output_claims)."
+        )
+    return tuple(claims)

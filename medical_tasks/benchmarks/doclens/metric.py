@@ -1,0 +1,177 @@
+"""The numbers of DocLens for texts at hand: what `metrics/doclens` computes, without any framework.
+
+Verdicts come from the caller, from the `lexical` judge (offline, not comparable with anybody's numbers) or from a local model of
+entailment. Judges that read prompts stand behind the guard of `medical-tasks run` and `score`, and are not offered here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.doclens.claim_files import join_claims
+from medical_tasks.benchmarks.doclens.claims import FULL, ClaimRecord, Side
+from medical_tasks.benchmarks.doclens.given_verdicts import GivenVerdict, given_verdict
+from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
+from medical_tasks.benchmarks.doclens.measures import METRICS
+from medical_tasks.benchmarks.doclens.scoring import item_score, text_units
+from medical_tasks.benchmarks.doclens.sections import SECTIONS, divide_note
+from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.io.store import Store
+from medical_tasks.judges.base import Judge, JudgeOptions, Judging
+from medical_tasks.judges.opener import open_judge
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.runs.results import flat, summarise
+from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.spec import Item, TaskSpec
+
+__all__ = ["FORMS", "GIVEN", "LEXICAL", "Claims", "score_texts"]
+
+FORMS: Final = ("text", "note", "question")
+LEXICAL: Final = "lexical (not comparable)"
+GIVEN: Final = "given by the caller"
+
+Claims = Sequence[str] | Mapping[str, Sequence[str]]
+"""The claims of a text; of a note by section."""
+
+_TASKS: Final = {"text": "mimic_rrs", "note": "aci_bench", "question": "meqsum"}
+
+
+def score_texts(
+    outputs: Sequence[str],
+    references: Sequence[Mapping[str, Any]],
+    *,
+    form: str = "text",
+    verdicts: Sequence[GivenVerdict] | None = None,
+    judge: str = "lexical",
+    reference_claims: Sequence[Claims] | None = None,
+    output_claims: Sequence[Claims] | None = None,
+    citations: bool = True,
+) -> dict[str, Any]:
+    """Scores generated texts.
+
+    Args:
+        outputs: the texts with their citations. Reasoning that ends with `</think>` is passed over.
+        references: of each its `reference`, and `sentences`, the source's, whose places from 0 are what the output cites.
+        form: `note`, which is judged by its four sections; `question`, which is one claim; `text`, anything else.
+        verdicts: for each output what a judge said (`given_verdicts`), of a note by section. Default: `judge` decides.
+        judge: `lexical`, or `nli/` and the folder of a model of entailment.
+        reference_claims: for each reference its claims, of a note by section. Default: its sentences are its claims.
+        output_claims: likewise of the outputs.
+        citations: whether the outputs were to cite; otherwise the metrics of citations are nan.
+
+    Returns:
+        For each of the four metrics, of notes also by section (`claim_recall_subjective`), its pooled value, `_ci_low`, `_ci_high`
+        (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been anything), nan where there is none; `reasons` of
+        values that there are none of; `judge`; `coverage` with `texts` and `missing`.
+
+    Raises:
+        ValueError: Unknown form or judge, lists of different lengths, or verdicts that are not of the form.
+        UsageError: Claims that are missing for some text, or a bad checkpoint.
+        MissingError: A model is not there.
+    """
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}; got {form!r}")
+    for name, given in (("references", references), ("verdicts", verdicts)):
+        if given is not None and len(given) != len(outputs):
+            raise ValueError(f"{name} must be as many as predictions, {len(outputs)}; got {len(given)}")
+    task = _task(form)
+    items = [_item(row, reference, form) for row, reference in enumerate(references)]
+    parts = [text_units(item, spoken(output).strip()) for item, output in zip(items, outputs, strict=True)]
+    claims: dict[Side, Sequence[Claims] | None] = {"reference": reference_claims, "output": output_claims}
+    if verdicts is None:
+        known = _judged(task, parts, judge, claims, citations=citations)
+    else:
+        if reference_claims is not None or output_claims is not None:
+            raise ValueError("claims are judged, and verdicts are given: give one of the two")
+        known = [given_verdict(row, given, _sections(form)) for row, given in enumerate(verdicts)]
+    scores = [item_score(item.id, found, cites=citations) for item, found in zip(items, known, strict=True)]
+    summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
+    entries = dict(summary["metrics"])
+    for section, metrics in summary["breakdown"].get("section", {}).items():
+        entries |= {f"{name}_{section}": entry for name, entry in metrics.items()}
+    named = GIVEN if verdicts is not None else LEXICAL if judge == "lexical" else judge
+    result: dict[str, Any] = {"judge": named, **flat(entries)}
+    result["coverage"] = {"texts": len(items), "missing": sum(score.unscored is not None for score in scores)}
+    return result
+
+
+def _task(form: str) -> TaskSpec:
+    """A task of the form; texts at hand have no groups."""
+    task = next(task for task in TASKS if task.name == _TASKS[form])
+    metrics = tuple(metric for metric in task.metrics if metric.name in METRICS or metric.part)
+    return replace(task, metrics=metrics, groups=(), cluster=None)
+
+
+def _sections(form: str) -> tuple[str, ...]:
+    return SECTIONS if form == "note" else (FULL,)
+
+
+def _item(row: int, reference: Mapping[str, Any], form: str) -> Item:
+    text = str(reference.get("reference") or "")
+    fields: dict[str, Any] = {"form": form, "reference": text, "sentences": list(reference.get("sentences") or ())}
+    if form == "note":
+        fields["sections"] = divide_note(text)
+    return Item(id=str(row), fields=fields, groups={}, cluster=str(row))
+
+
+def _judged(
+    task: TaskSpec,
+    parts: Sequence[Sequence[Unit]],
+    name: str,
+    claims: Mapping[Side, Sequence[Claims] | None],
+    *,
+    citations: bool,
+) -> list[dict[str, UnitVerdict]]:
+    units = [unit for some in parts for unit in some]
+    joined = {
+        side: None if given is None else _joined(given, units, side, len(parts)) for side, given in claims.items()
+    }
+    with _judging(task, name) as judging:
+        verdicts = judge_units(
+            units,
+            judging,
+            reference_claims=joined["reference"],
+            output_claims=joined["output"],
+            citations=citations,
+        )
+    found = iter(verdicts)
+    return [{unit.section: next(found) for unit in some} for some in parts]
+
+
+def _joined(given: Sequence[Claims], units: Sequence[Unit], side: Side, rows: int) -> dict[str, tuple[str, ...]]:
+    if len(given) != rows:
+        raise ValueError(f"{side}_claims must be as many as predictions, {rows}; got {len(given)}")
+    records = [
+        ClaimRecord(
+            id=str(row),
+            claims={
+                section: tuple(some)
+                for section, some in (one if isinstance(one, Mapping) else {FULL: one}).items()
+                if some is not None
+            },
+        )
+        for row, one in enumerate(given)
+    ]
+    return join_claims(records, units, side=side, where=f"{side}_claims")
+
+
+@contextlib.contextmanager
+def _judging(task: TaskSpec, name: str) -> Iterator[Judging]:
+    if name != "lexical" and not name.startswith("nli/"):
+        raise ValueError(
+            f"judge must be lexical or nli/FOLDER, which read no prompts; got {name!r}. Give verdicts, or use medical-tasks score."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        backend = open_judge(name, {}, log_dir=Path(folder))
+        try:
+            with Store(Path(folder) / "judge.sqlite") as store:
+                session: Judge = JudgeSession(backend, JudgeOptions(), store, quiet=True)
+                yield Judging(judge=session, prompts=load_judge_prompts(task))
+        finally:
+            backend.close()

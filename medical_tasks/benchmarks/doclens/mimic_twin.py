@@ -1,0 +1,338 @@
+"""A synthetic twin of MIMIC-III's `NOTEEVENTS.csv.gz`, of any size: the same columns and shape, invented patients.
+
+    python -m medical_tasks.benchmarks.doclens.mimic_twin --out FOLDER --notes 20000
+
+The same seed and numbers give the same bytes. The file is written row by row, so that size costs time and no memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
+from medical_tasks.benchmarks.doclens.mimic_twin_words import (
+    EXAMINATIONS,
+    FILLING,
+    NORMAL,
+    OTHER_EXAMINATIONS,
+    SEEN,
+    Examination,
+)
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.published_sums import SUMS_FILE
+from medical_tasks.errors import MedicalTasksError, UsageError
+
+__all__ = ["CT_MR_SHARE", "NOTES_FILE", "TwinNote", "main", "twin_notes", "write_twin"]
+
+NOTES_FILE = "NOTEEVENTS.csv.gz"
+CT_MR_SHARE = 0.06
+"""CT and MR reports among all notes, near what the release has."""
+
+# Category, share in percent, least and most characters: near those of the release, whose mean is about 1,900 characters.
+_CATEGORIES = (
+    ("Nursing/other", 42, 200, 1_700),
+    ("Radiology", 20, 800, 1_900),
+    ("Nursing", 11, 800, 3_000),
+    ("ECG", 11, 150, 400),
+    ("Physician ", 7, 4_000, 11_000),
+    ("Discharge summary", 3, 3_000, 16_000),
+    ("Echo", 3, 2_000, 4_000),
+    ("Respiratory ", 3, 700, 2_000),
+)
+_ERRORS = 0.001
+_FINDINGS_CHARS = (300, 1_200, 6_000)  # least, most of most reports, most of one in forty
+_REPORTS_A_PATIENT = 2.7  # of CT and MR
+_PARAGRAPHS = 600
+_WRITE_CHARS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwinNote:
+    """A row, and what a reader should find in it.
+
+    Attributes:
+        cells: column name to text, all of them.
+        modality: of a report that can be used; else "".
+        anatomy: likewise.
+        sentences: of its findings; else none.
+        impression: with single spaces; else "".
+    """
+
+    cells: dict[str, str]
+    modality: str = ""
+    anatomy: str = ""
+    sentences: tuple[str, ...] = ()
+    impression: str = ""
+
+
+def twin_notes(*, seed: int, notes: int, ct_mr: float = CT_MR_SHARE) -> Iterator[TwinNote]:
+    """Generates notes, by growing ROW_ID.
+
+    Args:
+        seed: decides all.
+        notes: how many.
+        ct_mr: share of them that are CT and MR reports.
+
+    Yields:
+        The notes.
+
+    Raises:
+        UsageError: Fewer than one note, or a share that is none.
+    """
+    if notes < 1 or not 0 <= ct_mr <= 1:
+        raise UsageError(f"a twin needs at least 1 note and a share from 0 to 1, got {notes} and {ct_mr}.")
+    draw = random.Random(f"{seed}-notes")  # noqa: S311  # invented notes, not secrets
+    paragraphs = [_paragraph(draw) for _ in range(_PARAGRAPHS)]
+    shares = [each.share for each in EXAMINATIONS]
+    patients = 1 + int(notes * ct_mr / _REPORTS_A_PATIENT)
+    row = 0
+    for _ in range(notes):
+        row += draw.randrange(1, 3)
+        patient = draw.randrange(patients)
+        year, month, day = 2100 + patient % 100, draw.randrange(1, 13), draw.randrange(1, 29)
+        date = f"{year}-{month}-{day}"
+        common = {
+            "ROW_ID": str(row),
+            "SUBJECT_ID": str(3 + 2 * patient),
+            "HADM_ID": str(100_000 + patient) if draw.random() < 0.9 else "",
+            "CHARTDATE": f"{year}-{month:02d}-{day:02d}",
+            "CHARTTIME": f"{year}-{month:02d}-{day:02d} {draw.randrange(24):02d}:{draw.randrange(60):02d}:00",
+            "STORETIME": "",
+        }
+        if draw.random() < ct_mr:
+            yield _imaging(draw, common, draw.choices(EXAMINATIONS, shares)[0], date)
+        else:
+            yield _other(draw, common, paragraphs)
+
+
+def write_twin(
+    folder: Path,
+    *,
+    seed: int,
+    notes: int,
+    ct_mr: float = CT_MR_SHARE,
+    compresslevel: int = 6,
+    sums: bool = True,
+) -> Path:
+    """Writes a twin of the official file.
+
+    Args:
+        folder: where to; made when absent.
+        seed: as `twin_notes`, as the next two.
+        notes: see there.
+        ct_mr: see there.
+        compresslevel: of gzip, 1 to 9.
+        sums: whether to write the list of checksums too.
+
+    Returns:
+        The folder, for `--source`.
+
+    Raises:
+        UsageError: As `twin_notes`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        (folder / NOTES_FILE).open("wb") as raw,
+        # Neither a name nor a time in the gzip header: the same bytes each time.
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel) as stream,
+    ):
+        waiting, chars = [",".join(f'"{name}"' for name in NOTE_COLUMNS) + "\n"], 0
+        for note in twin_notes(seed=seed, notes=notes, ct_mr=ct_mr):
+            waiting.append(_csv_row(note.cells))
+            chars += len(waiting[-1])
+            if chars > _WRITE_CHARS:
+                stream.write("".join(waiting).encode())
+                waiting, chars = [], 0
+        stream.write("".join(waiting).encode())
+    if sums:
+        (folder / SUMS_FILE).write_text(f"{file_sha256(folder / NOTES_FILE)} {NOTES_FILE}\n", encoding="utf-8")
+    return folder
+
+
+def _imaging(draw: random.Random, common: dict[str, str], examination: Examination, date: str) -> TwinNote:
+    least, most, longest = _FINDINGS_CHARS
+    length = draw.randrange(least, longest if draw.random() < 1 / 40 else most)
+    report = _write_report(draw, examination, date=date, length=length)
+    error = draw.random() < _ERRORS
+    usable = bool(report.sentences) and not error
+    return TwinNote(
+        cells=common
+        | {
+            "CATEGORY": "Radiology",
+            "DESCRIPTION": examination.description,
+            "CGID": "",
+            "ISERROR": "1" if error else "",
+            "TEXT": report.text,
+        },
+        modality=examination.modality if usable else "",
+        anatomy=examination.anatomy if usable else "",
+        sentences=report.sentences if usable else (),
+        impression=report.impression if usable else "",
+    )
+
+
+def _other(draw: random.Random, common: dict[str, str], paragraphs: Sequence[str]) -> TwinNote:
+    category, _, least, most = draw.choices(_CATEGORIES, [each[1] for each in _CATEGORIES])[0]
+    length = int(draw.uniform(least, most))
+    chosen = []
+    while length > 0:
+        chosen.append(paragraphs[int(draw.random() * len(paragraphs))])
+        length -= len(chosen[-1])
+    of = OTHER_EXAMINATIONS if category == "Radiology" else ("Report",)
+    return TwinNote(
+        cells=common
+        | {
+            "CATEGORY": category,
+            "DESCRIPTION": of[int(draw.random() * len(of))],
+            "CGID": str(draw.randrange(14_000, 21_000)) if category == "Nursing/other" else "",
+            "ISERROR": "",
+            "TEXT": "".join(chosen),
+        }
+    )
+
+
+def _paragraph(draw: random.Random) -> str:
+    sentences = draw.sample(FILLING, draw.randrange(1, 4))
+    text = "  ".join(each.format(a=draw.randrange(2, 9), b=draw.randrange(50, 120)) for each in sentences)
+    return textwrap.fill(text, 78) + "\n"
+
+
+def _csv_row(cells: dict[str, str]) -> str:
+    quoted = {name: '"' + cells[name].replace('"', '""') + '"' for name in ("CATEGORY", "DESCRIPTION", "TEXT")}
+    return ",".join(quoted.get(name, cells[name]) for name in NOTE_COLUMNS) + "\n"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Writes a twin; returns the exit code.
+
+    Args:
+        words: of the command line; those of the process by default.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m medical_tasks.benchmarks.doclens.mimic_twin",
+        description="Write a synthetic file in the shape of the official one.",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)")
+    parser.add_argument("--notes", type=int, default=20_000, metavar="N", help="notes in all (default 20000)")
+    parser.add_argument(
+        "--ct-mr", type=float, default=CT_MR_SHARE, metavar="X", help=f"share of CT and MR (default {CT_MR_SHARE})"
+    )
+    given = parser.parse_args(words)
+    folder = write_twin(given.out, seed=given.seed, notes=given.notes, ct_mr=given.ct_mr)
+    print(f"wrote {NOTES_FILE} and {SUMS_FILE} in {folder}")
+    return 0
+
+
+_RULE: Final = " " + "_" * 78 + "\n"
+_FINAL: Final = " " * 33 + "FINAL REPORT\n"
+_WIDTH: Final = 76
+_PAGE_LINES: Final = 60
+_WITHOUT_FINDINGS, _WITHOUT_IMPRESSION, _POINTING = 0.12, 0.08, 0.03
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TwinReport:
+    """A report, and what a reader should find in it.
+
+    Attributes:
+        text: of the note.
+        sentences: of its findings; empty for a report that cannot be used.
+        impression: with single spaces; "" for one that cannot be used.
+    """
+
+    text: str
+    sentences: tuple[str, ...]
+    impression: str
+
+
+def _write_report(draw: random.Random, examination: Examination, *, date: str, length: int) -> _TwinReport:
+    """Writes a report, with findings of so many characters at least: few sentences are repeated at other levels."""
+    sentences, meanings = _content(draw, examination.anatomy, length)
+    numbered = len(meanings) > 1
+    impression = [f"{place}. {each}" if numbered else each for place, each in enumerate(meanings, start=1)]
+    kind = draw.random()
+    usable = kind > _WITHOUT_FINDINGS + _WITHOUT_IMPRESSION + _POINTING
+    heading = draw.choice(("FINDINGS:  ", "FINDINGS:\n ", f"{examination.modality} FINDINGS:  ", "Findings: "))
+    if kind < _WITHOUT_FINDINGS:
+        heading = "This examination was read on the console.  "
+    elif kind < _WITHOUT_FINDINGS + _POINTING:
+        impression = [draw.choice(("As above.", "Please see above.", "See body of the report."))]
+    end = draw.choice(("IMPRESSION:  ", "IMPRESSION:\n ", "CONCLUSION: ")) + "\n ".join(map(_wrapped, impression))
+    if _WITHOUT_FINDINGS + _POINTING <= kind < _WITHOUT_FINDINGS + _POINTING + _WITHOUT_IMPRESSION:
+        end = ""
+    half = len(sentences) // 2
+    paragraphs = [sentences[:half], sentences[half:]] if draw.random() < 0.5 else [sentences]
+    findings = "\n\n ".join(_wrapped(" ".join(part)) for part in paragraphs if part)
+    order = _order(draw, examination, date)
+    body = (
+        f" INDICATION:  {draw.randrange(20, 90)}-year-old patient with a change of status.\n\n"
+        f" COMPARISON:  [**{date}**].\n\n"
+        f" TECHNIQUE:  {examination.modality} images were obtained as by protocol.\n\n"
+        f" {heading}{findings}\n\n {end}\n"
+    )
+    signed = " " * 28 + "DR. [**First Name11 (Name Pattern1) **] [**Last Name (NamePattern4) 91**]\n"
+    text = order + _condition() + _RULE + _FINAL + _paged(body, order) + ("\n\n" + signed if kind > 0.5 else "")
+    if kind > 0.9:
+        text += _RULE + " " * 33 + "PFI REPORT\n IMPRESSION:  Nothing acute.\n"
+    return _TwinReport(
+        text=text, sentences=tuple(sentences) if usable else (), impression=" ".join(impression) if usable else ""
+    )
+
+
+def _content(draw: random.Random, anatomy: str, length: int) -> tuple[list[str], list[str]]:
+    seen = draw.sample(SEEN[anatomy], draw.randrange(1, len(SEEN[anatomy]) + 1))
+    numbers = [draw.randrange(3, 60) for _ in seen]
+    sentences = [each.finding.format(n=number) for each, number in zip(seen, numbers, strict=True)]
+    normal = draw.sample(NORMAL[anatomy], len(NORMAL[anatomy]))
+    level = 0
+    while normal or sum(map(len, sentences)) < length:
+        sentences.append(
+            normal.pop() if normal else f"Level {(level := level + 1)} is unremarkable and of normal signal."
+        )
+    draw.shuffle(sentences)
+    return sentences, [each.meaning.format(n=number) for each, number in zip(seen, numbers, strict=True)]
+
+
+def _order(draw: random.Random, examination: Examination, date: str) -> str:
+    return (
+        f"[**{date}**] {draw.randrange(1, 13)}:{draw.randrange(60):02d} {draw.choice(('AM', 'PM'))}\n"
+        f" {examination.description:<63} Clip # [**Clip Number (Radiology) {draw.randrange(100, 99999)}**]\n"
+        " Reason: please evaluate for acute change\n"
+        " Admitting Diagnosis: CHANGE OF STATUS\n" + _RULE
+    )
+
+
+def _condition() -> str:
+    return (
+        " [**Hospital 2**] MEDICAL CONDITION:\n  patient with a change of status\n"
+        " REASON FOR THIS EXAMINATION:\n  please evaluate\n No contraindications for IV contrast\n"
+    )
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, subsequent_indent=" ", break_long_words=False, break_on_hyphens=False)
+
+
+def _paged(body: str, order: str) -> str:
+    """Breaks a long report as the printer did: the order's block stands again between the pages."""
+    lines = body.splitlines(keepends=True)
+    pages = ["".join(lines[start : start + _PAGE_LINES]) for start in range(0, len(lines), _PAGE_LINES)]
+    between = " " * 60 + "(Over)\n\n" + order + _FINAL + " (Cont)\n"
+    return between.join(pages)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except MedicalTasksError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -1,0 +1,321 @@
+"""The authors' prompts, for models and for judges: JSON files of their repository, read as data.
+
+A file is a list of messages: an instruction, worked examples, and an empty message of the user that takes the input. The files
+for no examples (`_dummy`) have one pair that shows the form alone; those for Mistral (`*_Mistral.json`) are one message with places
+for a text and a claim. Contents that are no texts are sent as JSON, as their scripts do. Worked examples are there as messages of
+the system named `example_user` and `example_assistant`; most servers know no such names, so they are sent as turns of user and
+assistant.
+
+The files for radiology (`mimic_*`) show texts of MIMIC-III: they are read for the credentialed `mimic_rrs` alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from medical_tasks.benchmarks.doclens.claims import MAX_CLAIMS, MIN_CLAIMS
+from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.whole_file import read_text
+from medical_tasks.spec import Message, TaskSpec
+
+__all__ = [
+    "OFFICIAL_STYLES",
+    "REPOSITORY",
+    "official_citation_messages",
+    "official_claim_messages",
+    "official_file",
+    "official_make_messages",
+    "official_pair_messages",
+    "read_official",
+    "read_official_texts",
+]
+
+OFFICIAL_STYLES: Final = ("json_cot", "cot")
+"""The styles they have judge prompts in: for GPT and for Mistral."""
+
+REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
+
+_AGAIN: Final = "Download it again."
+_GENERATION: Final[Mapping[str, Mapping[str, str]]] = {
+    "note": {"": "acibench"},
+    "section": {section: f"acibench_{section}" for section in SECTIONS},
+    "impression": {"": "mimic"},
+    "question": {"": "meqsum"},
+}
+_FAMILIES: Final[Mapping[str, str]] = {
+    "note": "acibench",
+    "section": "acibench",
+    "impression": "mimic",
+    "question": "meqsum",
+    "text": "general",
+}
+_FOLDERS: Final = {"claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
+_TEXT_NAMES: Final = {"acibench": "clinical_note", "mimic": "radiology_report", "general": "clinical_report"}
+_CITED_NAMES: Final = {
+    "acibench": ("sentence_in_note", "conversational_turns"),
+    "mimic": ("sentence_in_summary", "sentences_in_the_radiology_report"),
+    "meqsum": ("short_question", "sentences_in_the_long_question"),
+    "general": ("generated_sentence", "sentence_in_clinical_report"),
+}
+_ROLES: Final = {"example_user": "user", "example_assistant": "assistant"}
+_SLOT: Final = re.compile("__TEXT__|__CLAIM__")
+_SPEAKER: Final = re.compile(r"\[([a-z,\s_]+)\]")
+_SPEAKERS: Final = re.compile(r"\[[a-z,\s_]+\] ")
+
+
+def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Message, ...]]:
+    """Reads the messages of a task's generation, without the last one.
+
+    Args:
+        task: `options["form"]` and `options["shots"]` say which file, and how many of its examples.
+        upstream: a checkout, the folder above it, or its `prompts`.
+
+    Returns:
+        Section to the messages that stand before its input; for other forms these under "".
+
+    Raises:
+        UsageError: The authors have no such prompts, no checkout is given, or a file is not of their form.
+        MissingError: A file is not there.
+    """
+    names = _GENERATION.get(task.options["form"])
+    if names is None:
+        raise UsageError(
+            f"{task.name} has no official prompts: the authors released those of ACI-BENCH, MIMIC and MeQSum. Use --prompts own."
+        )
+    shots = int(task.options["shots"])
+    ending = "" if shots else "_dummy"
+    return {
+        section: _before(*_read(task, upstream, f"prompts/{name}_annotated-citation{ending}.json"), shots)
+        for section, name in names.items()
+    }
+
+
+def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
+    instruction, *examples, _ = _messages(text)
+    pairs = max(shots, 1)
+    for place, message in enumerate(examples, start=2):
+        name = list(_ROLES)[place % 2]
+        content = message["content"]
+        if message.get("name") != name or not isinstance(content, str) or not content.strip():
+            raise UsageError(f"{path}: message {place} must be a text of the system named {name}. {_AGAIN}")
+    if len(examples) % 2 or len(examples) < 2 * pairs:
+        raise UsageError(
+            f"{path}: {pairs} examples of two messages each are needed, it has {len(examples)} example messages. {_AGAIN}"
+        )
+    return _sent((instruction, *examples[: 2 * pairs]))
+
+
+Kind = Literal["make", "claims", "question", "same", "citation"]
+
+
+def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
+    """Names the file a question is asked with, by its path below `prompts`.
+
+    Args:
+        kind: what is asked; their claims are asked about in a list, or one by one in the style `cot`.
+        style: one of `OFFICIAL_STYLES`.
+        form: of the judged text.
+        section: of a note.
+
+    Raises:
+        UsageError: Claims of questions, or a section they have no prompt for.
+    """
+    family = _FAMILIES[form]
+    mistral = "" if style == "json_cot" or kind == "make" else "_Mistral"
+    if kind == "make" and family == "meqsum":
+        raise UsageError("the authors have no prompt that makes claims of a question: each question is one claim.")
+    if family == "acibench" and (kind == "make" or (kind == "citation" and not mistral)):
+        if section not in SECTIONS:
+            raise UsageError(
+                f"the authors have prompts for the sections {', '.join(SECTIONS)} of a note; got {section!r}. Use --prompts own."
+            )
+        family = f"{family}_{section}"
+    name = {
+        "make": f"claims/{family}_subclaim_generation",
+        "claims": f"claims/{family}_claim_entail",
+        "question": f"claims/{family}_claim_entail",
+        "same": f"claims/{family}_claim_entail_same",
+        "citation": f"citations/{family}_citation_entail",
+    }[kind]
+    return f"{name}{mistral}.json"
+
+
+def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]:
+    """Reads the files a task is judged with.
+
+    Args:
+        task: any task of the benchmark.
+        upstream: a checkout of their repository, the folder above it, or one inside.
+
+    Returns:
+        The files' texts, by name: `claims/...` is of their folder `claim_evaluation/prompts`, `citations/...` likewise.
+
+    Raises:
+        UsageError: No checkout is given, or a file is not of the expected form.
+        MissingError: A file is not there.
+    """
+    form = task.options["form"]
+    kinds: tuple[Kind, ...] = ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")
+    sections = SECTIONS if _FAMILIES[form] == "acibench" else ("",)
+    names = dict.fromkeys(
+        official_file(kind, style, form=form, section=section)
+        for kind in kinds
+        for style in OFFICIAL_STYLES
+        for section in sections
+    )
+    texts = {}
+    for name in names:
+        part, _, file = name.partition("/")
+        texts[name] = _read(task, upstream, f"{_FOLDERS[part]}/{file}")[1]
+    return texts
+
+
+def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
+    """Asks for the claims of a text.
+
+    Args:
+        text: of the file.
+        judged: the text to take apart.
+    """
+    first, *examples, last = _messages(text)
+    # Their script replaces the words and leaves the underscores around them, so that models read `__1__` and `__30__`.
+    instruction = first["content"].replace("MIN_CLAIM", str(MIN_CLAIMS)).replace("MAX_CLAIM", str(MAX_CLAIMS))
+    return _sent(({**first, "content": instruction}, *examples, {**last, "content": judged}))
+
+
+def official_claim_messages(text: str, *, form: str, judged: str, claims: Sequence[str]) -> tuple[Message, ...]:
+    """Asks about claims: all together by a file for GPT, a single one by one for Mistral.
+
+    Args:
+        text: of the file.
+        form: of the judged text.
+        judged: the text that may entail them.
+        claims: the claims, a single one for Mistral.
+    """
+    if _is_mistral(text):
+        return _filled(text, judged=judged, claim=claims[0])
+    return _asked(text, {_TEXT_NAMES[_FAMILIES[form]]: judged, "claims": list(claims)})
+
+
+def official_pair_messages(text: str, *, first: str, second: str) -> tuple[Message, ...]:
+    """Asks about two questions of MeQSum: is `first` (their question A) a case of `second`, or are they the same."""
+    if _is_mistral(text):
+        return _filled(text, judged=first, claim=second)
+    return _asked(text, {"question A": first, "question B": second})
+
+
+def official_citation_messages(
+    text: str, *, form: str, sentence: str, cited: Sequence[tuple[int, str]]
+) -> tuple[Message, ...]:
+    """Asks about a sentence and what it cites; Mistral is shown places from 0 in place of the numbers.
+
+    Args:
+        text: of the file.
+        form: of the output.
+        sentence: without its citations.
+        cited: number and text of each, in the order shown.
+    """
+    if _is_mistral(text):
+        lines = "\n".join(f"[{place}] {content}" for place, (_, content) in enumerate(cited))
+        return _filled(text, judged=lines, claim=sentence)
+    family = _FAMILIES[form]
+    sentence_name, cited_name = _CITED_NAMES[family]
+    parts = [{"idx": str(number)} | _turn(content, spoken=family == "acibench") for number, content in cited]
+    return _asked(text, {sentence_name: sentence, cited_name: parts})
+
+
+def _turn(content: str, *, spoken: bool) -> dict[str, str]:
+    speaker = _SPEAKER.search(content) if spoken else None
+    if speaker is None:
+        return {"content": content}
+    return {"speaker": speaker[1], "content": _SPEAKERS.sub("", content)}
+
+
+def _asked(text: str, question: Mapping[str, Any]) -> tuple[Message, ...]:
+    first, *examples, last = _messages(text)
+    shown = [{**example, "content": json.dumps(example["content"])} for example in examples]
+    return _sent((first, *shown, {**last, "content": json.dumps(question)}))
+
+
+def _filled(text: str, *, judged: str, claim: str) -> tuple[Message, ...]:
+    values = {"__TEXT__": judged, "__CLAIM__": claim}
+    *before, last = _messages(text)
+    return _sent((*before, {**last, "content": _SLOT.sub(lambda slot: values[slot[0]], last["content"])}))
+
+
+def _sent(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
+    return tuple(
+        cast(
+            Message,
+            {
+                "role": _ROLES.get(message.get("name", ""), message["role"]),
+                "content": content if isinstance(content := message["content"], str) else json.dumps(content),
+            },
+        )
+        for message in messages
+    )
+
+
+@lru_cache(maxsize=32)
+def _messages(text: str) -> tuple[dict[str, Any], ...]:
+    return tuple(json.loads(text))
+
+
+def _is_mistral(text: str) -> bool:
+    return "__CLAIM__" in str(_messages(text)[-1]["content"])
+
+
+def _read(task: TaskSpec, upstream: Path | None, path: str) -> tuple[Path, str]:
+    """A file and its text, which is of their form."""
+    if upstream is None:
+        raise UsageError(
+            f"{task.name}: the official prompts are read from the authors' files. Clone {REPOSITORY} and give its folder with "
+            "--upstream, or use --prompts own."
+        )
+    found = repository_file(upstream, path, repository=REPOSITORY)
+    try:
+        text = read_text(found)
+        content = json.loads(text)
+    except OSError as error:
+        raise MissingError(f"{found}: cannot be read ({system_reason(error)}).") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{found}: is no JSON in UTF-8. {_AGAIN}") from error
+    if wrong := _wrong(content, found.name):
+        raise UsageError(f"{found}: {wrong}. {_AGAIN}")
+    return found, text
+
+
+def _wrong(content: Any, name: str) -> str | None:
+    """What is wrong with a file; None if nothing is."""
+    if not isinstance(content, list) or not content:
+        return "a prompt of the authors is a list of messages; this is none"
+    for place, message in enumerate(content, start=1):
+        if not isinstance(message, dict) or message.get("role") not in ("system", "user", "assistant"):
+            return f"message {place} has no role system, user or assistant"
+        if not set(message) <= {"role", "name", "content"} or not isinstance(message.get("content"), str | dict | list):
+            return f"message {place} must have role and content and may have a name, no more"
+        if message.get("name") is not None and (message["name"] not in _ROLES or message["role"] != "system"):
+            return f"message {place} has a name, which only the system's {' and '.join(_ROLES)} have"
+    first, last = content[0]["content"], content[-1]["content"]
+    if content[-1]["role"] != "user":
+        return "its last message is not the user's"
+    slots = {"__TEXT__": last, "__CLAIM__": last} if name.endswith("_Mistral.json") else {}
+    if "_subclaim_generation" in name:
+        slots = {"__MIN_CLAIM__": first, "__MAX_CLAIM__": first}
+    for slot, where in slots.items():
+        count = where.count(slot) if isinstance(where, str) else 0
+        if count != 1:
+            return f"{slot} stands {count} times where it has to stand once"
+    if name.endswith("_Mistral.json"):
+        return None
+    instructs = len(content) > 1 and content[0]["role"] == "system" and "name" not in content[0]
+    if not instructs or not isinstance(first, str) or not first.strip() or last != "":
+        return "it needs an instruction of the system first and an empty message of the user last"
+    return None

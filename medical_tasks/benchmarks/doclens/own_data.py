@@ -1,0 +1,377 @@
+"""Texts of a user's own: a JSON file of sources with references, in the form of the authors' files.
+
+    [{"example_id": "1", "input": "[0] ... [1] ...", "reference": "..."}, ...]
+
+A record can also hold its reference in sections (`reference_subjective` and so on, as the authors' clinical notes do), and what
+else its owner keeps there, such as `output`; that is passed over. Such a file holds notes: messages about it say where something
+is wrong and how long it is, never what stands there.
+
+A source that is numbered already, as in the authors' files (`[0][doctor] ... [1][patient] ...`), keeps its sentences. Its numbers
+must be the places, or citations would point elsewhere: a gap, another first number and text before it are errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.doclens.datasets import OWN
+from medical_tasks.benchmarks.doclens.sections import EMPTY
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.io.columns import Column
+from medical_tasks.io.json_list import json_objects, named, shown, text_id
+from medical_tasks.io.json_records import is_text
+from medical_tasks.io.whole_file import read_bytes
+from medical_tasks.scoring.sentences import split_sentences
+
+__all__ = [
+    "OWN_COLUMNS",
+    "OWN_SOURCE",
+    "NumberingError",
+    "OwnText",
+    "demo_texts",
+    "is_numbered",
+    "own_row",
+    "read_own_rows",
+    "read_own_texts",
+    "read_sources",
+    "source_sentences",
+]
+
+_FORM: Final = '{"example_id": "1", "input": "what the output is made from", "reference": "what it should say"}'
+_SECTION: Final = "reference_"
+
+OWN_COLUMNS = (
+    Column(name="id", description="`example_id` of the file, as text"),
+    Column(name="source", description="What an output is made from, as given"),
+    Column(
+        name="sentences",
+        repeated=True,
+        description="Its sentences, white space run together, without their numbers; a sentence's number is its place, from 0",
+    ),
+    Column(name="reference", description="What an output is compared with, as given; or empty"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnText:
+    """One record.
+
+    Attributes:
+        id: its id.
+        source: the input, as given.
+        sentences: of the source, numbered by their place.
+        reference: what an output is compared with; "" for an empty one.
+        sections: the reference's sections by name, where the record has any; "" for an empty one.
+    """
+
+    id: str
+    source: str
+    sentences: tuple[str, ...]
+    reference: str
+    sections: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_own_texts(path: Path) -> list[OwnText]:
+    """Reads a file of one's own texts.
+
+    Args:
+        path: the file, JSON in UTF-8.
+
+    Returns:
+        Its records in order, one or more.
+
+    Raises:
+        UsageError: It cannot be read, is not of the form, has an id twice or a source whose numbering is wrong. Names record,
+            field and rule.
+    """
+    try:
+        content = read_bytes(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be read ({system_reason(error)}). Give a JSON list of records like {_FORM}"
+        ) from error
+    texts: dict[str, OwnText] = {}
+    for number, record in enumerate(json_objects(path, content, form=_FORM), start=1):
+        where = f"{path}, record {number}"
+        for name in ("example_id", "input", "reference"):
+            if name not in record:
+                raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
+        found = _text(where, record)
+        if found.id in texts:
+            raise UsageError(f"{where}: example_id {named(found.id)} stands twice. Give each record its own.")
+        texts[found.id] = found
+    return list(texts.values())
+
+
+def _text(where: str, record: Mapping[str, Any]) -> OwnText:
+    name = text_id(where, "example_id", record["example_id"])
+    where = f"{where} (example_id {named(name)})"
+    source = _string(where, "input", record["input"])
+    try:
+        sentences = source_sentences(source)
+    except NumberingError as error:
+        raise UsageError(
+            f"{where}: its input {error}. Number its sentences [0], [1], [2] without a gap, or take the numbers out: then it is "
+            "divided into sentences here. A number in brackets that is text must not stand at the beginning of a sentence."
+        ) from None
+    if not any(sentences):
+        raise UsageError(f"{where}: input must be a text that is not blank, since outputs are checked against it.")
+    sections = {key.removeprefix(_SECTION): key for key in record if key.startswith(_SECTION) and key != _SECTION}
+    return OwnText(
+        id=name,
+        source=source,
+        sentences=tuple(sentences),
+        reference=_not_the_mark(_string(where, "reference", record["reference"])),
+        sections={section: _not_the_mark(_string(where, named(key), record[key])) for section, key in sections.items()},
+    )
+
+
+def _string(where: str, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{where}: {name} must be a text, got {shown(value)}.")
+    if not is_text(blank=True).holds(value):
+        raise UsageError(f"{where}: {name} has characters that are none (half of a surrogate pair). Write it anew.")
+    return value
+
+
+def _not_the_mark(text: str) -> str:
+    return "" if text.strip() == EMPTY else text
+
+
+def own_row(text: OwnText) -> dict[str, Any]:
+    """Puts a row together, with the columns in their order.
+
+    Args:
+        text: the record.
+
+    Returns:
+        Column name to value.
+    """
+    return {"id": text.id, "source": text.source, "sentences": list(text.sentences), "reference": text.reference}
+
+
+def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Reads the rows of a configuration.
+
+    Args:
+        config: `own` or `demo`.
+        split: always `test`.
+        files: the file under `test`; empty for `demo`.
+
+    Yields:
+        One mapping a text, with the names and types of `OWN_COLUMNS`, in the file's order.
+
+    Raises:
+        UsageError: As `read_own_texts`.
+    """
+    if config == "demo":
+        for demo in demo_texts():
+            sentences = tuple(source_sentences(demo.source))
+            yield own_row(OwnText(id=demo.id, source=demo.source, sentences=sentences, reference=demo.reference))
+        return
+    yield from map(own_row, read_own_texts(files[split]))
+
+
+_NUMBER: Final = re.compile(r"\[([0-9]{1,6})\]")
+_CLOSERS: Final = "\"'”’)]}»"
+_ENDS: Final = ".!?\n\r"
+_SPACES: Final = " \t\u00a0"
+
+
+class NumberingError(ValueError):
+    """A source is numbered, but not 0, 1, 2 and so on from its beginning; says which number is wrong, and quotes nothing."""
+
+
+def is_numbered(source: str) -> bool:
+    """Says whether a source begins with a number in square brackets."""
+    return _NUMBER.match(source.lstrip()) is not None
+
+
+def source_sentences(source: str) -> list[str]:
+    """Splits a source into its sentences.
+
+    In a numbered one a number begins a sentence when it goes on from the one before (`a dose of [5]` behind `[2]` is text).
+
+    Args:
+        source: any text.
+
+    Returns:
+        The sentences without their numbers, white space run together, in order; a numbered one can be blank. None for a blank
+        source.
+
+    Raises:
+        NumberingError: The numbering does not begin at 0 with the source, or a number that stands where a sentence begins (on a
+            new line, or behind the end of a sentence) is not the next.
+    """
+    if not is_numbered(source):
+        _check_unnumbered(source)
+        return [" ".join(sentence.split()) for sentence in split_sentences(source)]
+    _check_numbers(source)
+    return list(read_sources(source).values())
+
+
+def _check_unnumbered(source: str) -> None:
+    numbers = [int(found[1]) for found in _NUMBER.finditer(source)]
+    if 0 in numbers and 1 in numbers[numbers.index(0) :]:
+        raise NumberingError("is numbered from [0] on, but text stands before it")
+
+
+def _check_numbers(source: str) -> None:
+    after = -1
+    for found in _NUMBER.finditer(source):
+        number = int(found[1])
+        if number == after + 1:
+            after = number
+        elif after < 0:
+            raise NumberingError(f"begins with [{number}], the first number must be [0]")
+        elif _begins_sentence(source, found.start()):
+            raise NumberingError(f"has [{number}] behind [{after}], where [{after + 1}] comes next")
+
+
+def _begins_sentence(source: str, place: int) -> bool:
+    before = source[max(0, place - 100) : place].rstrip(_SPACES)
+    return not before or before.rstrip(_CLOSERS)[-1:] in _ENDS
+
+
+def read_sources(text: str) -> dict[int, str]:
+    """Reads a numbered source.
+
+    A number counts when it goes on from the one before, or is the first; another one (`a dose of [5]`) is part of a sentence.
+
+    Args:
+        text: the source.
+
+    Returns:
+        Number to sentence, white space run together, blank ones included. What stands before the first number is not there.
+    """
+    marks: list[re.Match[str]] = []
+    for found in _NUMBER.finditer(text):
+        if not marks or int(found[1]) == int(marks[-1][1]) + 1:
+            marks.append(found)
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return {int(mark[1]): " ".join(text[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=False)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoText:
+    """One synthetic text.
+
+    Attributes:
+        id: of it.
+        source: what an output is made from.
+        reference: what it should say.
+    """
+
+    id: str
+    source: str
+    reference: str
+
+
+_TEXTS = (
+    DemoText(
+        id="call-1",
+        source=(
+            "[0][nurse] heart failure clinic, good morning.\n"
+            "[1][patient] morning, this is mister olbrich. my weight has gone up three kilos since sunday.\n"
+            "[2][nurse] three kilos in four days. any swelling?\n"
+            "[3][patient] both ankles. and i need two pillows at night now instead of one.\n"
+            "[4][nurse] are you taking the torasemide?\n"
+            "[5][patient] ten milligrams in the morning, yes. i never miss it.\n"
+            "[6][nurse] no chest pain?\n"
+            "[7][patient] no, nothing like that.\n"
+            "[8][nurse] all right. take twenty milligrams until friday, weigh yourself every morning, and come in on friday "
+            "for a blood test. if you get short of breath at rest, call an ambulance."
+        ),
+        reference=(
+            "The patient with heart failure has gained 3 kg in four days. He has swelling of both ankles and needs two pillows "
+            "at night. He has no chest pain. He takes torasemide 10 mg in the morning.\n"
+            "Torasemide is raised to 20 mg until Friday. He is to weigh himself every morning and has a blood test on Friday. "
+            "He is to call an ambulance if he gets short of breath at rest."
+        ),
+    ),
+    DemoText(
+        id="call-2",
+        source=(
+            "[0][nurse] pediatric advice line.\n"
+            "[1][parent] my daughter is two and has had diarrhea since yesterday, five times today.\n"
+            "[2][nurse] is there blood in it?\n"
+            "[3][parent] no.\n"
+            "[4][nurse] fever?\n"
+            "[5][parent] thirty eight point two this morning.\n"
+            "[6][nurse] does she drink, and does she pass urine?\n"
+            "[7][parent] she drinks tea in small sips. her last wet diaper was an hour ago.\n"
+            "[8][nurse] give her rehydration solution after each stool. come in if there is no wet diaper for eight hours or if "
+            "you see blood."
+        ),
+        reference=(
+            "The two-year-old girl has had diarrhea since yesterday, five stools today, without blood. Her temperature was 38.2 "
+            "this morning. She drinks and passes urine.\n"
+            "Rehydration solution is given after each stool. She is seen if there is no wet diaper for eight hours or if there is "
+            "blood in the stool."
+        ),
+    ),
+    DemoText(
+        id="report-1",
+        source=(
+            "[0] Radiograph of the left wrist in two planes after a fall. "
+            "[1] Fracture of the distal radius with dorsal angulation of 15 degrees. "
+            "[2] The joint surface is not involved. "
+            "[3] The tip of the ulnar styloid is broken off. "
+            "[4] The carpal bones are in line."
+        ),
+        reference=(
+            "Fracture of the left distal radius outside the joint with dorsal angulation. Fracture of the ulnar styloid."
+        ),
+    ),
+    DemoText(
+        id="letter-1",
+        source=(
+            "Mrs. Aydin was with us for two days because of renal colic on the right. CT showed a stone of 4 mm at the ureteral "
+            "orifice. She passed it on the second day. Creatinine was 0.9 mg/dl. The stone is being analyzed. We advise 2.5 "
+            "liters of fluid a day, and metamizole 500 mg if the pain comes back."
+        ),
+        reference=(
+            "A ureteral stone of 4 mm on the right caused colic and has passed. Kidney function is normal. The patient should "
+            "drink 2.5 liters a day. The result of the stone analysis is pending."
+        ),
+    ),
+)
+
+
+def demo_texts() -> tuple[DemoText, ...]:
+    """Returns the texts, in order."""
+    return _TEXTS
+
+
+OWN_SOURCE = DatasetSource(
+    spec=OWN,
+    summary=(
+        "Sources and references that a user has: dialogues and notes, reports and summaries, or any text that is made from "
+        "another one. An output's claims are compared with the reference's, and its citations with the sentences of the "
+        "source that they name, as DocLens does."
+    ),
+    changes=(
+        "`own` is a user's own file, `example_id` called `id` and `input` called `source`; its text stays with its owner.",
+        "`sentences` is new: those of a numbered source, or what a rule of this package divides one without numbers into.",
+        "`demo` was written for this package and is under the package's licence, Apache-2.0.",
+    ),
+    licence_note="Rows of `own` are under whatever terms their source is; treat them as credentialed.",
+    columns=OWN_COLUMNS,
+    key="id",
+    splits=dict.fromkeys(OWN.configs, ("test",)),
+    published_rows={"demo": {"test": len(demo_texts())}},
+    files={
+        "own": {"test": OfficialFile(places=("notes.json",), description="sources with references, a JSON list")},
+        "demo": {},
+    },
+    read=read_own_rows,
+    published="2023-11-16",
+    creators=("The medical-tasks developers",),
+    task_categories=("summarization", "text-generation"),
+    tags=("medical", "clinical notes", "benchmark"),
+)

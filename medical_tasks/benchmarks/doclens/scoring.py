@@ -1,0 +1,250 @@
+"""Scores generated texts by a judge's verdicts on their claims and citations (Xie et al. 2024, section 3).
+
+All four metrics are shares of counts, pooled over the items: an item has its own share as value and what it is of as weight. A
+verdict that is missing decides nothing: the metrics it could change are absent, with the limits that they can have, and the
+largest denominator. Beside them stand the metrics of texts (`text_metrics`) and, with `official=yes`, the figures by the authors'
+scripts (`official_scoring`).
+
+Nothing in `parsed` and `why` quotes a text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from medical_tasks.benchmarks.doclens.claim_files import read_joined
+from medical_tasks.benchmarks.doclens.claims import FULL, Side
+from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
+from medical_tasks.benchmarks.doclens.judging_claims import judged_text
+from medical_tasks.benchmarks.doclens.measures import METRICS, Tally, section_tallies, total
+from medical_tasks.benchmarks.doclens.official_scoring import OfficialVerdict, judge_official
+from medical_tasks.benchmarks.doclens.scoring_arguments import Settings, read_settings, scoring_identity
+from medical_tasks.benchmarks.doclens.sections import SECTIONS, divide_note
+from medical_tasks.benchmarks.doclens.text_metrics import text_metrics
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import Judging
+from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
+
+__all__ = ["NOTE_WORDS", "item_score", "score_items", "scoring_identity", "text_units", "unanswered_limits"]
+
+NOTE_WORDS = frozenset(
+    "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
+) | {*SECTIONS, FULL}
+"""What `parsed` and `why` are made of, beside numbers and what went wrong with a judge."""
+
+_CITATIONS = METRICS[2:]
+_MOST_MEDCON = 2.0
+
+
+def score_items(
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    *,
+    judging: Judging,
+    arguments: Mapping[str, str] | None = None,
+) -> list[ItemScore]:
+    """Scores the texts generated for a task's items.
+
+    Args:
+        task: a task of the benchmark.
+        items: the items, with `form`, `sentences` and `reference` in `fields`, of notes `sections` too.
+        responses: the model's raw text for each item, in the same order.
+        judging: who decides, and how it is asked. All texts' questions go to it together.
+        arguments: of the task's `scoring_arguments`.
+
+    Returns:
+        A score an item. `parsed` counts claims, sentences and citations.
+
+    Raises:
+        UsageError: There are not as many responses as items, two items have one id, an argument is unknown or has a value that is
+            not allowed, or a file of claims has none of some text; names ids, quotes no text.
+        MissingError: A checkpoint for an argument is not there.
+    """
+    if len(items) != len(responses):
+        raise UsageError(
+            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
+        )
+    if len({item.id for item in items}) != len(items):
+        raise UsageError(f"{task.name}: two items have the same id. Give each item one response.")
+    settings = read_settings(task, arguments or {})
+    answers = [spoken(response).strip() for response in responses]
+    parts = [text_units(item, answer) for item, answer in zip(items, answers, strict=True)]
+    units = [unit for some in parts for unit in some]
+    verdicts = judge_units(
+        units,
+        judging,
+        style=settings.style,
+        reference_claims=_joined(settings, units, "reference"),
+        output_claims=_joined(settings, units, "output"),
+        citations=settings.citations,
+    )
+    official = (
+        judge_official(
+            units, verdicts, judging, style=settings.style, citations=settings.citations, given=_given(settings, units)
+        )
+        if settings.official
+        else None
+    )
+    texts = text_metrics(
+        [
+            (judged_text(answer), judged_text(str(item.fields["reference"])))
+            for item, answer in zip(items, answers, strict=True)
+        ],
+        arguments or {},
+    )
+    scores: list[ItemScore] = []
+    start = 0
+    for item, some, values in zip(items, parts, texts, strict=True):
+        end = start + len(some)
+        scores.append(
+            item_score(
+                item.id,
+                {unit.section: verdict for unit, verdict in zip(some, verdicts[start:end], strict=True)},
+                texts=values,
+                official=None if official is None else official[start:end],
+                cites=settings.citations,
+            )
+        )
+        start = end
+    return scores
+
+
+def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+    """What metrics could be on an item without an answer, where that is less than the metric's own limits.
+
+    Args:
+        task: any task of the benchmark.
+        item: the item.
+
+    Returns:
+        Limits of `medcon_official`: shared terms are at most all of the reference's, so however many synonyms it has, F1 stays
+        below 2.
+    """
+    return {"medcon_official": (0.0, _MOST_MEDCON)}
+
+
+def text_units(item: Item, answer: str) -> list[Unit]:
+    """Takes a generated text apart into what is judged by itself: a note's four sections, or the one text there is.
+
+    Args:
+        item: what was asked.
+        answer: the text with its citations, without reasoning.
+
+    Returns:
+        The sections of a note in their order; any other text as one section.
+    """
+    form = str(item.fields["form"])
+    sources = tuple(item.fields["sentences"])
+    if form == "note":
+        references: Mapping[str, str] = item.fields["sections"]
+        return [
+            Unit(
+                id=f"{item.id}/{section}",
+                item=item.id,
+                section=section,
+                form=form,
+                output=text,
+                reference=references[section],
+                sources=sources,
+            )
+            for section, text in divide_note(answer).items()
+        ]
+    return [
+        Unit(
+            id=item.id,
+            item=item.id,
+            section=str(item.groups["section"]) if form == "section" else FULL,
+            form=form,
+            output=answer,
+            reference=str(item.fields["reference"]),
+            sources=sources,
+        )
+    ]
+
+
+def item_score(
+    name: str,
+    verdicts: Mapping[str, UnitVerdict],
+    *,
+    texts: Mapping[str, float] | None = None,
+    official: Sequence[OfficialVerdict] | None = None,
+    cites: bool = True,
+) -> ItemScore:
+    """Makes an item's score of what is known of its text.
+
+    Args:
+        name: the item's id.
+        verdicts: section to what is known of it.
+        texts: metrics computed of its text.
+        official: what the authors count of each section.
+        cites: whether it was to cite its source; otherwise metrics of citations have no denominator.
+    """
+    tallies = {section: section_tallies(verdict.section, section) for section, verdict in verdicts.items()}
+    whole = total(tallies.values())
+    named = dict(whole)
+    if len(tallies) > 1:
+        named |= {f"{metric}_{section}": tally for section, each in tallies.items() for metric, tally in each.items()}
+    if official is not None:
+        theirs = total(one.tallies for one in official)
+        named |= {f"{metric}_official": tally for metric, tally in theirs.items()}
+    values = dict(texts or {})
+    counts: dict[str, Counts] = {}
+    weights: dict[str, float] = {}
+    for metric, tally in named.items():
+        counted = tally if cites or not metric.startswith(_CITATIONS) else Tally()
+        weights[metric] = counted.counts.of
+        if weights[metric]:
+            counts[metric] = counted.counts
+        else:
+            values[metric] = counted.limits[0]
+    reasons = Counter(reason for verdict in verdicts.values() for reason in verdict.reasons)
+    reasons.update(reason for one in official or () for reason in one.reasons)
+    score = ItemScore.counted(
+        counts,
+        id=name,
+        values=values,
+        parsed=_parsed(whole, cites=cites),
+        why=_why(verdicts, reasons, cites=cites),
+        weights=weights,
+    )
+    reason = min(reasons, key=lambda reason: (-reasons[reason], reason)) if score.limits else None
+    return replace(score, unscored=reason)
+
+
+def _joined(settings: Settings, units: Sequence[Unit], side: Side) -> dict[str, tuple[str, ...]] | None:
+    path = settings.claims if side == "reference" else settings.output_claims
+    # Before anything is answered there is nothing to join.
+    return None if path is None or not units else read_joined(path, units, side=side)
+
+
+def _given(settings: Settings, units: Sequence[Unit]) -> dict[str, dict[str, tuple[str, ...]]]:
+    return {side: _joined(settings, units, side) or {} for side in ("reference", "output")}
+
+
+def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
+    """`recall 3/4, precision 2 to 3/4, sentences 5/6, citations 6/7`; counts alone."""
+    names = dict(zip(METRICS, ("recall", "precision", "sentences", "citations"), strict=True))
+    shown = METRICS if cites else METRICS[:2]
+    return ", ".join(f"{names[metric]} {_counted(tallies[metric])}" for metric in shown)
+
+
+def _counted(tally: Tally) -> str:
+    hits, missing, more = (sum(getattr(one, part) for one in tally.verdicts) for part in ("hits", "missing", "more"))
+    of = f"{'up to ' if more else ''}{tally.counts.of:.0f}"
+    return f"{hits}{f' to {hits + missing + more}' if missing or more else ''}/{of}"
+
+
+def _why(verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool) -> str:
+    """Which sections lack what, and why."""
+    known = {section: verdict.section for section, verdict in verdicts.items()}
+    named = {
+        "no list of claims of the reference": [name for name, one in known.items() if one.reference_claims is None],
+        "no list of claims of the output": [name for name, one in known.items() if one.output_claims is None],
+        "without sentences": [name for name, one in known.items() if cites and not one.sentences],
+    }
+    parts = [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
+    return "; ".join([*parts, *sorted(reasons)])

@@ -1,0 +1,286 @@
+"""What DocLens is: its tasks and metrics here, on its `datasets`.
+
+Each family has a task without worked examples and two with some: one or two visits or questions; one or two reports of each of
+the six kinds that have a train split (paper, appendix on the evaluated methods).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, DATASETS, MEQSUM, MIMIC_RRS, OWN
+from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+
+__all__ = ["BENCHMARK", "SECTIONS", "TASKS"]
+
+SECTIONS: Final = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
+"""The four parts of a clinical note."""
+
+_CLAIMS: Final = {
+    "claim_recall": "Completeness: share of the reference's claims that the output entails, pooled.",
+    "claim_precision": "Conciseness: share of the output's claims that the reference entails, pooled.",
+    "citation_recall": "Attribution: share of the output's sentences that what they cite entails together, pooled.",
+    "citation_precision": "Attribution: share of the output's citations that support their sentence and are needed, pooled.",
+}
+
+_DOCLENS: Final = tuple(MetricSpec(name=name, kind="ratio", description=text) for name, text in _CLAIMS.items())
+
+_BY_SECTION: Final = tuple(
+    MetricSpec(
+        name=f"{name}_{section}",
+        kind="ratio",
+        description=f"{text.removesuffix('.')}, in the section {section} alone.",
+        part=("section", section),
+        whole=name,
+    )
+    for section in SECTIONS
+    for name, text in _CLAIMS.items()
+)
+
+_OFFICIAL: Final = tuple(
+    MetricSpec(
+        name=f"{name}_official",
+        kind="ratio",
+        description=f"As {name}, by the authors' splitting, reading and adding up.",
+        needs="official",
+        ends="official script ends: a judge's reply is missing",
+    )
+    for name in _CLAIMS
+)
+
+_TEXT: Final = (
+    MetricSpec(
+        name="rouge1", kind="mean", description="F1 of words shared with the reference (ROUGE-1).", judged=False
+    ),
+    MetricSpec(
+        name="rouge2", kind="mean", description="F1 of word pairs shared with the reference (ROUGE-2).", judged=False
+    ),
+    MetricSpec(
+        name="rougeLsum",
+        kind="mean",
+        description="F1 of words in common order, by lines; the papers' tables call it ROUGE-L.",
+        judged=False,
+    ),
+    MetricSpec(
+        name="rougeL_recall",
+        kind="mean",
+        description="Share of the reference's words found in common order.",
+        judged=False,
+    ),
+    MetricSpec(
+        name="rougeL_precision",
+        kind="mean",
+        description="Share of the output's words found in common order.",
+        judged=False,
+    ),
+    MetricSpec(name="bleu", kind="mean", description="Sentence BLEU by sacreBLEU, 1- to 4-grams.", judged=False),
+    MetricSpec(
+        name="bertscore",
+        kind="mean",
+        description="BERTScore F1 without rescaling, by the checkpoint given.",
+        limits=(-1.0, 1.0),
+        unit="cosine",
+        judged=False,
+        needs="bertscore",
+    ),
+)
+
+_MEDCON: Final = (
+    MetricSpec(
+        name="medcon", kind="mean", description="F1 of the medical concepts of both texts.", judged=False, needs="umls"
+    ),
+    MetricSpec(
+        name="medcon_recall",
+        kind="mean",
+        description="Share of the reference's medical concepts that the output has.",
+        judged=False,
+        needs="umls",
+    ),
+    MetricSpec(
+        name="medcon_precision",
+        kind="mean",
+        description="Share of the output's medical concepts that the reference has.",
+        judged=False,
+        needs="umls",
+    ),
+    MetricSpec(
+        name="medcon_official",
+        kind="mean",
+        description="MEDCON by the reference's formula; synonyms can bring it above 1.",
+        limits=(0.0, 2.0),
+        judged=False,
+        needs="umls",
+    ),
+)
+
+_BLEURT: Final = (
+    MetricSpec(
+        name="bleurt",
+        kind="mean",
+        description="BLEURT of the output against the reference, by the checkpoint given; its scale has no ends.",
+        limits=(-math.inf, math.inf),
+        unit="score",
+        judged=False,
+        needs="bleurt",
+    ),
+)
+
+_RADGRAPH: Final = (
+    MetricSpec(
+        name="f1_radgraph",
+        kind="mean",
+        description="F1 of entities with their relations by RadGraph (partial reward).",
+        judged=False,
+        needs="radgraph",
+    ),
+)
+
+_WORDS: Final = (
+    MetricSpec(
+        name="words",
+        kind="mean",
+        description="Words of the output without its citations.",
+        higher_is_better=False,
+        limits=(0.0, math.inf),
+        unit="number",
+        judged=False,
+    ),
+)
+
+_ARGUMENTS: Final = {"citations": "yes (default) or no: whether the output is asked to cite its source"}
+
+_SCORING: Final = {
+    "citations": _ARGUMENTS["citations"],
+    "style": "how a judge that reads prompts is asked: json_cot (default), json, cot or plain",
+    "claims": "file of the references' claims, in the authors' form (default: the judge makes them)",
+    "output_claims": "file of the outputs' claims, likewise",
+    "official": "yes: also the figures by the authors' scripts, which ask the judge about other sentences",
+    "bertscore": "checkpoint for BERTScore, as FOLDER or FOLDER@LAYER",
+}
+_UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls build"}
+_BLEURT_ARGUMENT: Final = {"bleurt": "folder of a BLEURT checkpoint"}
+_RADGRAPH_ARGUMENT: Final = {"radgraph": "folder of a RadGraph checkpoint"}
+
+_SHOTS: Final = {0: "", 1: "_one_shot", 2: "_two_shot", 6: "_six_shot", 12: "_twelve_shot"}
+_EXAMPLES: Final = {0: "", 1: ", one worked example", 2: ", two worked examples"} | {
+    6: ", six worked examples",
+    12: ", twelve worked examples",
+}
+
+
+def _family(
+    name: str,
+    title: str,
+    dataset: DatasetSpec,
+    *,
+    split: str,
+    exemplars: str,
+    shots: tuple[int, ...],
+    metrics: tuple[MetricSpec, ...],
+    size: int,
+    scoring: dict[str, str],
+    form: str,
+    groups: tuple[str, ...] = (),
+    cluster: str | None = None,
+) -> tuple[TaskSpec, ...]:
+    return tuple(
+        TaskSpec(
+            name=f"{name}{_SHOTS[count]}",
+            title=f"{title}{_EXAMPLES[count]}",
+            benchmark="medical_tasks.benchmarks.doclens",
+            dataset=dataset.name,
+            split=split,
+            metrics=metrics,
+            version="2-A",
+            generation_size=size,
+            groups=groups,
+            cluster=cluster,
+            judge=True,
+            judging="batched",
+            options={"form": form, "shots": str(count), "family": name},
+            arguments=dict(_ARGUMENTS),
+            scoring_arguments={**_SCORING, **scoring},
+            exemplars=exemplars if count else "",
+        )
+        for count in shots
+    )
+
+
+_NOTE_TEXT: Final = (*_TEXT, *_MEDCON, *_BLEURT, *_WORDS)
+
+TASKS: Final = (
+    *_family(
+        "aci_bench",
+        "Clinical note of a visit's dialogue, with citations",
+        ACI_BENCH,
+        split="test1",
+        exemplars="train",
+        shots=(0, 1, 2),
+        metrics=(*_DOCLENS, *_BY_SECTION, *_OFFICIAL, *_NOTE_TEXT),
+        size=2048,
+        scoring={**_UMLS, **_BLEURT_ARGUMENT},
+        form="note",
+        groups=("dataset",),
+    ),
+    *_family(
+        "aci_bench_section",
+        "One section of a clinical note of a visit's dialogue, with citations",
+        ACI_BENCH,
+        split="test1",
+        exemplars="train",
+        shots=(0, 1, 2),
+        metrics=(*_DOCLENS, *_OFFICIAL, *_NOTE_TEXT),
+        size=1024,
+        scoring={**_UMLS, **_BLEURT_ARGUMENT},
+        form="section",
+        groups=("dataset", "section"),
+        cluster="encounter",
+    ),
+    *_family(
+        "mimic_rrs",
+        "Impression of a radiology report's findings, with citations",
+        MIMIC_RRS,
+        split="test",
+        exemplars="train",
+        shots=(0, 6, 12),
+        metrics=(*_DOCLENS, *_OFFICIAL, *_TEXT, *_RADGRAPH, *_WORDS),
+        size=512,
+        scoring=_RADGRAPH_ARGUMENT,
+        form="impression",
+        groups=("modality", "anatomy"),
+        cluster="patient",
+    ),
+    *_family(
+        "meqsum",
+        "Summary of a patient's question, with citations",
+        MEQSUM,
+        split="test",
+        exemplars="validation",
+        shots=(0, 1, 2),
+        metrics=(*_DOCLENS, *_OFFICIAL, *_TEXT, *_MEDCON, *_WORDS),
+        size=256,
+        scoring=_UMLS,
+        form="question",
+    ),
+    *_family(
+        "doclens_own",
+        "Summary of a source of your own, with citations",
+        OWN,
+        split="test",
+        exemplars="",
+        shots=(0,),
+        metrics=(*_DOCLENS, *_OFFICIAL, *_TEXT, *_MEDCON, *_WORDS),
+        size=2048,
+        scoring=_UMLS,
+        form="text",
+    ),
+)
+
+BENCHMARK = BenchmarkSpec(
+    name="doclens",
+    title="DocLens",
+    paper="https://arxiv.org/abs/2311.09581",
+    datasets=DATASETS,
+    tasks=TASKS,
+)

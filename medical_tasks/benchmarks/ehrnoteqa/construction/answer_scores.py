@@ -1,0 +1,200 @@
+"""Clinicians' marks read back: a table of scores, a row a model and a column a clinician, and every mark beside its answer.
+
+The first is what `medical-tasks correlate` takes (the paper's tables 13 to 15), the second what `judge-check ehrnoteqa` takes.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.ehrnoteqa.construction import files
+from medical_tasks.benchmarks.ehrnoteqa.construction.answer_sheet import ANSWERS, COLUMNS, KEY
+from medical_tasks.benchmarks.ehrnoteqa.human_scores import LONGEST_MODEL, RATER
+from medical_tasks.data.construction_cells import SheetRow, escaped, read_sheet, table_cell
+from medical_tasks.errors import UsageError
+from medical_tasks.io.json_records import Field, is_text
+from medical_tasks.io.whole_file import WholeFile
+
+__all__ = ["RATINGS", "write_scores"]
+
+RATINGS: Final = "ratings.csv"
+
+_KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
+    "1 and 0": {"1": True, "0": False, "1.0": True, "0.0": False},  # with blanks, some programs write 1 as 1.0
+    "o and x": {"o": True, "x": False},
+}
+_LISTED: Final = 20
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
+_HASH_DIGITS: Final = 8
+_FIELDS: Final = {
+    "id": is_text(),
+    "answer_number": Field(holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1"),
+    "model": is_text(),
+    "response": files.private_field(is_text(blank=True)),
+}
+
+Answer = tuple[str, int]
+"""Question and number of the answer."""
+
+
+@dataclass(kw_only=True)
+class _Marks:
+    """One clinician's sheet."""
+
+    reviewer: str
+    expected: frozenset[Answer]
+    index: Mapping[str, int]
+    marks: dict[Answer, bool] = field(default_factory=dict)
+    seen: set[Answer] = field(default_factory=set)
+    open_rows: list[int] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    kind: str = ""
+
+    def read(self, row: SheetRow) -> None:
+        number = row.cells["answer_number"].strip()
+        answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
+        if row.cells["reviewer"].strip() != self.reviewer:
+            self.problems.append(f"{row.place('reviewer')}: must be {self.reviewer}; leave that column as it was")
+        elif answer not in self.expected:
+            self.problems.append(
+                f"{row.place('answer_number')}: no such answer in this sheet; leave id and number as they were"
+            )
+        elif answer in self.seen:
+            self.problems.append(
+                f"{row.place('answer_number')}: answer {answer[1]} to question {answer[0]} stands twice"
+            )
+        elif row.cells["index"].strip() != str(self.index[answer[0]]):
+            self.problems.append(f"{row.place('index')}: must be {self.index[answer[0]]}; leave that column as it was")
+        else:
+            self.seen.add(answer)
+            self._mark(row, answer, row.cells["verdict"].strip().lower())
+
+    def _mark(self, row: SheetRow, answer: Answer, mark: str) -> None:
+        if not mark:
+            self.open_rows.append(row.number)
+            return
+        kind = next((kind for kind, marks in _KINDS.items() if mark in marks), None)
+        self.kind = self.kind or kind or ""
+        if kind is None:
+            self.problems.append(
+                f"{row.place('verdict')}: must be o or x (or 1 or 0), got a text of {len(mark)} characters"
+            )
+        elif kind != self.kind:
+            self.problems.append(
+                f"{row.place('verdict')}: is of {kind}, the marks above are of {self.kind}; 0 and o mean the opposite"
+            )
+        else:
+            self.marks[answer] = _KINDS[kind][mark]
+
+
+def write_scores(folder: Path, out: Path, *, partial: bool = False) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Reads the filled sheets and writes both tables.
+
+    Args:
+        folder: what `answer-sheet` wrote, its sheets filled in.
+        out: the table of scores, which holds no text.
+        partial: whether rows may be without a mark; they then count for nobody.
+
+    Returns:
+        The table's header and rows as printed, percent. An answer that says nothing is wrong for everybody who has its question,
+        except those who marked none of the other answers to it.
+
+    Raises:
+        MissingError: The folder holds no key, or a sheet is gone.
+        UsageError: A sheet is not as it must be; lists everything, by file, row and column.
+    """
+    key = files.read_json(folder / KEY, step="answer-sheet")
+    if (folder / ANSWERS).exists() and files.text_sha256(folder / ANSWERS) != key.get("answers_sha256"):
+        raise UsageError(
+            f"{folder / ANSWERS}: was changed since it was written. Give the folder as answer-sheet left it."
+        )
+    answers: dict[Answer, Mapping[str, Any]] = {
+        (record.values["id"], record.values["answer_number"]): record.values
+        for record in files.read_lines(folder / ANSWERS, _FIELDS, step="answer-sheet")
+    }
+    sheets = {name: _read(folder, name, ids, answers) for name, ids in key["sheets"].items() if ids}
+    problems = [problem for each in sheets.values() for problem in _problems(each, partial=partial)]
+    if problems:
+        more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
+        listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
+        raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
+    marked = {name: _with_empty(each, key["sheets"][name], answers) for name, each in sheets.items()}
+    if not any(marked.values()):
+        raise UsageError(f"{folder / files.SHEETS}: nothing is marked yet.")
+    _write_ratings(folder / RATINGS, answers, {name: each.marks for name, each in sheets.items()})
+    header = ("model", *marked)
+    rows = [(model, *(_percent(marks, answers, model) for marks in marked.values())) for model in key["models"]]
+    with WholeFile(out) as part:
+        csv.writer(part, lineterminator="\n").writerows([map(table_cell, row) for row in (header, *rows)])
+    return header, rows
+
+
+def _read(folder: Path, name: str, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]) -> _Marks:
+    own = set(ids)
+    expected = frozenset(
+        answer for answer, each in answers.items() if answer[0] in own and str(each["response"]).strip()
+    )
+    sheet = _Marks(reviewer=name, expected=expected, index={each: number for number, each in enumerate(ids, start=1)})
+    if expected:
+        for row in read_sheet(folder / files.SHEETS / f"{name}.csv", COLUMNS):
+            sheet.read(row)
+    return sheet
+
+
+def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
+    problems = list(sheet.problems)
+    lost = len(sheet.expected - sheet.seen)
+    if lost and not sheet.problems:
+        problems.append(f"the sheet of {sheet.reviewer}: {lost} rows are lost")
+    if sheet.open_rows and not partial:
+        rows = ", ".join(map(str, sheet.open_rows[:5])) + (" ..." if len(sheet.open_rows) > 5 else "")
+        problems.append(
+            f"the sheet of {sheet.reviewer}: {len(sheet.open_rows)} rows have no verdict (rows {rows}); to go on without, add "
+            "--partial"
+        )
+    return problems
+
+
+def _with_empty(sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]) -> dict[Answer, bool]:
+    # Where only some questions were marked, what says nothing counts on these alone: otherwise more of a model's empty answers
+    # would count than of its others.
+    undone = {question for question, _ in sheet.expected} - {question for question, _ in sheet.marks}
+    own = set(ids) - undone
+    empty = {
+        answer: False for answer, each in answers.items() if answer[0] in own and not str(each["response"]).strip()
+    }
+    return {**empty, **sheet.marks} if sheet.marks else {}
+
+
+def _percent(marks: Mapping[Answer, bool], answers: Mapping[Answer, Mapping[str, Any]], model: str) -> str:
+    own = [right for answer, right in marks.items() if answers[answer]["model"] == model]
+    return f"{100 * sum(own) / len(own):.2f}" if own else ""
+
+
+def _write_ratings(
+    path: Path, answers: Mapping[Answer, Mapping[str, Any]], marks: Mapping[str, Mapping[Answer, bool]]
+) -> None:
+    """Every answer that somebody marked; it quotes answers, so it is for its owner alone."""
+    names = [name for name, each in marks.items() if each]
+    with WholeFile(path, private=True) as part:
+        writer = csv.writer(part, lineterminator="\n")
+        writer.writerow(["id", "response", "model", *(f"{RATER}{name}" for name in names)])
+        for answer, each in answers.items():
+            given = [marks[name].get(answer) for name in names]
+            if any(mark is not None for mark in given):
+                shown = ["" if mark is None else str(int(mark)) for mark in given]
+                writer.writerow([*map(escaped, (each["id"], each["response"], _short(each["model"]))), *shown])
+
+
+def _short(model: str) -> str:
+    """A name that judge-check takes; those with a long path keep their end."""
+    if len(model) <= LONGEST_MODEL:
+        return model
+    digest = hashlib.sha256(model.encode()).hexdigest()[:_HASH_DIGITS]
+    return f"{digest}...{model[-(LONGEST_MODEL - _HASH_DIGITS - 3) :]}"

@@ -1,0 +1,280 @@
+"""Edited sheets read back, checked row by row, and merged into the questions of a benchmark of one's own (section 3.3).
+
+Everything that is wrong is told at once, by file, row and column and never by what stands there. Nothing is written then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.ehrnoteqa.categories import question_categories
+from medical_tasks.benchmarks.ehrnoteqa.construction import files
+from medical_tasks.benchmarks.ehrnoteqa.construction.patients import load_patients
+from medical_tasks.benchmarks.ehrnoteqa.construction.replies import one_line, same_text
+from medical_tasks.benchmarks.ehrnoteqa.construction.revision import (
+    Content,
+    Inclusion,
+    Reviewed,
+    agreement,
+    changed_fields,
+    revision_counts,
+)
+from medical_tasks.benchmarks.ehrnoteqa.construction.sheet import CHOICE_COLUMNS, COLUMNS, load_drafts
+from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
+from medical_tasks.data.construction_cells import SheetRow, is_formula_error, read_sheet
+from medical_tasks.errors import UsageError
+
+__all__ = ["ReviewOptions", "import_sheets"]
+
+_LISTED: Final = 20
+_MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions:
+    """How sheets are read.
+
+    Attributes:
+        blank_keeps: whether a row without a mark is kept, as in the paper's sheets; else it is not reviewed yet.
+        partial: whether sheets of some reviewers may be missing; their questions are then left out.
+    """
+
+    blank_keeps: bool = False
+    partial: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Opinion:
+    """What a reviewer made of a question."""
+
+    row: SheetRow
+    reviewer: str
+    inclusion: Inclusion
+    content: Content
+    comment: str
+
+
+@dataclass(kw_only=True)
+class _Check:
+    """Sheets so far: what was read of them, and all that is wrong."""
+
+    first: Mapping[str, str]
+    sheets: Mapping[str, Sequence[str]]
+    drafts: Mapping[str, Content]
+    blank_keeps: bool
+    opinions: dict[tuple[str, str], _Opinion] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    seen: dict[tuple[str, str], SheetRow] = field(default_factory=dict)
+
+    def read(self, row: SheetRow) -> None:
+        """Checks a row and takes it in."""
+        reviewer, identifier = row.cells["reviewer"].strip(), row.cells["id"].strip()
+        problem = self._place(row, reviewer, identifier)
+        if problem is not None:
+            self.problems.append(problem)
+            return
+        self.seen[reviewer, identifier] = row
+        mark = row.cells["inclusion"].strip().lower()
+        if not mark and not self.blank_keeps:
+            self.problems.append(
+                f"{row.place('inclusion')}: is empty, so the question is not reviewed yet; mark it o (keep) or x (drop)"
+            )
+            return
+        if mark and mark not in _MARKS:
+            self.problems.append(
+                f"{row.place('inclusion')}: must be o (keep) or x (drop), got a text of {len(mark)} characters"
+            )
+            return
+        inclusion = _MARKS[mark] if mark else "keep"
+        content = Content(
+            question=one_line(row.cells["question"]),
+            answer=row.cells["answer"].strip().upper(),
+            choices=tuple(one_line(row.cells[name]) for name in CHOICE_COLUMNS),
+        )
+        problems = list(_content_problems(row, content)) if inclusion == "keep" else []
+        self.problems += problems
+        if not problems:
+            self.opinions[reviewer, identifier] = _Opinion(
+                row=row,
+                reviewer=reviewer,
+                inclusion=inclusion,
+                content=content,
+                comment=row.cells["comment"].strip(),
+            )
+
+    def _place(self, row: SheetRow, reviewer: str, identifier: str) -> str | None:
+        """Says what is wrong with whose row of which question this is."""
+        if reviewer not in self.sheets:
+            return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; leave that column as it was"
+        if identifier not in self.drafts:
+            return f"{row.place('id')}: is no question of these sheets; leave that column as it was"
+        if identifier not in self.sheets[reviewer]:
+            return f"{row.place('id')}: question {identifier} is not in the sheet of {reviewer}; leave that column as it was"
+        if (reviewer, identifier) in self.seen:
+            before = self.seen[reviewer, identifier]
+            return f"{row.place('id')}: question {identifier} stands in {before.path}, row {before.number}, already"
+        number = self.sheets[reviewer].index(identifier) + 1
+        if row.cells["index"].strip() != str(number):
+            return f"{row.place('index')}: must be {number} for question {identifier}; leave that column as it was"
+        return None
+
+    def lost(self, reviewer: str) -> None:
+        """Takes in the rows of a reviewer that are in no sheet."""
+        missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
+        if missing:
+            shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+            self.problems.append(f"the sheet of {reviewer}: {len(missing)} rows are lost (questions {shown})")
+
+
+def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
+    if not content.question:
+        yield f"{row.place('question')}: is empty; to drop the question mark it x"
+    if content.answer not in tuple(LETTERS):
+        yield f"{row.place('answer')}: must be a letter from A to E, got a text of {len(content.answer)} characters"
+    for name, text in zip(("question", *CHOICE_COLUMNS), (content.question, *content.choices), strict=True):
+        if is_formula_error(text):
+            yield f"{row.place(name)}: is the error of a formula; type the text again, with an apostrophe before it"
+    texts: dict[str, str] = {}
+    for name, text in zip(CHOICE_COLUMNS, content.choices, strict=True):
+        if not text:
+            yield f"{row.place(name)}: is empty"
+        elif same_text(text) in texts:
+            yield f"{row.place(name)}: is the same as {texts[same_text(text)]}"
+        else:
+            texts[same_text(text)] = name
+
+
+def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
+    """Reads edited sheets and writes the questions, the history of edits and the figures.
+
+    Args:
+        folder: of the construction.
+        sheets: the edited files; a reviewer's may be in several.
+        options: how they are read.
+
+    Returns:
+        Content of `review.json`: counts, agreement, no text.
+
+    Raises:
+        MissingError: Something that an earlier step writes, or a sheet, is not there.
+        UsageError: A sheet is not as it must be; lists everything, by file, row and column.
+    """
+    drafts = load_drafts(folder)
+    shares = files.read_json(folder / files.SHARES, step="sheet")
+    if shares.get("drafts_sha256") != files.text_sha256(folder / files.DRAFTS):
+        raise UsageError(f"{folder}: the sheets were exported of other drafts than are there now. Export them again.")
+    check = _Check(
+        first=shares["first"],
+        sheets=shares["sheets"],
+        drafts={
+            name: Content(question=each["question"], answer=each["answer"], choices=tuple(each["choices"]))
+            for name, each in drafts.items()
+        },
+        blank_keeps=options.blank_keeps,
+    )
+    for path in sheets:
+        for row in read_sheet(path, COLUMNS):
+            check.read(row)
+    given = {reviewer for reviewer, _ in check.seen}
+    absent = [name for name in check.sheets if name not in given and check.sheets[name]]
+    if absent and not options.partial:
+        check.problems.append(f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial")
+    for name in sorted(given):
+        check.lost(name)
+    reviewed, history = [], []
+    for identifier in drafts:
+        found = _merged(check, identifier)
+        if found is not None:
+            reviewed.append(found[0])
+            history += found[1]
+    if check.problems:
+        more = f"\n  and {len(check.problems) - _LISTED} more" if len(check.problems) > _LISTED else ""
+        listed = "".join(f"\n  {problem}" for problem in check.problems[:_LISTED])
+        raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
+    return _written(folder, check, reviewed, history, absent)
+
+
+def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, Any]]] | None:
+    """Makes one question of what its reviewers made of it; None where the one who decides has not handed in."""
+    first = check.first[identifier]
+    opinions = [check.opinions[name, identifier] for name in check.sheets if (name, identifier) in check.opinions]
+    own = next((each for each in opinions if each.reviewer == first), None)
+    if own is None:
+        return None
+    before = check.drafts[identifier]
+    edits = [each for each in opinions if each.inclusion == "keep" and each.content != before]
+    for other in edits[1:]:
+        if own.inclusion == "keep" and other.content != edits[0].content:
+            columns = ", ".join(name for name, _, _ in changed_fields(edits[0].content, other.content))
+            check.problems.append(
+                f"question {identifier}: {edits[0].reviewer} ({edits[0].row.path}, row {edits[0].row.number}) and "
+                f"{other.reviewer} ({other.row.path}, row {other.row.number}) edited it differently: {columns}; make them alike"
+            )
+    after = None if own.inclusion == "drop" else edits[0].content if edits else before
+    history = [record for each in opinions for record in _history(identifier, before, each)]
+    return Reviewed(id=identifier, reviewer=first, before=before, after=after), history
+
+
+def _history(identifier: str, before: Content, opinion: _Opinion) -> Iterator[dict[str, Any]]:
+    changes = changed_fields(before, opinion.content) if opinion.inclusion == "keep" else [("inclusion", "", "x")]
+    changes += [("comment", "", opinion.comment)] if opinion.comment else []
+    for name, old, new in changes:
+        yield {
+            "id": identifier,
+            "reviewer": opinion.reviewer,
+            "sheet": opinion.row.path.name,
+            "row": opinion.row.number,
+            "field": name,
+            "before": old,
+            "after": new,
+        }
+
+
+def _written(
+    folder: Path,
+    check: _Check,
+    reviewed: Sequence[Reviewed],
+    history: Sequence[Mapping[str, Any]],
+    absent: Sequence[str],
+) -> dict[str, Any]:
+    kept = [each for each in reviewed if each.after is not None]
+    if not kept:
+        raise UsageError("no question is kept, so there is nothing to write.")
+    patients = {each.id: each for each in load_patients(folder)}
+    rows = []
+    for each in kept:
+        patient, after = patients[each.id], each.after or each.before
+        rows.append(
+            {
+                "id": each.id,
+                "patient_id": patient.id,
+                "level": patient.level,
+                "num_notes": patient.num_notes,
+                "clinician": each.reviewer,
+                "question": after.question,
+                "choices": list(after.choices),
+                "answer": after.answer,
+                "categories": list(question_categories(after.question)),
+                "evidence": [],
+                "notes": list(patient.notes),
+            }
+        )
+    files.write_lines(folder / files.HISTORY, history)
+    digest = files.write_lines(folder / files.QUESTIONS, rows)
+    marks: dict[str, dict[str, Inclusion]] = {}
+    for (reviewer, identifier), opinion in check.opinions.items():
+        marks.setdefault(reviewer, {})[identifier] = opinion.inclusion
+    made = {
+        "schema_version": 1,
+        "drafts": len(check.drafts),
+        "without_sheets_of": list(absent),
+        "blank_keeps": check.blank_keeps,
+        **revision_counts(reviewed),
+        "agreement": agreement(marks),
+        "questions_sha256": digest,
+    }
+    files.write_json(folder / files.REVIEW, made)
+    return made

@@ -1,0 +1,212 @@
+"""The notes: discharge summaries of the wanted patients out of MIMIC-IV-Note's `discharge.csv.gz`, as the paper prepares them.
+
+Preparation (paper, appendix C.1): white space is reduced, and each note gets a header with patient id, admission id and chart
+date, without which several notes of a patient could not be told apart. Header labels, their spacing and the date without a
+time are those of the authors' script (figure 2 of the paper shows a time as well, figure 5 does not).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.io.csv_stream import StreamedRow, stream_rows
+from medical_tasks.io.progress import Progress
+
+__all__ = ["COLUMNS", "Note", "NoteReading", "prepared_text", "read_notes", "reduced_space"]
+
+COLUMNS = ("note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text")
+
+_RELEASE = "MIMIC-IV-Note file of discharge summaries"
+_TYPES = ("DS", "AD")  # discharge summaries, and addenda to them
+_GAP = re.compile(r"\s\s+")  # so the matcher looks for white space first; of {2,} it tries every character
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_SHOWN_CHARS = 30
+_LISTED = 10
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """A discharge summary.
+
+    Attributes:
+        note_id: MIMIC-IV-Note's id.
+        hadm_id: the admission.
+        charttime: `YYYY-MM-DD HH:MM:SS`, as released.
+        seq: orders notes of the same time.
+        text: prepared, with its header.
+    """
+
+    note_id: str
+    hadm_id: str
+    charttime: str
+    seq: int
+    text: str
+
+
+def reduced_space(text: str) -> str:
+    """Reduces white space as appendix C.1 does, in one pass that takes time in proportion to the text.
+
+    A run of white space becomes one line end if it begins or ends with one. Any other run of two or more becomes one space,
+    also one with a line end inside: so a line that ends in a space is joined with an indented next line. A lone character
+    stays what it is.
+
+    Args:
+        text: as released.
+
+    Returns:
+        The text without white space at its ends.
+    """
+    return _GAP.sub(_reduced_gap, text).strip()
+
+
+def _reduced_gap(gap: re.Match[str]) -> str:
+    space = gap[0]
+    return "\n" if space[0] == "\n" or space[-1] == "\n" else " "
+
+
+def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -> str:
+    """Prepares a note.
+
+    Args:
+        text: as released.
+        patient_id: whose it is.
+        hadm_id: the admission.
+        charttime: beginning with `YYYY-MM-DD`.
+
+    Returns:
+        Header and reduced text.
+    """
+    return f"Patient ID : {patient_id}\nAdmission ID : {hadm_id}\nChartdate : {charttime[:10]}\n{reduced_space(text)}"
+
+
+def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]:
+    """Reads the notes of some patients; the memory is that of these notes, whatever the size of the file.
+
+    Args:
+        path: `discharge.csv.gz`, or the same unpacked.
+        expected: patient id to the number of notes that there must be.
+
+    Returns:
+        Patient id to the notes, oldest first.
+
+    Raises:
+        UsageError: The file is not of the official form (the message names line, field, rule and value, never the text),
+            or some patients have other numbers of notes than expected (the message lists the first ten).
+    """
+    return NoteReading(path, expected).notes()
+
+
+class NoteReading:
+    """Notes of some patients that are being read, by a process beside this one where the file is large.
+
+    Args:
+        path: as `read_notes`.
+        expected: as `read_notes`.
+    """
+
+    def __init__(self, path: Path, expected: Mapping[str, int]) -> None:
+        self._path = path
+        self._expected = dict(expected)
+        self._progress: Progress | None = None
+        self._rows = stream_rows(
+            path, COLUMNS, wanted={"subject_id": expected.keys()}, release=_RELEASE, on_read=self._advance
+        )
+
+    def _advance(self, read: int) -> None:
+        if self._progress is not None:
+            self._progress.advance_to(read // _MEGABYTE)
+
+    def notes(self) -> dict[str, list[Note]]:
+        """Waits for the notes; can be asked for once.
+
+        Returns:
+            As `read_notes`.
+
+        Raises:
+            UsageError: As `read_notes`.
+        """
+        path, expected = self._path, self._expected
+        try:
+            megabytes = path.stat().st_size // _MEGABYTE + 1
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+        notes: dict[str, list[Note]] = {patient: [] for patient in expected}
+        found = dict.fromkeys(expected, 0)
+        seen: set[str] = set()
+        with Progress(f"{path.name}, MB read", megabytes) as self._progress, contextlib.closing(self._rows) as rows:
+            for row in rows:
+                patient = row.cells["subject_id"]
+                note = _note(path, row)
+                if note.note_id in seen:
+                    raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
+                seen.add(note.note_id)
+                found[patient] += 1
+                if (
+                    found[patient] <= expected[patient]
+                ):  # a file with too many is refused below, without holding them all
+                    notes[patient].append(note)
+            self._progress.advance_to(megabytes)
+        _check_numbers(path, found, expected)
+        for each in notes.values():
+            each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
+        return notes
+
+
+def _note(path: Path, row: StreamedRow) -> Note:
+    cells = row.cells
+    if not cells["note_id"].strip():
+        raise _wrong(path, row, "note_id", "must not be empty")
+    if cells["note_type"] not in _TYPES:
+        raise _wrong(
+            path, row, "note_type", "must be DS (discharge summary) or AD (its addendum), as RR is a radiology report"
+        )
+    for field in ("hadm_id", "note_seq"):
+        if not _NUMBER.fullmatch(cells[field]):
+            raise _wrong(path, row, field, "must be a whole number")
+    try:
+        datetime.datetime.strptime(cells["charttime"], "%Y-%m-%d %H:%M:%S")
+    except ValueError as error:
+        raise _wrong(path, row, "charttime", "must be YYYY-MM-DD HH:MM:SS") from error
+    if not cells["text"].strip():
+        raise _wrong(path, row, "text", "must not be empty")
+    return Note(
+        note_id=cells["note_id"],
+        hadm_id=cells["hadm_id"],
+        charttime=cells["charttime"],
+        seq=int(cells["note_seq"]),
+        text=prepared_text(
+            cells["text"], patient_id=cells["subject_id"], hadm_id=cells["hadm_id"], charttime=cells["charttime"]
+        ),
+    )
+
+
+def _wrong(path: Path, row: StreamedRow, field: str, rule: str) -> UsageError:
+    # Columns that are swapped may hold a note in any field: nothing longer than an id or a time is shown.
+    value = row.cells[field]
+    shown = repr(value) if len(value) <= _SHOWN_CHARS else f"a text of {len(value)} characters"
+    return UsageError(
+        f"{path}: line {row.line()}, patient {row.cells['subject_id']}, field {field!r}: {rule}, got {shown}. Download the "
+        f"{_RELEASE} again."
+    )
+
+
+def _check_numbers(path: Path, found: Mapping[str, int], expected: Mapping[str, int]) -> None:
+    differ = [patient for patient, count in expected.items() if found[patient] != count]
+    if not differ:
+        return
+    listed = "".join(
+        f"\n  patient {each}: {found[each]:,} found, {expected[each]:,} expected" for each in differ[:_LISTED]
+    )
+    more = f"\n  and {len(differ) - _LISTED:,} more" if len(differ) > _LISTED else ""
+    raise UsageError(
+        f"{path}: {len(differ):,} of {len(expected):,} patients have not the number of notes that their question's num_notes "
+        f"says:{listed}{more}\nThe file is cut off or of another release. The questions are about MIMIC-IV-Note 2.2: "
+        "https://physionet.org/content/mimic-iv-note/2.2/ (331,794 notes)."
+    )

@@ -1,0 +1,198 @@
+"""How EHRNoteQA's questions are put, in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
+
+Ours are written from the protocol's facts: all discharge summaries of the patient, the oldest first, each between two marks;
+then the question; then, where they are shown, the five lettered choices; then the form of the answer. What is the same for
+the formats stands first, so that servers which keep prefixes read the notes once. With `official` the authors' templates
+are read from a checkout the user has (`src/generation/utils.py`, the form they used for GPT models). Everything is one user
+message.
+
+The choices are shown in `mc` and `mc_prob_index` only. For the probability of a choice's text (`mc_prob_value`) the question
+stands alone, which is how the LM evaluation harness, which the authors used, asks where it compares texts: with the choices in
+sight a model would be asked which one it repeats, not what it finds in the notes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
+    REPOSITORY,
+    check_template,
+    fill_template,
+    read_prompt_dict,
+)
+from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
+from medical_tasks.benchmarks.ehrnoteqa.shortening import MARKER, shortened
+from medical_tasks.errors import UsageError
+from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+
+__all__ = ["PROMPT_SETS", "choice_lines", "gold_response", "load_prompts", "note_blocks"]
+
+PROMPT_SETS: Final = ("own", "official")
+
+INTRODUCTION: Final = (
+    "You help a clinician who asks about a patient. Here are the patient's discharge summaries, the oldest first. A line with "
+    "the note's number stands where each begins and another where it ends; ___ stands for what was removed to protect the "
+    "patient. Answer the question that follows from these summaries."
+)
+
+NOTE: Final = "[note {number} start]\n{text}\n[note {number} end]"
+
+QUESTION: Final = "Question: {question}"
+
+CHOICES: Final = "Choices:\n{choices}"
+
+CHOICE: Final = "{letter}. {text}"
+
+FORMS: Final[Mapping[str, str]] = {
+    "open": (
+        "Give the answer at once and completely: everything that the question asks for, and nothing beside it. If the "
+        "summaries leave something of it open, say what."
+    ),
+    "mc": 'Exactly one choice is right. Reply with its letter and its text, in the form "letter. text".',
+    "mc_prob_index": "Exactly one choice is right. Reply with its letter and nothing else.",
+    "mc_prob_value": "Reply with the answer and nothing else.",
+}
+"""The last paragraph of each format."""
+
+_SHOWS_CHOICES: Final = ("mc", "mc_prob_index")
+# The authors' names of the formats, and of the form they asked GPT models in; the other is that of one family of models.
+_OFFICIAL_KEYS: Final[Mapping[str, str]] = {"open": "openended", "mc": "multichoice"}
+_OFFICIAL_FORM: Final = "gpt"
+_OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
+
+
+def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
+    """Makes the prompts of a task.
+
+    Args:
+        task: `options["format"]` is `open`, `mc`, `mc_prob_index` or `mc_prob_value`.
+        name: `own` or `official`.
+        upstream: for `official`, a checkout of the authors' repository, or the folder with their `utils.py` of generation.
+
+    Returns:
+        The prompts; all can leave out words of the notes, those of the probability tasks have continuations.
+
+    Raises:
+        UsageError: Unknown set, `official` for a probability task or without a checkout, or a file not of the expected form.
+        MissingError: The authors' file is not there.
+    """
+    form = task.options["format"]
+    if name not in PROMPT_SETS:
+        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    if name == "official":
+        template = _official_template(task, upstream)
+        digest = _digest(template, NOTE, MARKER)
+        return PromptSet(name=name, sha256=digest, render=_official_render(template), shorten=shortened)
+
+    def render(item: Item) -> tuple[Message, ...]:
+        return ({"role": "user", "content": _asked(item, form)},)
+
+    return PromptSet(
+        name=name,
+        sha256=_digest(INTRODUCTION, NOTE, MARKER, QUESTION, *_format_texts(form)),
+        render=render,
+        continuations={"mc_prob_index": _letters, "mc_prob_value": _texts}.get(form),
+        shorten=shortened,
+    )
+
+
+def note_blocks(notes: Sequence[Mapping[str, Any]]) -> str:
+    """Puts notes, as the dataset has them, between their marks, one blank line apart; the authors' block is the same."""
+    return "\n\n".join(NOTE.format(number=number, text=note["text"]) for number, note in enumerate(notes, start=1))
+
+
+def choice_lines(item: Item) -> str:
+    """Writes the choices, a line each: `A. text`."""
+    return "\n".join(
+        CHOICE.format(letter=letter, text=text) for letter, text in zip(_letters(item), _texts(item), strict=True)
+    )
+
+
+def gold_response(task: TaskSpec, item: Item) -> str:
+    """Writes an item's gold as an answer.
+
+    Args:
+        task: decides the form.
+        item: the item.
+
+    Returns:
+        `open`: the text of the right choice; in a set without choices its evidence, a passage a line. `mc`: letter and text.
+        Probability tasks: `ChoiceScores` that are sure of the right choice. "" where the set knows no answer.
+    """
+    form = task.options["format"]
+    if not item.fields["choices"]:
+        return "\n".join(item.fields["evidence"]) if form == "open" else ""
+    letters, texts, right = _letters(item), _texts(item), item.fields["answer"]
+    if form == "open":
+        return texts[letters.index(right)]
+    if form == "mc":
+        return CHOICE.format(letter=right, text=texts[letters.index(right)])
+    logprobs = tuple(0.0 if letter == right else -math.inf for letter in letters)
+    return ChoiceScores(logprobs=logprobs, tokens=(1,) * len(letters)).to_text()
+
+
+def _asked(item: Item, form: str) -> str:
+    parts = [INTRODUCTION, note_blocks(item.fields["notes"]), QUESTION.format(question=_question(item))]
+    if form in _SHOWS_CHOICES:
+        parts.append(CHOICES.format(choices=choice_lines(item)))
+    return "\n\n".join([*parts, FORMS[form]])
+
+
+def _question(item: Item) -> str:
+    return str(item.fields["question"]).strip()
+
+
+def _letters(item: Item) -> tuple[str, ...]:
+    return tuple(LETTERS[: len(item.fields["choices"])])
+
+
+def _texts(item: Item) -> tuple[str, ...]:
+    return tuple(str(text).strip() for text in item.fields["choices"])
+
+
+def _format_texts(form: str) -> tuple[str, ...]:
+    """The texts of one format alone; the hash of another one does not change with them."""
+    return (*((CHOICES, CHOICE) if form in _SHOWS_CHOICES else ()), FORMS[form])
+
+
+def _official_template(task: TaskSpec, upstream: Path | None) -> str:
+    key = _OFFICIAL_KEYS.get(task.options["format"])
+    if key is None:
+        raise UsageError(
+            f"{task.name} has no official prompts: the authors asked for probabilities through the LM evaluation harness and "
+            "released no prompts of it. Use --prompts own."
+        )
+    if upstream is None:
+        raise UsageError(
+            f"{task.name}: the official prompts are read from the authors' files. Clone {REPOSITORY} and give its folder with "
+            "--upstream, or use --prompts own."
+        )
+    path, prompts = read_prompt_dict(upstream, "generation")
+    forms = prompts.get(key)
+    slots = ("note", "question", *(_OFFICIAL_CHOICES if key == "multichoice" else ()))
+    return check_template(
+        forms.get(_OFFICIAL_FORM) if isinstance(forms, Mapping) else None,
+        slots,
+        where=f"{path}, {key!r}, {_OFFICIAL_FORM!r}",
+    )
+
+
+def _official_render(template: str) -> Callable[[Item], tuple[Message, ...]]:
+    def render(item: Item) -> tuple[Message, ...]:
+        fields = item.fields
+        # An open question may have no choices; its template has no slot for them.
+        values = dict(zip(_OFFICIAL_CHOICES, fields["choices"], strict=False))
+        values |= {"note": note_blocks(fields["notes"]), "question": fields["question"]}
+        return ({"role": "user", "content": fill_template(template, values)},)
+
+    return render
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()

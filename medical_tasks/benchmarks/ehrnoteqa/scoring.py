@@ -1,0 +1,271 @@
+"""Scores answers of EHRNoteQA (Kweon et al. 2024, sections 4.1 and 4.3): by a judge, by rules, by words, by probabilities.
+
+The paper's number is the judge's: the mode of its five votes on each answer, and the mean of the modes. Beside it stand, for open
+answers, the text metrics the paper compares it with; for answered choices, the letter read by rules (`letters`); and in the tasks
+that ask for probabilities, what follows from them (`probability`).
+
+A verdict that is missing decides nothing: `accuracy` is absent for that item, with limits 0 and 1, and estimated from judged
+answers (`estimation`). Nothing in `parsed` and `why`
+quotes an answer.
+"""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD, AnswerVerdict, Case, gold_texts, judge_answers
+from medical_tasks.benchmarks.ehrnoteqa.letters import Letter, read_letter
+from medical_tasks.benchmarks.ehrnoteqa.probability import NOT_TOLD, score_choices
+from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import Judging
+from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.text_overlap import exact_match, rouge, sacrebleu_sentence
+from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
+
+__all__ = ["choice_score", "open_score", "probability_score", "score_items", "scoring_identity", "text_metrics"]
+
+_OPEN: Final = (0.0, 1.0)
+_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
+
+
+def score_items(
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    *,
+    judging: Judging | None = None,
+    arguments: Mapping[str, str] | None = None,
+) -> list[ItemScore]:
+    """Scores the answers to a task's items.
+
+    Args:
+        task: a task of the benchmark; its format decides how.
+        items: the items.
+        responses: the model's raw text for each item, in the same order; of the probability tasks a `ChoiceScores` as text.
+        judging: who decides, and how it is asked, for the judged tasks. All questions go to it together.
+        arguments: of an open task's `scoring_arguments`; each adds its metric.
+
+    Returns:
+        A score an item.
+
+    Raises:
+        UsageError: There are not as many responses as items, a judged task has no judge, an argument is unknown, or a response of
+            a probability task is not of its form; the message names the item and not the text.
+        MissingError: A checkpoint for an argument is not there.
+    """
+    if len(items) != len(responses):
+        raise UsageError(
+            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
+        )
+    if task.asks == "choices":
+        return [probability_score(task, item, response) for item, response in zip(items, responses, strict=True)]
+    if judging is None:
+        raise UsageError(f"{task.name}: its answers are judged, and there is no judge. Name one with --judge.")
+    answers = [spoken(response).strip() for response in responses]
+    if task.options["format"] == "mc":
+        return _scored_choices(items, answers, judging)
+    cases = [Case(item=item, answer=answer, form="open") for item, answer in zip(items, answers, strict=True)]
+    verdicts = judge_answers(cases, judging)
+    similar = _similarities(task, items, answers, arguments or {})
+    return [
+        open_score(item, answer, verdict, similar=similar[place])
+        for place, (item, answer, verdict) in enumerate(zip(items, answers, verdicts, strict=True))
+    ]
+
+
+def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Says what decides the metrics that a task's `scoring_arguments` add.
+
+    Args:
+        task: a task of the benchmark.
+        arguments: name to folder.
+
+    Returns:
+        For each argument the identity of its checkpoint, JSON values.
+
+    Raises:
+        UsageError: An argument the task does not take.
+        MissingError: A checkpoint is not there.
+    """
+    _check_arguments(task, arguments)
+    if not arguments:
+        return {}
+    from medical_tasks.benchmarks.ehrnoteqa.similarity import similarity_identity
+
+    return {name: similarity_identity(folder) for name, folder in arguments.items()}
+
+
+def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
+    """Compares an open answer with what is right, by words.
+
+    Args:
+        answer: without its reasoning.
+        golds: the right answer, or passages of evidence. Each metric is that of the most similar one; of several passages all
+            together are one more.
+
+    Returns:
+        `rouge_l` (F1, no stemming), `bleu` (sacreBLEU of a sentence, over the orders it is long enough for) and `exact_match`
+        (case, ASCII punctuation and white space do not count); all nan without gold.
+    """
+    if not golds:
+        return dict.fromkeys(("rouge_l", "bleu", "exact_match"), math.nan)
+    golds = _references(golds)
+    return {
+        "rouge_l": rouge(answer, golds, variants=("rougeL",))["rougeL"].f1,
+        "bleu": max(sacrebleu_sentence(answer, gold).score for gold in golds),
+        "exact_match": exact_match(_normalised(answer), [_normalised(gold) for gold in golds]),
+    }
+
+
+def open_score(
+    item: Item, answer: str, verdict: AnswerVerdict, *, similar: Mapping[str, float] | None = None
+) -> ItemScore:
+    """Makes the score of an open answer.
+
+    Args:
+        item: what was asked.
+        answer: the answer, without its reasoning.
+        verdict: what the judge said of it.
+        similar: metrics computed for it elsewhere.
+    """
+    values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
+    return _judged_score(item, verdict, values, parsed="" if verdict.right is None else str(int(verdict.right)))
+
+
+def choice_score(item: Item, verdict: AnswerVerdict, letter: Letter | None) -> ItemScore:
+    """Makes the score of an answered choice.
+
+    Args:
+        item: what was asked.
+        verdict: what the judge said of the answer.
+        letter: the choice it takes by the rules.
+    """
+    right = letter is not None and letter.letter == item.fields["answer"]
+    return _judged_score(
+        item,
+        verdict,
+        {"letter_accuracy": float(right)},
+        parsed="" if letter is None else letter.letter,
+        rule="no letter" if letter is None else letter.why,
+    )
+
+
+def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
+    """Scores what a model says of how probable each choice is.
+
+    Args:
+        task: a probability task.
+        item: what was asked.
+        response: a `ChoiceScores` as text; an empty one says nothing and scores 0.
+
+    Raises:
+        UsageError: It is not of that form, or not about as many choices as the item has.
+    """
+    names = [metric.name for metric in task.metrics]
+    gold = item.fields["answer"]
+    if not response.strip():
+        return ItemScore(id=item.id, values=dict.fromkeys(names, 0.0), why="empty answer")
+    try:
+        scores = ChoiceScores.from_text(response)
+        found = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
+    except ValueError as error:
+        raise UsageError(
+            f"{task.name}: the response to item {item.id} is not how probable the choices are: {error}. A response of this task "
+            'is one line such as {"logprobs": [-1.5, -0.5, -3, -7, -4], "tokens": [1, 1, 1, 1, 1]}, a number a choice.'
+        ) from error
+    values = {name: found.metrics[name][0] for name in names if found.metrics[name][0] == found.metrics[name][1]}
+    limits = {name: found.metrics[name] for name in names if name not in values}
+    untold = scores.logprobs.count(None)
+    return ItemScore.counted(
+        {name: _one(values.get(name)) for name in names},
+        id=item.id,
+        values=values,
+        parsed="" if found.chosen is None else LETTERS[found.chosen],
+        why=f"right: {gold}" + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
+        unscored=NOT_TOLD if limits else None,
+        limits=limits,
+    )
+
+
+def _scored_choices(items: Sequence[Item], answers: Sequence[str], judging: Judging) -> list[ItemScore]:
+    letters = [read_letter(answer, item.fields["choices"]) for item, answer in zip(items, answers, strict=True)]
+    cases = [
+        Case(item=item, answer=answer, form="choice", letter="" if letter is None else letter.letter)
+        for item, answer, letter in zip(items, answers, letters, strict=True)
+    ]
+    verdicts = judge_answers(cases, judging)
+    return [choice_score(item, verdict, letter) for item, verdict, letter in zip(items, verdicts, letters, strict=True)]
+
+
+def _judged_score(
+    item: Item, verdict: AnswerVerdict, values: Mapping[str, float], *, parsed: str, rule: str = ""
+) -> ItemScore:
+    right = None if verdict.right is None else float(verdict.right)
+    # An empty answer, and one to which there is no gold, says nothing of the verdicts that are missing.
+    asked = not verdict.how and verdict.reason != NO_GOLD
+    return ItemScore.counted(
+        {"accuracy": _one(right)} if asked else {},
+        id=item.id,
+        values=dict(values) if right is None else {"accuracy": right, **values},
+        limits={"accuracy": _OPEN} if right is None else {},
+        parsed=parsed,
+        why=_why(verdict) + (f"; rule: {rule}" if rule else ""),
+        unscored=verdict.reason if right is None else None,
+    )
+
+
+def _one(value: float | None) -> Counts:
+    """What is decided, or not, as a whole."""
+    return Counts(
+        how="count", verdicts=(Verdicts(hits=value or 0.0, known=int(value is not None), missing=int(value is None)),)
+    )
+
+
+def _why(verdict: AnswerVerdict) -> str:
+    """`judge: 1 of votes 1 1 0 1`."""
+    if verdict.right is None:
+        return "judge: none"
+    if not verdict.votes:
+        return f"judge: not asked, {verdict.how}"
+    return f"judge: {verdict.right:d} of votes {' '.join(str(int(vote)) for vote in verdict.votes)}"
+
+
+def _similarities(
+    task: TaskSpec, items: Sequence[Item], answers: Sequence[str], arguments: Mapping[str, str]
+) -> list[dict[str, float]]:
+    """The metrics of the arguments given, for each item: of several golds that of the most similar one; nan without gold."""
+    _check_arguments(task, arguments)
+    made: list[dict[str, float]] = [{} for _ in items]
+    if not arguments:
+        return made
+    from medical_tasks.benchmarks.ehrnoteqa.similarity import similarities
+
+    owners = [(place, gold) for place, item in enumerate(items) for gold in _references(gold_texts(item))]
+    pairs = [(answers[place], gold) for place, gold in owners]
+    for name, folder in arguments.items():
+        for row in made:
+            row[name] = math.nan
+        for (place, _), value in zip(owners, similarities(name, folder, pairs) if pairs else (), strict=True):
+            row = made[place]
+            row[name] = value if math.isnan(row[name]) else max(row[name], value)
+    return made
+
+
+def _check_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> None:
+    unknown = [name for name in arguments if name not in task.scoring_arguments]
+    if unknown:
+        known = ", ".join(task.scoring_arguments) or "none"
+        raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")
+
+
+def _references(golds: Sequence[str]) -> tuple[str, ...]:
+    return (*golds, "\n".join(golds)) if len(golds) > 1 else tuple(golds)
+
+
+def _normalised(text: str) -> str:
+    return " ".join(text.lower().translate(_PUNCTUATION).split())

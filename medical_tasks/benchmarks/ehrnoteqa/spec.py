@@ -1,0 +1,197 @@
+"""What EHRNoteQA is: its dataset here, its tasks and metrics below.
+
+Kweon et al., "EHRNoteQA: An LLM Benchmark for Real-World Clinical Practice Using Discharge Summaries", NeurIPS 2024 Datasets
+and Benchmarks, https://arxiv.org/abs/2402.16040. Reference implementation: https://github.com/ji-youn-kim/EHRNoteQA.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+
+__all__ = [
+    "BENCHMARK",
+    "CHOICE_METRICS",
+    "DATASET",
+    "INDEX_METRICS",
+    "OPEN_METRICS",
+    "TASKS",
+    "VALUE_METRICS",
+]
+
+DATASET = DatasetSpec(
+    name="ehrnoteqa",
+    title="EHRNoteQA",
+    access="credentialed",
+    licence="PhysioNet-Credentialed-1.5.0",
+    homepage="https://physionet.org/content/ehr-notes-qa-llms/1.0.1/",
+    paper="https://arxiv.org/abs/2402.16040",
+    citation="""\
+@inproceedings{kweon2024ehrnoteqa,
+  title     = {{EHRNoteQA}: An {LLM} Benchmark for Real-World Clinical Practice Using Discharge Summaries},
+  author    = {Sunjun Kweon and Jiyoun Kim and Heeyoung Kwak and Dongchul Cha and Hangyul Yoon and Kwanghyun Kim and
+               Jeewon Yang and Seunghyun Won and Edward Choi},
+  booktitle = {Advances in Neural Information Processing Systems 37, Datasets and Benchmarks Track},
+  year      = {2024},
+  url       = {https://arxiv.org/abs/2402.16040}
+}""",
+    configs=("level1", "level2", "all", "own", "evidence", "discq", "demo"),
+    default_config="all",
+    how_to_get=(
+        "become a credentialed PhysioNet user and sign the data use agreements of both projects below",
+        "download EHRNoteQA.jsonl from https://physionet.org/content/ehr-notes-qa-llms/1.0.1/",
+        "download note/discharge.csv.gz and SHA256SUMS.txt from https://physionet.org/content/mimic-iv-note/2.2/",
+        "put them into one folder (or keep the tree that wget makes and give its physionet.org/files)",
+        "then: medical-tasks build ehrnoteqa --source FOLDER",
+        "config evidence: test.final.json of https://physionet.org/content/mimic-iii-question-answer/1.0.0/, or emrQA's JSON",
+        "config discq: discq_questions_final.csv of https://physionet.org/content/discq/1.0/, the n2c2 texts below its folder",
+        "config own: questions.jsonl, which medical-tasks construct ehrnoteqa makes of your own notes",
+        "without any download: medical-tasks build ehrnoteqa --config demo",
+    ),
+    version="1.1.0",
+)
+
+OPEN_METRICS = (
+    MetricSpec(
+        name="accuracy",
+        kind="proportion",
+        description="Answers that the judge calls correct, by the mode of its votes (paper, appendix E.1).",
+    ),
+    MetricSpec(
+        name="rouge_l", kind="mean", description="ROUGE-L F1 against the right answer, no stemming.", judged=False
+    ),
+    MetricSpec(
+        name="bleu",
+        kind="mean",
+        description="SacreBLEU of each answer against the right one, over the orders that it is long enough for.",
+        judged=False,
+    ),
+    MetricSpec(
+        name="exact_match",
+        kind="proportion",
+        description="Answers that are the right one letter for letter, but for case, ASCII punctuation and white space.",
+        judged=False,
+    ),
+    MetricSpec(
+        name="sentence_bert",
+        kind="mean",
+        description="Cosine of the answer's and the right answer's embeddings by a Sentence-BERT checkpoint.",
+        limits=(-1.0, 1.0),
+        unit="cosine",
+        judged=False,
+        needs="sentence_bert",
+    ),
+    MetricSpec(
+        name="clinical_bert",
+        kind="mean",
+        description="Cosine of the answer's and the right answer's embeddings by a ClinicalBERT checkpoint.",
+        limits=(-1.0, 1.0),
+        unit="cosine",
+        judged=False,
+        needs="clinical_bert",
+    ),
+)
+
+CHOICE_METRICS = (
+    MetricSpec(
+        name="accuracy",
+        kind="proportion",
+        description="Answers that the judge finds to be the right choice, by the mode of its votes (paper, appendix E.1).",
+    ),
+    MetricSpec(
+        name="letter_accuracy",
+        kind="proportion",
+        description="Answers whose choice, read by a rule and without a judge, is the right one.",
+        judged=False,
+    ),
+)
+
+_PROBABILITY = MetricSpec(
+    name="gold_probability",
+    kind="mean",
+    description="Probability of the right choice among the five, by the models' sums of log-probabilities.",
+)
+
+INDEX_METRICS = (
+    MetricSpec(
+        name="accuracy",
+        kind="proportion",
+        description="Questions whose right letter is the most probable one; a tie is wrong.",
+    ),
+    _PROBABILITY,
+)
+
+VALUE_METRICS = (
+    MetricSpec(
+        name="accuracy",
+        kind="proportion",
+        description="Questions whose right choice has the most probable text (sum of log-probabilities); a tie is wrong.",
+    ),
+    MetricSpec(
+        name="accuracy_per_token",
+        kind="proportion",
+        description="As accuracy, the sum divided by the number of the choice's tokens.",
+    ),
+    MetricSpec(
+        name="accuracy_per_character",
+        kind="proportion",
+        description="As accuracy, the sum divided by the number of the choice's characters (Unicode code points).",
+    ),
+    _PROBABILITY,
+)
+
+Format = Literal["open", "mc", "mc_prob_index", "mc_prob_value"]
+
+_TITLES: dict[Format, str] = {
+    "open": "open-ended",
+    "mc": "five choices, answered in words",
+    "mc_prob_index": "five choices, by the probability of the letter",
+    "mc_prob_value": "five choices, by the probability of the choice's text",
+}
+_METRICS: dict[Format, tuple[MetricSpec, ...]] = {
+    "open": OPEN_METRICS,
+    "mc": CHOICE_METRICS,
+    "mc_prob_index": INDEX_METRICS,
+    "mc_prob_value": VALUE_METRICS,
+}
+_NOTE_TOKENS = {1: "up to 3,000", 2: "3,000 to 7,000"}
+_SIMILARITY = {
+    "sentence_bert": "folder of a Sentence-BERT checkpoint on this machine; adds the metric sentence_bert",
+    "clinical_bert": "folder of a ClinicalBERT checkpoint on this machine; adds the metric clinical_bert",
+}
+# The authors' longest answer and longest reply of the judge.
+_TOKENS = 600
+_VOTES = 5
+
+
+def _task(form: Format, level: int) -> TaskSpec:
+    written = form in ("open", "mc")
+    return TaskSpec(
+        name=f"ehrnoteqa_{form}_level{level}",
+        title=f"EHRNoteQA, {_TITLES[form]}, level {level} (notes of {_NOTE_TOKENS[level]} tokens)",
+        benchmark="medical_tasks.benchmarks.ehrnoteqa",
+        dataset=DATASET.name,
+        split="test",
+        metrics=_METRICS[form],
+        version="2-A",
+        generation_size=_TOKENS if written else 1,
+        groups=("num_notes", "category"),
+        cluster="patient",
+        asks="text" if written else "choices",
+        judge=written,
+        votes=_VOTES if written else 1,
+        options={"format": form, "level": str(level)},
+        scoring_arguments=_SIMILARITY if form == "open" else {},
+    )
+
+
+TASKS = tuple(_task(form, level) for form in _TITLES for level in (1, 2))
+
+BENCHMARK = BenchmarkSpec(
+    name="ehrnoteqa",
+    title="EHRNoteQA",
+    paper=DATASET.paper,
+    datasets=(DATASET,),
+    tasks=TASKS,
+)

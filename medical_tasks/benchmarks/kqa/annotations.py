@@ -1,0 +1,150 @@
+"""The physicians' labels: 399 statements against 50 answers of models, each labelled by three physicians.
+
+K-QA's authors asked three physicians whether an answer entails a statement, contradicts it, or neither (paper section 4,
+"Automatic evaluation"), to see how well a judge does the same. The file is `dataset/NLI_medical_annotator.csv` of their
+repository. What their three labels agree on is the ceiling for any judge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from medical_tasks.benchmarks.kqa.spec import DATASET
+from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.csv_table import CsvRow, read_csv
+from medical_tasks.judges.base import Label
+from medical_tasks.scoring.agreement import majority
+
+__all__ = ["ANNOTATIONS_FILE", "RATERS", "Annotation", "find_annotations", "read_annotations"]
+
+ANNOTATIONS_FILE: Final = "NLI_medical_annotator.csv"
+RATERS: Final = 3
+
+_LABELS: Mapping[str, Label] = {
+    "Entailment": "entailment",
+    "Neutral": "neutral",
+    "Contradiction": "contradiction",
+}
+_LABEL_COLUMNS = tuple(f"label_{rater}" for rater in range(RATERS))
+_COLUMNS = ("", "Question", "llm_x", "answer", "claim", "category_x", "majority_label", *_LABEL_COLUMNS)
+_IMPORTANCE = ("Must_have", "Nice_to_have")
+_RELEASE = "K-QA physicians' labels (dataset/NLI_medical_annotator.csv)"
+_STEPS = (
+    "The labels are no part of this package. To get them: git clone https://github.com/Itaymanes/K-QA, then give "
+    f"--source K-QA (or the path of its dataset/{ANNOTATIONS_FILE})."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotation:
+    """One statement against one answer, with the label of each physician.
+
+    Attributes:
+        id: hash of question, answer and statement.
+        question: the patient's question.
+        model: whose answer it is, as the file names it.
+        answer: the model's answer, the premise.
+        statement: of the physicians' own answer, the hypothesis.
+        importance: `Must_have` or `Nice_to_have`.
+        labels: of the three physicians, always in the same order.
+        majority: what at least two of them say.
+        cluster: hash of question and answer; statements about one answer are not independent.
+    """
+
+    id: str
+    question: str
+    model: str
+    answer: str
+    statement: str
+    importance: str
+    labels: tuple[Label, ...]
+    majority: Label
+    cluster: str
+
+
+def find_annotations(source: Path | None) -> Path:
+    """Finds the file.
+
+    Args:
+        source: the file itself, the folder it lies in, or a checkout of the authors' repository.
+
+    Raises:
+        MissingError: None was given, or it is not there; says how to get it.
+    """
+    if source is None:
+        raise MissingError(f"judge-check kqa needs the physicians' labels. {_STEPS}")
+    source = source.expanduser()
+    if source.is_file():
+        return source
+    if not source.is_dir():
+        raise MissingError(f"{source}: no such file or folder. {_STEPS}")
+    try:
+        return repository_file(source, f"dataset/{ANNOTATIONS_FILE}", repository=DATASET.homepage)
+    except MissingError:
+        raise MissingError(f"{source}: no {ANNOTATIONS_FILE} in it, nor in a folder dataset/ of it. {_STEPS}") from None
+
+
+def read_annotations(path: Path) -> list[Annotation]:
+    """Reads the file, in its order.
+
+    Args:
+        path: the official CSV file.
+
+    Raises:
+        UsageError: Not the file it should be; names the line and the column.
+    """
+    found = [_annotation(path, row) for row in read_csv(path, _COLUMNS, release=_RELEASE)]
+    lines: dict[str, int] = {}
+    for number, entry in enumerate(found, start=1):
+        if entry.id in lines:
+            raise UsageError(
+                f"{path}: rows {lines[entry.id]} and {number} are the same statement about the same answer. Each is labelled "
+                "once in the released file; remove one of them."
+            )
+        lines[entry.id] = number
+    return found
+
+
+def _annotation(path: Path, row: CsvRow) -> Annotation:
+    cells = row.cells
+    for name in ("Question", "answer", "claim"):
+        if not cells[name].strip():
+            raise UsageError(f"{path}, line {row.line}, column {name!r}: empty; every row has a text there.")
+    labels = tuple(_label(path, row, name) for name in _LABEL_COLUMNS)
+    decided, stated = majority(labels), _label(path, row, "majority_label")
+    if decided != stated:
+        raise UsageError(
+            f"{path}, line {row.line}, column 'majority_label': {cells['majority_label']!r} is not what at least two of the "
+            f"three labels say ({', '.join(cells[name] for name in _LABEL_COLUMNS)})."
+        )
+    if cells["category_x"] not in _IMPORTANCE:
+        raise UsageError(
+            f"{path}, line {row.line}, column 'category_x': must be {' or '.join(_IMPORTANCE)}, got {cells['category_x']!r}."
+        )
+    return Annotation(
+        id=_digest(cells["Question"], cells["answer"], cells["claim"]),
+        question=cells["Question"],
+        model=cells["llm_x"],
+        answer=cells["answer"],
+        statement=cells["claim"],
+        importance=cells["category_x"],
+        labels=labels,
+        majority=stated,
+        cluster=_digest(cells["Question"], cells["answer"]),
+    )
+
+
+def _label(path: Path, row: CsvRow, name: str) -> Label:
+    text = row.cells[name]
+    if text not in _LABELS:
+        raise UsageError(f"{path}, line {row.line}, column {name!r}: must be {', '.join(_LABELS)}, got {text!r}.")
+    return _LABELS[text]
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,264 @@
+"""K-QA from its official JSON Lines files, and as items of a task.
+
+The release has two files: 201 questions with a physician's answer taken apart into statements, and all 1,212 questions with
+what is known of each (paper, table 2). Both become rows of the same columns; `questions` has no answers and no statements.
+The texts of statements stay as released, three blank ones among the must-have included: they are part of the published 892.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.kqa.demo import demo_rows
+from medical_tasks.benchmarks.kqa.question_form import question_form
+from medical_tasks.benchmarks.kqa.row import question_id, typed_row
+from medical_tasks.benchmarks.kqa.spec import DATASET
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.errors import UsageError
+from medical_tasks.io.columns import Column
+from medical_tasks.io.json_records import Record, is_list_of, is_text, is_text_or_null, one_of, optional, read_records
+from medical_tasks.spec import Item, TaskSpec
+
+__all__ = [
+    "ANSWERED_SHA256",
+    "COLUMNS",
+    "QUESTIONS_SHA256",
+    "SOURCES",
+    "load_items",
+    "question_id",
+    "read_gold_file",
+    "read_rows",
+]
+
+COLUMNS = (
+    Column(name="id", description="Hash of the question's text; repeats of a question add a hash of their diagnosis"),
+    Column(name="question", description="What the patient asked, as released"),
+    Column(name="answer", description="The physician's free-form answer; empty in `questions`"),
+    Column(name="must_have", repeated=True, description="Statements an answer has to make; empty in `questions`"),
+    Column(name="nice_to_have", repeated=True, description="Statements that supplement it; empty in `questions`"),
+    Column(name="sources", repeated=True, description="Addresses the physician consulted; empty in `questions`"),
+    Column(
+        name="icd_10_diag", description="Condition the question is about, the wording of ICD-10; empty when unknown"
+    ),
+    Column(name="entity_text", repeated=True, description="Clinical terms found in the question; only in `questions`"),
+    Column(name="matched_entity", description="The authors' name for the main term; only in `questions`"),
+    Column(
+        name="entity_tag",
+        repeated=True,
+        description="Kinds of the terms: `problem`, `treatment`, `test`; only in `questions`",
+    ),
+)
+
+ANSWERED_SHA256 = "1d4204665e2c9e50c3c348b8ad1de2ddf5d90205c3efaea0eb38135192272c6f"
+QUESTIONS_SHA256 = "8038e1f0a173ffcbf918de3d7161e09d16c6ef77252d54995d0ffe6b07770887"
+
+_GOLD_FIELDS = {
+    "Question": is_text(),
+    "Free_form_answer": is_text(),
+    "Must_have": is_list_of(is_text(blank=True)),
+    "Nice_to_have": is_list_of(is_text(blank=True)),
+}
+_ANSWERED_FIELDS = {**_GOLD_FIELDS, "Sources": is_text(blank=True), "ICD_10_diag": is_text_or_null()}
+_USERS_FIELDS = {**_GOLD_FIELDS, **{name: optional(is_text_or_null()) for name in ("Sources", "ICD_10_diag")}}
+_QUESTION_FIELDS = {
+    "Question": is_text(),
+    "ICD_10_diag": is_text_or_null(),
+    "entity_text": is_list_of(is_text(), null=True),
+    "matched_entity": is_text_or_null(),
+    "entity_tag": is_list_of(one_of(("problem", "treatment", "test")), null=True),
+}
+_AGAIN = "Download it again."
+
+# An address may be broken by white space in the release; the next one begins with its scheme.
+_NEXT_ADDRESS = re.compile(r"\s+(?=https?://)")
+
+# Upper ends of the groups of items by number of must-have statements; each holds about a third of the 201.
+_FEW, _SOME = 2, 4
+
+
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Reads the rows of a configuration.
+
+    Args:
+        config: `answered`, `questions`, `own` or `demo`.
+        split: always `test`.
+        files: the file under `test`; empty for `demo`.
+
+    Yields:
+        One mapping a row, with the names and types of `COLUMNS`.
+
+    Raises:
+        UsageError: The file is not of the official form; the message names line, field, rule and value.
+    """
+    if config == "demo":
+        yield from demo_rows()
+    elif config == "own":
+        yield from read_gold_file(files[split])
+    elif config == "answered":
+        release = "K-QA file of answered questions"
+        yield from _gold_rows(read_records(files[split], _ANSWERED_FIELDS, release=release, again=_AGAIN))
+    else:
+        release = "K-QA file of all questions"
+        yield from _question_rows(read_records(files[split], _QUESTION_FIELDS, release=release, again=_AGAIN))
+
+
+def read_gold_file(path: Path) -> list[dict[str, Any]]:
+    """Reads questions with statements of a user's own, in the dataset's own format.
+
+    Args:
+        path: one JSON object a line with `Question`, `Free_form_answer`, `Must_have` and `Nice_to_have`; `Sources` and
+            `ICD_10_diag` may be there too.
+
+    Returns:
+        Rows as `read_rows` yields them, for `load_items`.
+
+    Raises:
+        UsageError: The file is not of that form; the message names line, field, rule and value.
+    """
+    again = "Write it anew, for example with `medical-tasks decompose`."
+    release = "file of questions with statements"
+    return list(_gold_rows(read_records(path, _USERS_FIELDS, release=release, again=again)))
+
+
+def _gold_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    lines: dict[str, int] = {}
+    for record in records:
+        values = record.values
+        if not any(text.strip() for name in ("Must_have", "Nice_to_have") for text in values[name]):
+            raise record.wrong("Must_have", "there must be a statement here or in 'Nice_to_have'")
+        name = question_id(values["Question"])
+        if name in lines:
+            raise record.wrong("Question", f"must be unique, it stands on line {lines[name]} already")
+        lines[name] = record.line
+        yield typed_row(
+            question=values["Question"],
+            answer=values["Free_form_answer"],
+            must_have=values["Must_have"],
+            nice_to_have=values["Nice_to_have"],
+            sources=_addresses(values.get("Sources") or ""),
+            icd_10_diag=values.get("ICD_10_diag") or "",
+        )
+
+
+def _question_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    seen: dict[str, int] = {}
+    for record in records:
+        values = record.values
+        diagnosis = values["ICD_10_diag"] or ""
+        name = question_id(values["Question"])
+        if name in seen:
+            # Patients with different conditions asked the same: the further ones are told apart by their diagnosis.
+            name = question_id(values["Question"], diagnosis)
+        if name in seen:
+            raise record.wrong(
+                "Question", f"must be unique for its ICD_10_diag, it stands on line {seen[name]} with the same already"
+            )
+        seen[name] = record.line
+        yield typed_row(
+            question=values["Question"],
+            icd_10_diag=diagnosis,
+            entity_text=values["entity_text"] or [],
+            matched_entity=values["matched_entity"] or "",
+            entity_tag=values["entity_tag"] or [],
+            id=name,
+        )
+
+
+def _addresses(text: str) -> list[str]:
+    return ["".join(part.split()) for part in _NEXT_ADDRESS.split(text) if part.strip()]
+
+
+def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    """Makes items of built rows.
+
+    Args:
+        task: any task of this benchmark.
+        rows: as `read_rows` yields them.
+
+    Returns:
+        One item a row, its fields the columns. It is grouped by how many must-have statements it has, blank ones left out,
+        and by the form of its question; it stands alone, so it is its own cluster.
+
+    Raises:
+        UsageError: Two rows have the same id, or a row has no statements to score an answer by.
+    """
+    items = [_item(task, row) for row in rows]
+    if len({item.id for item in items}) != len(items):
+        raise UsageError(f"{task.name}: two rows of the built dataset have the same id. Build it again.")
+    return items
+
+
+def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
+    name = str(row["id"])
+    if not any(text.strip() for column in ("must_have", "nice_to_have") for text in row[column]):
+        raise UsageError(
+            f"{task.name}: question {name} has no statements of a physician, so no answer to it can be scored. "
+            f"Configuration `questions` of the dataset {DATASET.name} holds questions alone, to load or to answer and take "
+            "apart with `medical-tasks decompose`. Evaluate with --config answered or --config demo."
+        )
+    must_haves = sum(bool(text.strip()) for text in row["must_have"])
+    return Item(
+        id=name,
+        fields=dict(row),
+        groups={"must_haves": _size(must_haves), "question_form": question_form(str(row["question"]))},
+        cluster=name,
+    )
+
+
+def _size(must_haves: int) -> str:
+    if must_haves <= _FEW:
+        return f"up to {_FEW}"
+    return f"{_FEW + 1} to {_SOME}" if must_haves <= _SOME else f"{_SOME + 1} or more"
+
+
+def _official(name: str, description: str) -> dict[str, OfficialFile]:
+    return {"test": OfficialFile(places=(f"K-QA/dataset/{name}",), description=description)}
+
+
+SOURCES = (
+    DatasetSource(
+        spec=DATASET,
+        summary=(
+            "K-QA holds 1,212 questions that patients asked on an online clinic, each understandable by itself. Physicians "
+            "answered 201 of them and took each answer apart into statements, marked as must-have or nice-to-have. An answer "
+            "to such a question is judged by the statements it entails or contradicts."
+        ),
+        changes=(
+            "Columns have lower-case names with underscores, and are the same in all configurations.",
+            "`id` is new. The lists of addresses in `sources` are one text in the release; an address broken over lines is "
+            "joined. Values that are null in the release are empty.",
+            "Questions and statements are as released: with their white space, and with three blank must-have statements.",
+            "`own` is not from the release: it holds a user's questions in its format, such as `medical-tasks decompose` writes.",
+            "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+        ),
+        columns=COLUMNS,
+        key="id",
+        splits=dict.fromkeys(DATASET.configs, ("test",)),
+        # Paper, table 2.
+        published_rows={"answered": {"test": 201}, "questions": {"test": 1212}, "demo": {"test": len(demo_rows())}},
+        files={
+            "answered": _official("questions_w_answers.jsonl", "the answered questions, a JSON Lines file"),
+            "questions": _official("questions.jsonl", "all questions, a JSON Lines file"),
+            "own": {
+                "test": OfficialFile(places=("gold.jsonl",), description="your questions with statements, JSON Lines")
+            },
+            "demo": {},
+        },
+        known_files={ANSWERED_SHA256: "answered", QUESTIONS_SHA256: "questions"},
+        read=read_rows,
+        published="2024-01-25",
+        creators=(
+            "Itay Manes",
+            "Naama Ronn",
+            "David Cohen",
+            "Ran Ilan Ber",
+            "Zehavi Horowitz-Kugler",
+            "Gabriel Stanovsky",
+        ),
+        task_categories=("question-answering",),
+        tags=("medical", "patient questions", "long-form", "benchmark"),
+    ),
+)

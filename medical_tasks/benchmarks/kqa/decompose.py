@@ -1,0 +1,253 @@
+"""Free-form answers taken apart into self-contained statements by a judge model (paper section 3.2 step 2, appendices B.1, D.1).
+
+The paper's physicians got such a list from a model and then amended it; they changed, removed or added 6.86 % of the
+statements, and it was they who said what an answer must have and what is nice to have. So what comes out here is a draft for
+a clinician: by default every statement stands as must-have, unsorted; a judge's own sorting is taken only when it is asked for.
+
+The instructions are ours, made from the guidelines' facts, with one worked example of our own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.kqa.abstention import abstention
+from medical_tasks.benchmarks.kqa.decompose_prompts import (
+    AGAIN,
+    MAX_STATEMENTS,
+    MUST,
+    NICE,
+    Importance,
+    decompose_prompt,
+    template_sha256,
+)
+from medical_tasks.benchmarks.kqa.row import question_id
+from medical_tasks.io.json_records import Field, is_list_of, is_text, is_text_or_null, optional, read_records
+from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
+from medical_tasks.judges.reading import read_json
+
+__all__ = [
+    "Decomposed",
+    "FreeAnswer",
+    "NotDecomposed",
+    "decompose",
+    "decompose_question",
+    "official_line",
+    "read_answers",
+]
+
+MAX_CHARS: Final = 600
+"""Longest statement; longer ones have not been taken apart."""
+MAX_TOKENS: Final = 4096
+"""Longest reply: `MAX_STATEMENTS` of the usual length, in JSON."""
+
+
+_APOLOGY: Final = re.compile(
+    r"(?:i am|i['’]m|we are)?\s*(?:so |very )?(?:sorry|apologi[sz]e)\b|as an ai\b", re.IGNORECASE
+)
+_ANSWER_FIELDS: Mapping[str, Field] = {
+    "Question": is_text(),
+    "Free_form_answer": is_text(),
+    # As in the dataset's own file, so that it can be taken apart anew; what it says of statements is not read.
+    "Must_have": optional(is_list_of(is_text(blank=True), null=True)),
+    "Nice_to_have": optional(is_list_of(is_text(blank=True), null=True)),
+    "Sources": optional(is_text_or_null()),
+    "ICD_10_diag": optional(is_text_or_null()),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreeAnswer:
+    """A question with its free-form answer.
+
+    Attributes:
+        id: hash of the question, as the dataset's items have it.
+        line: line of the file it stands on.
+        question: the patient's question.
+        answer: the free-form answer.
+        sources: where it was looked up, as the file has it; "" when it does not say.
+        diagnosis: condition the question is about; None when the file does not say.
+    """
+
+    id: str
+    line: int
+    question: str
+    answer: str
+    sources: str = ""
+    diagnosis: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decomposed:
+    """An answer taken apart.
+
+    Attributes:
+        source: the answer.
+        must_have: statements an answer has to make.
+        nice_to_have: statements that supplement it.
+    """
+
+    source: FreeAnswer
+    must_have: tuple[str, ...]
+    nice_to_have: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotDecomposed:
+    """An answer for which the judge gave no list.
+
+    Attributes:
+        source: the answer.
+        reason: why.
+    """
+
+    source: FreeAnswer
+    reason: str
+
+
+def read_answers(path: Path) -> list[FreeAnswer]:
+    """Reads questions with free-form answers.
+
+    Args:
+        path: one JSON object a line with `Question` and `Free_form_answer`; the dataset's other fields may be there too.
+
+    Raises:
+        UsageError: The file is not of that form; the message names line, field, rule and value.
+    """
+    form = 'A line is like {"Question": "...", "Free_form_answer": "..."}.'
+    found: list[FreeAnswer] = []
+    lines: dict[str, int] = {}
+    for record in read_records(path, _ANSWER_FIELDS, release="file of free-form answers", again=form):
+        values = record.values
+        name = question_id(values["Question"])
+        if name in lines:
+            raise record.wrong("Question", f"must be unique, it stands on line {lines[name]} already")
+        lines[name] = record.line
+        found.append(
+            FreeAnswer(
+                id=name,
+                line=record.line,
+                question=values["Question"],
+                answer=values["Free_form_answer"],
+                sources=values.get("Sources") or "",
+                diagnosis=values.get("ICD_10_diag"),
+            )
+        )
+    return found
+
+
+def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Question:
+    """Makes the question that asks for an answer's statements.
+
+    Args:
+        source: the answer.
+        importance: who says what is must-have.
+
+    Returns:
+        A question for judges that read prompts; its verdict's value is JSON: a list of [statement, importance].
+    """
+    content = decompose_prompt(source.question, source.answer, importance)
+
+    def read(text: str) -> str | Unreadable:
+        return _read(text, importance)
+
+    return Question(
+        id=source.id,
+        messages=({"role": "user", "content": content},),
+        template=template_sha256(importance),
+        read=read,
+        again=AGAIN,
+        max_tokens=MAX_TOKENS,
+    )
+
+
+def decompose(
+    answers: Sequence[FreeAnswer], judge: Judge, *, importance: Importance = "must"
+) -> list[Decomposed | NotDecomposed]:
+    """Takes answers apart.
+
+    Args:
+        answers: from `read_answers`.
+        judge: a judge that reads prompts.
+        importance: who says what is must-have.
+
+    Returns:
+        One outcome an answer, in order.
+    """
+    outcomes: list[Decomposed | NotDecomposed] = []
+    verdicts = judge.ask([decompose_question(source, importance) for source in answers])
+    for source, verdict in zip(answers, verdicts, strict=True):
+        if isinstance(verdict, Unscored):
+            outcomes.append(NotDecomposed(source=source, reason=verdict.reason))
+            continue
+        statements: list[list[str]] = json.loads(verdict.value)
+        outcomes.append(
+            Decomposed(
+                source=source,
+                must_have=tuple(text for text, kind in statements if kind == MUST),
+                nice_to_have=tuple(text for text, kind in statements if kind == NICE),
+            )
+        )
+    return outcomes
+
+
+def official_line(done: Decomposed) -> str:
+    """Writes an answer as a line of the dataset's own format, without the line end."""
+    values = {
+        "Question": done.source.question,
+        "Free_form_answer": done.source.answer,
+        "Must_have": list(done.must_have),
+        "Nice_to_have": list(done.nice_to_have),
+        "Sources": done.source.sources,
+        "ICD_10_diag": done.source.diagnosis,
+    }
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _read(text: str, importance: Importance) -> str | Unreadable:
+    """Reads a reply; every statement, or what is wrong with the first that is."""
+    value = read_json(text)
+    if isinstance(value, Unreadable):
+        return value
+    if not isinstance(value, dict) or set(value) != {"statements"} or not isinstance(value["statements"], list):
+        return Unreadable("it is not one object with the key statements, a list, and no other key")
+    given = value["statements"]
+    if not 1 <= len(given) <= MAX_STATEMENTS:
+        return Unreadable(f"there are {len(given)} statements, not 1 to {MAX_STATEMENTS}")
+    found: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for number, entry in enumerate(given, start=1):
+        statement = _statement(entry, importance)
+        if isinstance(statement, Unreadable):
+            return Unreadable(f"statement {number} {statement.problem}")
+        key = statement[0].casefold().rstrip(".")
+        if key in seen:
+            return Unreadable(f"statement {number} stands twice")
+        seen.add(key)
+        found.append(statement)
+    return json.dumps(found)
+
+
+def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadable:
+    kind: Any = MUST
+    if importance == "judge":
+        if not isinstance(entry, dict) or set(entry) != {"text", "importance"}:
+            return Unreadable("is not an object with the keys text and importance")
+        entry, kind = entry["text"], entry["importance"]
+        if kind not in (MUST, NICE):
+            return Unreadable(f"has an importance that is not {MUST} or {NICE}")
+    if not isinstance(entry, str):
+        return Unreadable("is not a text")
+    text = " ".join(entry.split())
+    if not is_text().holds(text):
+        return Unreadable("is empty, or has characters that are none")
+    if abstention(text) == "sure" or _APOLOGY.match(text):
+        return Unreadable("says that the judge does not answer, and nothing of the answer")
+    if len(text) > MAX_CHARS:
+        return Unreadable(f"is longer than {MAX_CHARS} characters; take it apart")
+    return text, kind

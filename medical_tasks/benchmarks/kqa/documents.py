@@ -1,0 +1,201 @@
+"""The documents passages are retrieved from: files of a user's folder, read as plain text in an order that does not change.
+
+.txt .md        as they are; the title is a Markdown heading, or the file's name
+.html .htm      the text that a browser would show, by the standard library's parser
+.jsonl          one document a line: {"text": ..., "title"?: ..., "url"?: ...}; other keys are left alone
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.kqa.html_text import html_text
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.whole_file import read_bytes
+
+__all__ = ["SUFFIXES", "Document", "read_documents"]
+
+SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
+
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_SHOWN_KINDS = 4
+_CHARSET = re.compile(rb"""<meta\s[^>]{0,200}charset=["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
+_HEAD = 4096
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """One text.
+
+    Attributes:
+        name: path under the folder, `/` between parts, with the line behind a colon for JSON Lines; unique.
+        title: what the document calls itself.
+        text: paragraphs, divided by blank lines.
+        url: where it is from, "" when that is not known.
+    """
+
+    name: str
+    title: str
+    text: str
+    url: str = ""
+
+
+def read_documents(place: Path) -> list[Document]:
+    """Reads every document of a folder and of the folders in it; hidden files are left out.
+
+    Args:
+        place: the folder, or a single file.
+
+    Returns:
+        Those that hold text, in the order of their names.
+
+    Raises:
+        MissingError: There is no such folder.
+        UsageError: It holds no document, none with any text, or one that cannot be read.
+    """
+    try:
+        there = place.exists()
+    except OSError as error:
+        raise UsageError(f"documents={place}: cannot be read ({system_reason(error)}). Give another folder.") from error
+    if not there:
+        raise MissingError(
+            f"documents={place}: there is no such folder. Give the folder that holds your documents ({', '.join(SUFFIXES)})."
+        )
+    paths = list(_files(place))
+    wanted = [path for path in paths if path.suffix.lower() in SUFFIXES]
+    if not wanted:
+        kinds = sorted({path.suffix.lower() or "no suffix" for path in paths})
+        holds = f"it holds files of other kinds ({', '.join(kinds[:_SHOWN_KINDS])})" if kinds else "it is empty"
+        raise UsageError(
+            f"documents={place}: no document to retrieve from, {holds}. Documents are {', '.join(SUFFIXES)} files; convert "
+            "others to text first."
+        )
+    base = place if place.is_dir() else place.parent
+    documents = [document for path in wanted for document in _read(path, _printable(path.relative_to(base)))]
+    kept = [document for document in documents if document.text.strip()]
+    if not kept:
+        raise UsageError(
+            f"documents={place}: no text in any of the {len(wanted)} documents (the first is {_printable(wanted[0])}). "
+            "Give a folder whose files hold text."
+        )
+    return kept
+
+
+def _files(place: Path) -> Iterator[Path]:
+    """All files in the order of their paths; a link to a folder is not followed, as it may lead back up."""
+    if place.is_file():
+        yield place
+        return
+
+    def fail(error: OSError) -> None:
+        raise UsageError(f"{error.filename}: cannot be read ({system_reason(error)}).") from error
+
+    found: list[Path] = []
+    for folder, folders, names in os.walk(place, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(folder) / name for name in names if not name.startswith(".")]
+    # By parts and not by the path's text: a folder's files stay together whatever the character behind its name.
+    yield from sorted((path for path in found if path.is_file()), key=lambda path: path.parts)
+
+
+def _printable(path: Path) -> str:
+    """The path as text that any file can hold; bytes of a name that are no UTF-8 are written as escapes."""
+    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _read(path: Path, name: str) -> list[Document]:
+    try:
+        content = read_bytes(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    suffix = path.suffix.lower()
+    text = _decoded(path, content, suffix).replace("\r\n", "\n").replace("\r", "\n")
+    if suffix == ".jsonl":
+        return list(_lines(path, name, text))
+    if suffix in (".html", ".htm"):
+        title, shown = html_text(text)
+        return [Document(name=name, title=title or _title(path), text=shown)]
+    heading = _HEADING.search(text) if suffix == ".md" else None
+    return [Document(name=name, title=heading[1] if heading else _title(path), text=text)]
+
+
+def _decoded(path: Path, content: bytes, suffix: str) -> str:
+    """UTF-8; else the encoding of its byte order mark, or the one a page declares; else Windows-1252, with a note.
+
+    Windows-1252 holds all printable characters of Latin-1. JSON Lines are UTF-8 by their standard.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        wrong = f"byte 0x{content[error.start]:02x} at position {error.start}"
+    declared = _CHARSET.search(content[:_HEAD]) if suffix in (".html", ".htm") else None
+    encoding = (
+        "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else declared[1].decode() if declared else "cp1252"
+    )
+    try:
+        text = "" if suffix == ".jsonl" else content.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        text = ""
+    if not text or _CONTROL.search(text):
+        raise UsageError(f"{path}: not UTF-8 ({wrong}). Convert it, or move it out of the folder.")
+    print(
+        f"note: {path}: not UTF-8 ({wrong}), read as {encoding}. Convert it if its letters come out wrong.",
+        file=sys.stderr,
+    )
+    return text
+
+
+def _title(path: Path) -> str:
+    return _printable(Path(path.stem)).replace("_", " ").replace("-", " ")
+
+
+def _lines(path: Path, name: str, text: str) -> Iterator[Document]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        values = _object(path, number, line)
+        yield Document(
+            name=f"{name}:{number}",
+            title=_text(path, number, values, "title") or _title(path),
+            text=_text(path, number, values, "text").replace("\r\n", "\n"),
+            url=_text(path, number, values, "url"),
+        )
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: line {number} is not a whole JSON object ({error}).") from error
+    if not isinstance(values, dict) or "text" not in values:
+        raise UsageError(
+            f'{path}: line {number} is not a JSON object with "text". Write one document a line, as {{"text": "...", '
+            '"title": "...", "url": "..."}.'
+        )
+    return values
+
+
+def _text(path: Path, number: int, values: dict[str, Any], key: str) -> str:
+    value = values.get(key)
+    if value is None and key != "text":
+        return ""
+    if not isinstance(value, str) or not _encodes(value):
+        raise UsageError(f"{path}: line {number}, {key!r} must be a text, got {repr(value)[:60]}.")
+    return value
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,191 @@
+"""The numbers of K-QA for answers at hand: what `metrics/kqa` computes, without any framework.
+
+Statements are labelled by the `lexical` judge (offline, not comparable with anybody's numbers) or by the caller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from medical_tasks.benchmarks.kqa.abstention import abstention
+from medical_tasks.benchmarks.kqa.scoring import answer_of, item_score, unanswered_limits
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.benchmarks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
+from medical_tasks.benchmarks.kqa.weighted import Relation, statement_weights, weighted_counts
+from medical_tasks.judges.base import LABELS, Label
+from medical_tasks.judges.lexical import decide
+from medical_tasks.runs.results import flat, summarise
+from medical_tasks.spec import Item, ItemScore, MetricSpec
+
+__all__ = ["GIVEN", "LEXICAL", "MISSING", "Weights", "score_answers"]
+
+LEXICAL: Final = "lexical (not comparable)"
+GIVEN: Final = "given by the caller"
+MISSING: Final = "no verdict given"
+
+Weights = Mapping[str, float] | Sequence[Sequence[float]]
+"""By importance (`must_have`, `nice_to_have`), or for each answer one a statement."""
+
+
+def score_answers(
+    answers: Sequence[str],
+    references: Sequence[Mapping[str, Any]],
+    *,
+    verdicts: Sequence[Sequence[Label | None]] | None = None,
+    weights: Weights | None = None,
+    relation: str | Relation = "entails",
+    normalised: bool = False,
+) -> dict[str, Any]:
+    """Scores answers.
+
+    Args:
+        answers: the raw answers.
+        references: `must_have` and `nice_to_have` (lists of statements) of each; `question` is not needed.
+        verdicts: for each answer a label a statement, must-have first, None where there is none; by default the lexical
+            judge's. Labels: `entailment`, `neutral`, `contradiction`, `not_entailment`.
+        weights: adds `weighted`, the general score of the paper's appendix A.
+        relation: what a statement has to stand in to count there, see `weighted.RELATIONS`.
+        normalised: whether that score is divided by the sum of weights.
+
+    Returns:
+        For each metric its value, `_ci_low`, `_ci_high` (95 %), `_bound_low` and `_bound_high` (had the missing verdicts been
+        anything), nan where there is none; `reasons` of values that there are none of; `judge`; `coverage` with `answers`,
+        `statements` and `missing`.
+
+    Raises:
+        ValueError: Rows or labels that do not fit the references, unknown labels, weights or relation.
+    """
+    if verdicts is not None and len(verdicts) != len(answers):
+        raise ValueError(f"verdicts must be as many as predictions, {len(answers)}; got {len(verdicts)}")
+    cases = [
+        _case(row, answer, reference) for row, (answer, reference) in enumerate(zip(answers, references, strict=True))
+    ]
+    labels = [_lexical(case) if verdicts is None else _given(case, verdicts[row]) for row, case in enumerate(cases)]
+    known = [_verdict(case, of, given=verdicts is not None) for case, of in zip(cases, labels, strict=True)]
+    most = max((sum(one.stated for one in verdict.statements) for verdict in known), default=0)
+    scores = [item_score(case, verdict, most_statements=most) for case, verdict in zip(cases, known, strict=True)]
+    task = replace(KQA, groups=())
+    if weights is not None:
+        task = replace(task, metrics=(*task.metrics, _WEIGHTED))
+        scores = [
+            _with_weighted(score, case, verdict, _weights_of(weights, row, len(cases)), relation, normalised)
+            for row, (score, case, verdict) in enumerate(zip(scores, cases, known, strict=True))
+        ]
+    items = [
+        Item(
+            id=case.id,
+            fields={"must_have": case.must_have, "nice_to_have": case.nice_to_have},
+            groups={},
+            cluster=case.id,
+        )
+        for case in cases
+    ]
+    summary = summarise(
+        task,
+        items,
+        {score.id: score for score in scores},
+        {},
+        recipe={},
+        unanswered_limits=lambda item: unanswered_limits(KQA, item),
+    )
+    result: dict[str, Any] = {"judge": LEXICAL if verdicts is None else GIVEN, **flat(summary["metrics"])}
+    stated = [one for verdict in known for one in verdict.statements if one.stated]
+    result["coverage"] = {
+        "answers": len(cases),
+        "statements": len(stated),
+        "missing": sum(bool(one.reasons) for one in stated),
+    }
+    return result
+
+
+_WEIGHTED: Final = MetricSpec(
+    name="weighted",
+    kind="mean",
+    description="General score of appendix A: the weights of the statements that stand in the relation.",
+    limits=(-math.inf, math.inf),
+)
+
+
+def _case(row: int, answer: str, reference: Mapping[str, Any]) -> Case:
+    return Case(
+        id=str(row),
+        question=str(reference.get("question") or ""),
+        answer=answer_of(answer),
+        must_have=tuple(reference["must_have"] or ()),
+        nice_to_have=tuple(reference["nice_to_have"] or ()),
+    )
+
+
+def _lexical(case: Case) -> list[Label | None]:
+    if abstention(case.answer) == "sure":
+        return ["neutral"] * len(case.statements)
+    return [decide(case.answer, statement) for statement in case.statements.values()]
+
+
+def _given(case: Case, labels: Sequence[Label | None]) -> list[Label | None]:
+    where = f"verdicts of prediction {case.id}"
+    if len(labels) != len(case.statements):
+        raise ValueError(
+            f"{where} must be one for each of its {len(case.statements)} statements, must-have first; got {len(labels)}"
+        )
+    unknown = [label for label in labels if label is not None and label not in LABELS]
+    if unknown:
+        raise ValueError(f"{where} must be {', '.join(LABELS)} or None; got {unknown[0]!r}")
+    return list(labels)
+
+
+def _verdict(case: Case, labels: Sequence[Label | None], *, given: bool) -> AnswerVerdict:
+    statements = tuple(
+        statement_verdict(name, label, reason=MISSING) if text.strip() else StatementVerdict(name=name, stated=False)
+        for (name, text), label in zip(case.statements.items(), labels, strict=True)
+    )
+    if abstention(case.answer) == "sure":
+        how = "abstained by the rule" if case.answer.strip() else "empty"
+        return AnswerVerdict(statements=statements, answered=False, how=how, judged=given)
+    return AnswerVerdict(statements=statements)
+
+
+def _weights_of(weights: Weights, row: int, rows: int) -> Mapping[str, float] | Sequence[float]:
+    if isinstance(weights, Mapping):
+        return weights
+    if len(weights) != rows:
+        raise ValueError(f"weights must be by importance, or a list for each of {rows} predictions; got {len(weights)}")
+    return weights[row]
+
+
+def _with_weighted(
+    score: ItemScore,
+    case: Case,
+    verdict: AnswerVerdict,
+    weights: Mapping[str, float] | Sequence[float],
+    relation: str | Relation,
+    normalised: bool,
+) -> ItemScore:
+    laid = statement_weights(len(case.must_have), len(case.nice_to_have), weights)
+    stated = [(one, weight) for one, weight in zip(verdict.statements, laid, strict=True) if one.stated]
+    counts = weighted_counts(
+        [_label(one) for one, _ in stated],
+        [weight for _, weight in stated],
+        relation,
+        normalised=normalised,
+        kinds=[one.name.partition("/")[0] for one, _ in stated],
+    )
+    made = ItemScore.counted({"weighted": counts}, id=score.id)
+    return replace(
+        score,
+        values={**score.values, **made.values},
+        limits={**score.limits, **made.limits},
+        counts={**score.counts, **made.counts} if verdict.judged else score.counts,
+        unscored=(score.unscored or verdict.reason) if made.limits else score.unscored,
+    )
+
+
+def _label(one: StatementVerdict) -> Label | None:
+    if one.entailed is None:
+        return None
+    if one.contradicted is None:
+        return "not_entailment"
+    return "entailment" if one.entailed else "contradiction" if one.contradicted else "neutral"

@@ -1,0 +1,159 @@
+"""Prompts of K-QA: the question alone, with instructions and examples, and with retrieved passages (paper, section 5.1).
+
+Ours are written from the facts of appendix D.3: what is given, what an answer should cover, and that whoever cannot answer,
+or finds nothing in the passages, says only that they do not know. The authors publish these prompts in the paper alone, not
+as files, so there is no set of theirs to load: `--prompts official` chooses the prompts of the judge (`judge_prompts`), and
+the questions are put as always. Everything is one user message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.kqa.chunks import Chunk
+from medical_tasks.benchmarks.kqa.exemplars import EXEMPLARS
+from medical_tasks.benchmarks.kqa.retrieval import Retriever, open_retriever
+from medical_tasks.errors import UsageError
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+
+__all__ = ["PROMPT_SETS", "gold_response", "load_prompts"]
+
+PROMPT_SETS = ("own", "official")
+
+INSTRUCTIONS = """\
+You are a physician who answers a patient's question in writing. Write for a layperson, directly and without padding.
+- Answer what the patient wants to know first, then what else they should know even though they did not ask. There may be a \
+medical worry behind the question.
+- Where it matters, say what is different for children, during pregnancy and breastfeeding, with allergies and with long-term \
+illnesses.
+- Put several symptoms, causes or treatments into a list.
+- If you do not know the answer, reply with nothing but: I don't know"""
+
+SOURCES_ONLY = """\
+Answer the patient's question from the sources below and from nothing else. If they do not hold the answer, reply with nothing \
+but: I don't know"""
+
+SOURCES_TOO = """\
+Take what you say from the sources below. If they do not hold the answer, reply with nothing but: I don't know
+Say each thing once."""
+
+EXAMPLES = "Here are three answers that can be improved, and how. Write the better kind."
+
+EXAMPLE = "Question: {question}\nAnswer: {answer}\nWhat a better answer adds: {better}"
+
+SOURCES = "Sources:\n\n{passages}"
+
+SOURCE = "[{number}] {name}\n{text}"
+
+NO_SOURCE = "(no source fits the question)"
+
+QUESTION = "Question: {question}\nAnswer:"
+
+_TEXTS = (INSTRUCTIONS, SOURCES_ONLY, SOURCES_TOO, EXAMPLES, EXAMPLE, SOURCES, SOURCE, NO_SOURCE, QUESTION)
+
+
+def load_prompts(
+    task: TaskSpec, name: str = "own", upstream: Path | None = None, arguments: Mapping[str, Any] | None = None
+) -> PromptSet:
+    """Makes the prompts of a task.
+
+    Args:
+        task: `options["shots"]` and `options["retrieval"]` say what stands beside the question.
+        name: `own` or `official`, which both give our own (see above).
+        upstream: not used here.
+        arguments: settings of a task with retrieval, see `retrieval.open_retriever`.
+
+    Returns:
+        The prompts, by the name `own`. With retrieval, rendering raises `MissingError` for a question that is none of the
+        demo's when no documents were given.
+
+    Raises:
+        UsageError: Unknown set, a setting that the task does not have, or documents that cannot be used.
+        MissingError: The documents are not there.
+    """
+    if name not in PROMPT_SETS:
+        raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: {', '.join(PROMPT_SETS)}.")
+    given = dict(arguments or {})
+    if unknown := [key for key in given if key not in task.arguments]:
+        takes = f"It takes: {', '.join(task.arguments)}." if task.arguments else "It takes none."
+        raise UsageError(f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. {takes}")
+    examples = task.options["shots"] != "0"
+    retriever = open_retriever(task.name, given) if task.options["retrieval"] == "bm25" else None
+
+    def render(item: Item) -> tuple[Message, ...]:
+        return ({"role": "user", "content": _asked(item, examples, retriever)},)
+
+    if retriever is None:
+        return PromptSet(name="own", sha256=_digest(task), render=render)
+
+    def sources(item: Item) -> tuple[str, ...]:
+        return tuple(chunk.id for chunk in retriever.passages(item))
+
+    return PromptSet(name="own", sha256=_digest(task), render=render, settings=retriever.settings, sources=sources)
+
+
+def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:
+    question = str(item.fields["question"]).strip()
+    if not examples and retriever is None:
+        return question
+    parts: list[str] = []
+    if examples:
+        parts.append(INSTRUCTIONS)
+    if retriever is not None:
+        parts.append(SOURCES_TOO if examples else SOURCES_ONLY)
+    if examples:
+        parts += [EXAMPLES, *(EXAMPLE.format_map(vars(exemplar)) for exemplar in EXEMPLARS)]
+    if retriever is not None:
+        parts.append(SOURCES.format(passages=_passages(retriever.passages(item))))
+    parts.append(QUESTION.format(question=question))
+    return "\n\n".join(parts)
+
+
+def _passages(chunks: Sequence[Chunk]) -> str:
+    if not chunks:
+        return NO_SOURCE
+    return "\n\n".join(
+        SOURCE.format(number=number, name=_source_name(chunk), text=chunk.text.strip())
+        for number, chunk in enumerate(chunks, start=1)
+    )
+
+
+def _source_name(chunk: Chunk) -> str:
+    title = " ".join(chunk.document.title.split())
+    return f"{title} ({chunk.document.url})" if chunk.document.url else title
+
+
+def _digest(task: TaskSpec) -> str:
+    """Hash of the texts that a task's questions are made of; what is retrieved has a hash of its own."""
+    texts: list[str] = [task.options["shots"], task.options["retrieval"]]
+    if texts != ["0", "none"]:
+        texts += _TEXTS
+    if task.options["shots"] != "0":
+        texts += [part for exemplar in EXEMPLARS for part in (exemplar.question, exemplar.answer, exemplar.better)]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def gold_response(task: TaskSpec, item: Item) -> str:
+    """Writes an item's gold as an answer: the physicians' statements, must-have first, one a line.
+
+    Not the free-form answer they were taken from: physicians amended the statements after it was taken apart (section 3.2),
+    so it lacks some, and says the rest in other words than they are judged by. Here every judge, also one that compares
+    words, finds every statement as it stands.
+
+    Args:
+        task: any task of this benchmark; they have the same gold.
+        item: the item.
+
+    Returns:
+        The statements without the white space around them; blank ones, of which the release has three, say nothing and are
+        left out.
+    """
+    statements = (*item.fields["must_have"], *item.fields["nice_to_have"])
+    return "\n".join(_one_line(statement) for statement in statements if statement.strip())
+
+
+def _one_line(statement: str) -> str:
+    return " ".join(line.strip() for line in statement.strip().splitlines())

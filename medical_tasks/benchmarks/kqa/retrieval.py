@@ -1,0 +1,257 @@
+"""Passages for a question: BM25 over a folder of the user's documents, or over the demo's own corpus.
+
+The paper retrieves from public documents for lay readers (section 5.1) and does not publish them, nor how. Here the documents
+are the user's, and what they were stands in the recipe: their number, a hash of all of them, and every parameter.
+
+    retriever = open_retriever("kqa_rag", {"documents": "FOLDER", "top_k": "5"})
+    retriever.passages(item)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.kqa.chunks import OVERLAP, Chunk, chunk_documents
+from medical_tasks.benchmarks.kqa.documents import Document, read_documents
+from medical_tasks.benchmarks.kqa.words import TOKENIZER, search_words
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import Item
+
+__all__ = ["DEMO", "DOCUMENTS_VARIABLE", "Index", "Retriever", "open_retriever"]
+
+DOCUMENTS_VARIABLE = "MEDICAL_TASKS_DOCUMENTS"
+"""Names the folder where a harness has no `--task-args`."""
+
+DEMO = "demo"
+"""Value of `documents` for the demo's own corpus, which is also what is taken when nothing is said."""
+
+# Robertson and Zaragoza 2009, and the defaults of Lucene's successors: saturation of counts, weight of the length.
+_K1, _B = 1.5, 0.75
+_METHOD = "lucene"
+
+_TOP_K = (5, 1, 50)
+_CHUNK_WORDS = (150, 20, 2000)
+
+# Loading them is slow and none is used; jax would also take most of the memory of a GPU that the model needs.
+_UNWANTED = ("jax", "numba")
+_KEPT_INDEXES = 2
+
+
+class Index:
+    """A BM25 index over passages.
+
+    Attributes:
+        chunks: the passages, in order.
+        searchable: whether there is any word to search by.
+        version: of the library.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self.chunks = tuple(chunks)
+        vocabulary: dict[str, int] = {}
+        ids = [
+            [
+                vocabulary.setdefault(word, len(vocabulary))
+                for word in search_words(f"{chunk.document.title}\n{chunk.text}")
+            ]
+            for chunk in self.chunks
+        ]
+        self.searchable = bool(vocabulary)
+        library = _bm25s()
+        self.version = str(library.__version__)
+        self._bm25 = library.BM25(k1=_K1, b=_B, method=_METHOD, backend="numpy", csc_backend="numpy")
+        if self.searchable:
+            self._bm25.index((ids, vocabulary), create_empty_token=False, show_progress=False)
+
+    def best(self, question: str, count: int) -> list[Chunk]:
+        """Finds the passages that fit a question best.
+
+        Args:
+            question: any text.
+            count: how many at most.
+
+        Returns:
+            The best first; of equally good ones the one that stands first. Passages that share no word with the question
+            are never among them, so there may be fewer, or none.
+        """
+        import numpy as np
+
+        known = [word for word in search_words(question) if word in self._bm25.vocab_dict] if self.searchable else []
+        if not known:
+            return []
+        scores = self._bm25.get_scores(known)
+        if count < len(scores):
+            least = np.partition(scores, -count)[-count]
+            candidates = np.flatnonzero((scores >= least) & (scores > 0))
+        else:
+            candidates = np.flatnonzero(scores > 0)
+        order = candidates[np.argsort(-scores[candidates], kind="stable")]
+        return [self.chunks[place] for place in order[:count]]
+
+
+class Retriever:
+    """What a task retrieves, with everything about it that the recipe should say.
+
+    Attributes:
+        settings: for `PromptSet.settings`.
+    """
+
+    def __init__(self, task: str, index: Index, *, top_k: int, settings: Mapping[str, Any], demo: bool) -> None:
+        self.settings = dict(settings)
+        self._task = task
+        self._index = index
+        self._top_k = top_k
+        self._demo = demo
+
+    def passages(self, item: Item) -> list[Chunk]:
+        """Finds what a question is given.
+
+        Args:
+            item: of this benchmark.
+
+        Returns:
+            The passages, the best first.
+
+        Raises:
+            MissingError: The documents are the demo's, and the question is none of the demo's.
+        """
+        if self._demo:
+            from medical_tasks.benchmarks.kqa.demo import demo_ids
+
+            if item.id not in demo_ids():
+                raise MissingError(
+                    f"{self._task}: question {item.id} needs documents to retrieve from, and none were given; the demo's own "
+                    "corpus is for the questions of the demo alone. Give --task-args documents=FOLDER, or set "
+                    f"{DOCUMENTS_VARIABLE}=FOLDER; without documents, run the task {self._task.removesuffix('_rag')}."
+                )
+        return self._index.best(str(item.fields["question"]), self._top_k)
+
+
+def open_retriever(task: str, arguments: Mapping[str, Any]) -> Retriever:
+    """Reads the documents and builds their index, once a process for the same documents.
+
+    Args:
+        task: name of the task, for messages.
+        arguments: `documents`, `top_k` and `chunk_words`, as text or numbers; each may be absent. Without `documents` the
+            environment variable `MEDICAL_TASKS_DOCUMENTS` names the folder, and without that the demo's corpus is taken.
+
+    Returns:
+        The retriever.
+
+    Raises:
+        UsageError: An argument has a wrong value, or the documents cannot be used.
+        MissingError: There is no such folder.
+    """
+    top_k = _number(task, "top_k", arguments.get("top_k"), *_TOP_K)
+    chunk_words = _number(task, "chunk_words", arguments.get("chunk_words"), *_CHUNK_WORDS)
+    place = _place(task, arguments.get("documents"))
+    documents = _documents(place)
+    digest = _digest(documents)
+    index = _index(documents, digest, chunk_words)
+    if not index.searchable:
+        raise UsageError(
+            f"documents={place}: no word to search by in any of the {len(index.chunks)} passages. Give documents that hold text."
+        )
+    settings = {
+        "retriever": "bm25s",
+        "version": index.version,
+        "method": _METHOD,
+        "k1": _K1,
+        "b": _B,
+        "tokenizer": TOKENIZER,
+        "top_k": top_k,
+        "chunk_words": chunk_words,
+        "overlap_words": chunk_words // OVERLAP,
+        "corpus": "demo" if place is None else "own documents",
+        "documents": len(documents),
+        "chunks": len(index.chunks),
+        "documents_sha256": digest,
+    }
+    return Retriever(task, index, top_k=top_k, settings=settings, demo=place is None)
+
+
+def _number(task: str, name: str, value: Any, default: int, lowest: int, highest: int) -> int:
+    if value is None:
+        return default
+    text = str(value).strip()
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    if number is None or not lowest <= number <= highest:
+        raise UsageError(f"{task}: {name} must be a whole number from {lowest} to {highest}, got {value!r}.")
+    return number
+
+
+def _place(task: str, value: Any) -> Path | None:
+    """Where the documents are; None for the demo's. A folder that is called demo is given as ./demo."""
+    if value is None:
+        value = os.environ.get(DOCUMENTS_VARIABLE) or DEMO
+    text = str(value)
+    if not text.strip():
+        raise UsageError(f"{task}: documents must name a folder, or `{DEMO}` for the demo's own corpus, got {value!r}.")
+    try:
+        return None if text == DEMO else Path(text).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{task}: documents={text}: there is no such user. Give the folder's whole path.") from error
+
+
+def _documents(place: Path | None) -> Sequence[Document]:
+    if place is not None:
+        return read_documents(place)
+    from medical_tasks.benchmarks.kqa.demo_documents import DOCUMENTS
+
+    return DOCUMENTS
+
+
+def _digest(documents: Sequence[Document]) -> str:
+    """Hash of all there is of the documents, wherever their folder lies."""
+    digest = hashlib.sha256()
+    for document in documents:
+        digest.update(json.dumps([document.name, document.title, document.url, document.text]).encode() + b"\n")
+    return digest.hexdigest()
+
+
+_indexes: dict[tuple[str, int], Index] = {}
+
+
+def _index(documents: Sequence[Document], digest: str, chunk_words: int) -> Index:
+    """Tasks that share documents share the index; by content, so that a changed folder is never searched by its old one."""
+    key = (digest, chunk_words)
+    if key not in _indexes:
+        while len(_indexes) >= _KEPT_INDEXES:
+            del _indexes[next(iter(_indexes))]
+        _indexes[key] = Index(list(chunk_documents(documents, chunk_words)))
+    return _indexes[key]
+
+
+def _bm25s() -> Any:
+    """Imports the library without the accelerators it looks for, and keeps it from logging."""
+    with _out_of_sight(_UNWANTED):
+        library = importlib.import_module("bm25s")
+    # It logs each step and sets its own level to do so, which the settings of whoever runs us would not hold back.
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    return library
+
+
+@contextmanager
+def _out_of_sight(names: Sequence[str]) -> Iterator[None]:
+    """Makes importing these packages fail for a while, whether they are installed or even imported already."""
+    missing = object()
+    before = {name: sys.modules.get(name, missing) for name in names}
+    try:
+        for name in names:
+            sys.modules[name] = None  # type: ignore[assignment]  # the documented way to say so
+        yield
+    finally:
+        for name, module in before.items():
+            if module is missing:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module  # type: ignore[assignment]

@@ -1,0 +1,226 @@
+"""Scores answers of K-QA by a judge's verdicts on their statements (Manes et al. 2024, section 4).
+
+Comprehensiveness is the share of must-have statements that the answer entails (equation 1), hallucination rate the number of
+statements, of either importance, that it contradicts (equation 2). The `_official` metrics are the authors' script's decisions
+(`official`): by its reading of the judge's texts when the judge was asked with the authors' prompts, by the same labels as the
+sane metrics when it was asked with ours.
+
+A verdict that is missing decides nothing: the metrics it could change are absent, with the limits that they can have and the counts
+that `estimation` estimates them by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from medical_tasks.benchmarks.kqa.judging import judge_answers
+from medical_tasks.benchmarks.kqa.verdicts import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import Judging
+from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
+
+__all__ = ["NOT_ON_EVERY_ITEM", "answer_of", "item_score", "score_items", "unanswered_limits"]
+
+Limits = tuple[float, float]
+
+NOT_ON_EVERY_ITEM = ("hallucination_rate_answered",)
+"""Counts that abstentions are without; an item that is not answered may be one."""
+
+_OFFICIAL_COUNTS = ("hallucination_official", "hallucination_norm_official")
+
+
+def score_items(
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str], *, judging: Judging
+) -> list[ItemScore]:
+    """Scores the answers to a task's items.
+
+    Args:
+        task: any task of the benchmark; all are scored alike.
+        items: the items, with `question`, `must_have` and `nice_to_have` in `fields`.
+        responses: the model's raw text for each item, in the same order.
+        judging: who decides, and how it is asked. All questions go to it together.
+
+    Returns:
+        A score an item. `parsed` counts statements, `why` names them by importance and number, as the judge's questions do.
+
+    Raises:
+        UsageError: There are not as many responses as items, or the judge's prompts do not go with its mode.
+    """
+    if len(items) != len(responses):
+        raise UsageError(
+            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
+        )
+    cases = [_case(item, response) for item, response in zip(items, responses, strict=True)]
+    verdicts = judge_answers(cases, judging)
+    most = max((_n_stated(verdict) for verdict in verdicts), default=0)
+    official = judging.prompts.name == "official"
+    return [
+        item_score(case, verdict, most_statements=most, by_texts=official)
+        for case, verdict in zip(cases, verdicts, strict=True)
+    ]
+
+
+def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
+    """What metrics could be on an item without an answer, where that is less than the metric's own limits.
+
+    Args:
+        task: any task of the benchmark.
+        item: the item.
+
+    Returns:
+        Metric name to limits, for the counts of statements. The item is taken as one that would have been answered; had the
+        model abstained, the mean over answered questions would stay as it is. How many words there would have been, nobody
+        knows.
+    """
+    texts = [*item.fields["must_have"], *item.fields["nice_to_have"]]
+    stated = float(sum(bool(text.strip()) for text in texts))
+    sane = dict.fromkeys(("hallucination_rate", "hallucination_rate_answered"), (0.0, stated))
+    return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
+
+
+def answer_of(response: str) -> str:
+    """The answer as it is, blanks around it included, as the authors send it; without reasoning, where there is any."""
+    answer = spoken(response)
+    return answer if answer == response else answer.strip()
+
+
+def _case(item: Item, response: str) -> Case:
+    return Case(
+        id=item.id,
+        question=str(item.fields["question"]),
+        answer=answer_of(response),
+        must_have=tuple(item.fields["must_have"]),
+        nice_to_have=tuple(item.fields["nice_to_have"]),
+    )
+
+
+def item_score(case: Case, verdict: AnswerVerdict, *, most_statements: int, by_texts: bool = False) -> ItemScore:
+    """Makes an item's score of what is known of its answer.
+
+    Args:
+        case: the answer.
+        verdict: what is known of it.
+        most_statements: of all answers scored together; a mean over answered questions cannot be larger.
+        by_texts: whether the authors' prompts were used. They ask about blank statements too; nobody else does.
+    """
+    stated = [one for one in verdict.statements if one.stated]
+    asked = verdict.statements if by_texts else stated
+    comp = _counts("share", [one for one in stated if one.must], "entailed")
+    hall = _counts("count", stated, "contradicted")
+    comp_official = _counts("share", [one for one in asked if one.must], "entailed_official")
+    counts = {
+        "comprehensiveness": comp,
+        "hallucination_rate": hall,
+        "comprehensiveness_answered": comp,
+        "hallucination_rate_answered": hall,
+        "contradicted": replace(hall, how="any"),
+        "comprehensiveness_official": comp_official,
+        "comprehensiveness_norm_official": comp_official,
+        **dict.fromkeys(_OFFICIAL_COUNTS, _counts("count", asked, "contradicted_official")),
+    }
+    # Words as the paper counts them: what stands between white space (its physicians' 88.52 an answer).
+    values = {"answered": float(bool(verdict.answered)), "words": float(len(case.answer.split()))}
+    limits: dict[str, Limits] = {}
+    if not stated:
+        values |= dict.fromkeys(("hallucination_rate", "hallucination_rate_answered", "contradicted"), math.nan)
+    if not any(one.must for one in asked):
+        # A question without must-have statements adds nothing to the authors' sum, and is divided by all the same.
+        values["comprehensiveness_official"] = 0.0
+    if verdict.answered is False:
+        values |= dict.fromkeys(("comprehensiveness_answered", "hallucination_rate_answered", "words"), math.nan)
+    elif verdict.answered is None:
+        # Whether it counts at all is open: limits wide enough for the mean of the others to stay as it is.
+        limits = {"answered": (0.0, 1.0), "words": (0.0, math.inf)}
+        if any(one.must for one in stated):
+            limits["comprehensiveness_answered"] = (0.0, 1.0)
+        if stated:
+            limits["hallucination_rate_answered"] = (0.0, float(most_statements))
+        values = {name: value for name, value in values.items() if name not in limits}
+    if verdict.asked:
+        known = verdict.answered is not None
+        counts["answered"] = Counts(
+            how="count",
+            verdicts=(Verdicts(hits=int(bool(verdict.answered)), known=int(known), missing=int(not known)),),
+        )
+    score = ItemScore.counted(
+        counts,
+        id=case.id,
+        values=values,
+        limits=limits,
+        parsed=_parsed(verdict, by_texts=by_texts),
+        why=_why(verdict, by_texts=by_texts),
+    )
+    # Statements that nobody was asked about stand for none that is missing; nor does what may not count at all.
+    kept = {
+        name: one
+        for name, one in counts.items()
+        if name == "answered" or (verdict.judged and not (verdict.answered is None and name in limits))
+    }
+    return replace(score, counts=kept, unscored=verdict.reason if score.limits else None)
+
+
+def _counts(how: Literal["share", "count", "any"], statements: Sequence[StatementVerdict], outcome: str) -> Counts:
+    """Adds up one outcome of statements, must-have and nice-to-have ones apart."""
+    verdicts = []
+    for kind, must in (("must", True), ("nice", False)):
+        outcomes = [getattr(one, outcome) for one in statements if one.must is must]
+        missing = outcomes.count(None)
+        if outcomes:
+            verdicts.append(
+                Verdicts(kind=kind, hits=outcomes.count(True), known=len(outcomes) - missing, missing=missing)
+            )
+    told = not any(getattr(one, outcome) is None and CANNOT_TELL in one.reasons for one in statements)
+    return Counts(how=how, verdicts=tuple(verdicts), told=told)
+
+
+def _n_stated(verdict: AnswerVerdict) -> int:
+    return sum(one.stated for one in verdict.statements)
+
+
+def _count(known: Iterable[bool | None]) -> Limits:
+    outcomes = list(known)
+    low = float(outcomes.count(True))
+    return low, low + outcomes.count(None)
+
+
+def _parsed(verdict: AnswerVerdict, *, by_texts: bool) -> str:
+    """`must 3/4, nice 1/3, contradicted 0`; the authors' prompts do not ask whether nice-to-have statements are entailed."""
+    stated = [one for one in verdict.statements if one.stated]
+    must, nice = [one for one in stated if one.must], [one for one in stated if not one.must]
+    parts = [f"must {_tally(must)}"]
+    if not by_texts:
+        parts.append(f"nice {_tally(nice)}")
+    low, high = _count(one.contradicted for one in stated)
+    parts.append(f"contradicted {low:.0f}" + (f" to {high:.0f}" if high > low else ""))
+    return ", ".join(parts)
+
+
+def _tally(statements: Sequence[StatementVerdict]) -> str:
+    low, high = _count(one.entailed for one in statements)
+    return f"{low:.0f}{f' to {high:.0f}' if high > low else ''}/{len(statements)}"
+
+
+def _why(verdict: AnswerVerdict, *, by_texts: bool) -> str:
+    stated = [one for one in verdict.statements if one.stated]
+    named = {
+        "missed": [one.name for one in stated if one.must and one.entailed is False],
+        "contradicted": [one.name for one in stated if one.contradicted],
+        "without a verdict": [one.name for one in stated if one.reasons],
+        "official differs": [one.name for one in verdict.statements if _differs(one)],
+        "blank": [one.name for one in verdict.statements if not one.stated],
+    }
+    parts = [verdict.how] if verdict.how else []
+    parts += ["answered or not: open"] if verdict.answered is None else []
+    parts += [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
+    parts.append("official: by the authors' reading" if by_texts else "official: by label")
+    return "; ".join(parts)
+
+
+def _differs(one: StatementVerdict) -> bool:
+    """Whether the authors' reading decides otherwise."""
+    entailed = one.must and one.entailed != one.entailed_official
+    return one.stated and (entailed or one.contradicted != one.contradicted_official)

@@ -1,0 +1,170 @@
+"""What K-QA is: its dataset here, its tasks and metrics below.
+
+Manes et al., "K-QA: A Real-World Medical Q&A Benchmark", BioNLP 2024, https://arxiv.org/abs/2401.14493.
+Reference implementation: https://github.com/Itaymanes/K-QA.
+"""
+
+from __future__ import annotations
+
+import math
+
+from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+
+__all__ = ["BENCHMARK", "DATASET", "KQA", "KQA_ICL", "KQA_ICL_RAG", "KQA_RAG", "METRICS"]
+
+DATASET = DatasetSpec(
+    name="kqa",
+    title="K-QA",
+    access="open",
+    licence="MIT",
+    homepage="https://github.com/Itaymanes/K-QA",
+    paper="https://arxiv.org/abs/2401.14493",
+    citation="""\
+@inproceedings{manes2024kqa,
+  title     = {{K-QA}: A Real-World Medical {Q\\&A} Benchmark},
+  author    = {Itay Manes and Naama Ronn and David Cohen and Ran Ilan Ber and Zehavi Horowitz-Kugler and
+               Gabriel Stanovsky},
+  booktitle = {Proceedings of the 23rd Workshop on Biomedical Natural Language Processing},
+  pages     = {277--294},
+  year      = {2024},
+  url       = {https://aclanthology.org/2024.bionlp-1.22}
+}""",
+    configs=("answered", "questions", "own", "demo"),
+    default_config="answered",
+    how_to_get=(
+        "answered: download dataset/questions_w_answers.jsonl from https://github.com/Itaymanes/K-QA",
+        "questions: download dataset/questions.jsonl from there",
+        "then: medical-tasks build kqa --source FOLDER_OR_FILE --config answered (or questions)",
+        "questions of your own, in the release's format: medical-tasks build kqa --source FILE.jsonl --config own",
+        "without any download: medical-tasks build kqa --config demo",
+    ),
+    version="1.0.0",
+)
+
+_ENDS = "official script ends: a judge's reply is missing"
+
+METRICS = (
+    MetricSpec(
+        name="comprehensiveness",
+        kind="mean",
+        description="Share of the must-have statements that the answer entails; an abstention has none.",
+    ),
+    MetricSpec(
+        name="hallucination_rate",
+        kind="mean",
+        description="Statements, of either importance, that the answer contradicts, per question.",
+        higher_is_better=False,
+        limits=(0.0, math.inf),
+        unit="per answer",
+    ),
+    MetricSpec(
+        name="comprehensiveness_answered",
+        kind="mean",
+        description="As comprehensiveness, over the questions that were answered.",
+    ),
+    MetricSpec(
+        name="hallucination_rate_answered",
+        kind="mean",
+        description="As hallucination_rate, over the questions that were answered.",
+        higher_is_better=False,
+        limits=(0.0, math.inf),
+        unit="per answer",
+    ),
+    MetricSpec(
+        name="contradicted",
+        kind="proportion",
+        description="Questions whose answer contradicts at least one statement.",
+        higher_is_better=False,
+    ),
+    MetricSpec(
+        name="answered",
+        kind="proportion",
+        description="Questions that were answered, neither left empty nor abstained from.",
+    ),
+    MetricSpec(
+        name="words",
+        kind="mean",
+        description="Words an answer has, over the questions that were answered.",
+        higher_is_better=False,
+        limits=(0.0, math.inf),
+        unit="number",
+        judged=False,
+    ),
+    MetricSpec(
+        name="comprehensiveness_official",
+        kind="mean",
+        description="Comp as the authors' script reads the judge's replies, over all questions.",
+        ends=_ENDS,
+    ),
+    MetricSpec(
+        name="comprehensiveness_norm_official",
+        kind="mean",
+        description="Comp as the authors' script, over the questions with an answer.",
+        ends=_ENDS,
+    ),
+    MetricSpec(
+        name="hallucination_official",
+        kind="mean",
+        description="Hall as the authors' script reads the judge's replies: statements per question, over all questions.",
+        higher_is_better=False,
+        limits=(0.0, math.inf),
+        unit="per answer",
+        ends=_ENDS,
+    ),
+    MetricSpec(
+        name="hallucination_norm_official",
+        kind="mean",
+        description="Hall as the authors' script, over the questions with an answer.",
+        higher_is_better=False,
+        limits=(0.0, math.inf),
+        unit="per answer",
+        ends=_ENDS,
+    ),
+)
+
+_RETRIEVAL_ARGUMENTS = {
+    "documents": "folder of .txt, .md, .html and .jsonl files to retrieve from; `demo` is the corpus of the demo questions",
+    "top_k": "passages a question is given (default 5)",
+    "chunk_words": "words of a passage at most (default 150)",
+}
+
+# The longest answers of the paper's systems average 242 words (table 5), about 350 tokens; an answer in bullet points with
+# a safety note may be three times that.
+_TOKENS = 1024
+
+
+def _task(name: str, title: str, *, examples: int, retrieval: bool) -> TaskSpec:
+    return TaskSpec(
+        name=name,
+        title=title,
+        benchmark="medical_tasks.benchmarks.kqa",
+        dataset=DATASET.name,
+        split="test",
+        metrics=METRICS,
+        version="2-A",
+        generation_size=_TOKENS,
+        groups=("must_haves", "question_form"),
+        judge=True,
+        options={
+            "shots": str(examples),
+            "retrieval": "bm25" if retrieval else "none",
+            "family": "kqa_rag" if retrieval else "kqa",
+        },
+        arguments=_RETRIEVAL_ARGUMENTS if retrieval else {},
+    )
+
+
+KQA = _task("kqa", "K-QA, the question alone", examples=0, retrieval=False)
+KQA_ICL = _task("kqa_icl", "K-QA, with instructions and three worked examples", examples=3, retrieval=False)
+KQA_RAG = _task("kqa_rag", "K-QA, with passages retrieved from your documents", examples=0, retrieval=True)
+KQA_ICL_RAG = _task(
+    "kqa_icl_rag", "K-QA, with instructions, worked examples and retrieved passages", examples=3, retrieval=True
+)
+
+BENCHMARK = BenchmarkSpec(
+    name="kqa",
+    title="K-QA",
+    paper=DATASET.paper,
+    datasets=(DATASET,),
+    tasks=(KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG),
+)

@@ -1,0 +1,320 @@
+"""MedCalc-Bench from its official CSV files, and as items of a task.
+
+The releases v1.0, v1.1, v1.2 and Verified have the same fourteen columns (paper, appendix B.2) and differ in rows, in the
+names of two categories and in how a gestational age is typed. A file with other columns is refused and the columns named:
+silently keeping or dropping what a future release adds would give two built forms the same version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
+from medical_tasks.benchmarks.medcalc_bench.entities import canonical_entities
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
+from medical_tasks.data.build_options import BuildOption, Generated
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.errors import UsageError
+from medical_tasks.io.columns import Column
+from medical_tasks.io.csv_table import CsvRow, read_csv
+from medical_tasks.spec import Item, TaskSpec
+
+__all__ = ["CATEGORIES", "COLUMNS", "OFFICIAL_COLUMNS", "SOURCES", "load_items", "read_rows"]
+
+CATEGORIES = ("lab", "physical", "date", "dosage", "risk", "severity", "diagnosis")
+OUTPUT_TYPES = ("decimal", "integer", "date")
+
+# Later releases name two categories otherwise than v1.0 and the paper's tables.
+_LATER_CATEGORIES = {"lab test": "lab", "dosage conversion": "dosage"}
+
+# Official name to ours; the built table keeps the order.
+OFFICIAL_COLUMNS = {
+    "Row Number": "row_number",
+    "Calculator ID": "calculator_id",
+    "Calculator Name": "calculator_name",
+    "Category": "category",
+    "Output Type": "output_type",
+    "Note ID": "note_id",
+    "Note Type": "note_type",
+    "Patient Note": "patient_note",
+    "Question": "question",
+    "Relevant Entities": "relevant_entities",
+    "Ground Truth Answer": "ground_truth_answer",
+    "Lower Limit": "lower_limit",
+    "Upper Limit": "upper_limit",
+    "Ground Truth Explanation": "ground_truth_explanation",
+}
+
+COLUMNS = (
+    Column(name="row_number", dtype="int64", description="Number of the row in its release; unique, the item's id"),
+    Column(name="calculator_id", dtype="int64", description="Number of the calculator, 2 to 69; 55 are in use"),
+    Column(name="calculator_name", description="Name of the calculator"),
+    Column(name="category", description=f"One of {', '.join(CATEGORIES)}"),
+    Column(
+        name="output_type", description="`decimal`, `integer` or `date`; a gestational age is either of the last two"
+    ),
+    Column(
+        name="note_id",
+        description="Open-Patients id; a bare number for written and template notes, one series a calculator",
+    ),
+    Column(
+        name="note_type",
+        description="Where the note is from: Extracted, Template, Handwritten; Synthetic in `demo` and `fresh`",
+    ),
+    Column(name="patient_note", description="The note"),
+    Column(name="question", description="What is to be calculated"),
+    Column(
+        name="relevant_entities",
+        description="Values that the note gives, canonical JSON: name to value or [value, unit]",
+    ),
+    Column(
+        name="ground_truth_answer", description="Gold answer as released: a number, MM/DD/YYYY or ('W weeks', 'D days')"
+    ),
+    Column(name="lower_limit", description="Smallest right answer: 95 % of the gold for decimals, else the gold"),
+    Column(name="upper_limit", description="Largest right answer: 105 % of the gold for decimals, else the gold"),
+    Column(name="ground_truth_explanation", description="Step by step derivation of the gold answer"),
+    Column(name="source_category", description="Category exactly as the release writes it"),
+)
+
+# The file of v1.0, so that it is not built under another release's name.
+V1_TEST_SHA256 = "c2d23097f8bdb7ae4a77dbf4a5a767335df7303998d7c7664a73a29fd8e2b31a"
+
+_INTEGER = re.compile(r"[0-9]{1,9}")
+_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+_WEEKS_AND_DAYS = re.compile(r"\('\d+ weeks?', '\d+ days?'\)")
+_SHOWN_CHARS = 60
+
+
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Reads the rows of a configuration.
+
+    Args:
+        config: `v1.0`, `v1.2`, `verified` or `demo`.
+        split: always `test`.
+        files: the official file under `test`; empty for `demo`.
+
+    Yields:
+        One mapping a row, with the names and types of `COLUMNS`.
+
+    Raises:
+        UsageError: The file is not a whole file of that release; the message names line, column and value.
+    """
+    if config == "demo":
+        yield from demo_rows()
+        return
+    path = files[split]
+    lines: dict[int, int] = {}
+    for row in read_csv(path, tuple(OFFICIAL_COLUMNS), release=f"MedCalc-Bench {config} test set"):
+        typed = _typed_row(path, row, config)
+        number = typed["row_number"]
+        if number in lines:
+            raise UsageError(
+                f"{path}: Row Number {number} stands on line {lines[number]} and again on line {row.line}; it must be unique. "
+                "Download the file again."
+            )
+        lines[number] = row.line
+        yield typed
+
+
+def _typed_row(path: Path, row: CsvRow, config: str) -> dict[str, Any]:
+    cells = row.cells
+
+    def wrong(column: str, rule: str) -> UsageError:
+        value = cells[column]
+        shown = value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "..."
+        return UsageError(
+            f"{path}: line {row.line}, Row Number {cells['Row Number']}, column {column!r}: {rule}, got {shown!r}. "
+            "Download the file again."
+        )
+
+    typed: dict[str, Any] = {ours: cells[official] for official, ours in OFFICIAL_COLUMNS.items()}
+    for column in ("Row Number", "Calculator ID"):
+        if not _INTEGER.fullmatch(cells[column]):
+            raise wrong(column, "expected a whole number")
+        typed[OFFICIAL_COLUMNS[column]] = int(cells[column])
+    for column in ("Calculator Name", "Note ID", "Patient Note", "Question"):
+        if not cells[column].strip():
+            raise wrong(column, "must not be empty")
+    typed["category"] = _category(cells["Category"])
+    if typed["category"] is None:
+        raise wrong("Category", f"expected one of {', '.join((*CATEGORIES, *_LATER_CATEGORIES))}")
+    if config == "v1.0" and cells["Category"] not in CATEGORIES:
+        raise wrong("Category", "this name is of a later release than v1.0, which has 'lab' and 'dosage'")
+    if cells["Output Type"] not in OUTPUT_TYPES:
+        raise wrong("Output Type", f"expected one of {', '.join(OUTPUT_TYPES)}")
+    for column in ("Ground Truth Answer", "Lower Limit", "Upper Limit"):
+        if not _is_answer(cells[column], cells["Output Type"]):
+            rule = (
+                "a number"
+                if cells["Output Type"] == "decimal"
+                else "a whole number, MM/DD/YYYY or ('W weeks', 'D days')"
+            )
+            raise wrong(column, f"expected {rule} for output type {cells['Output Type']}")
+    try:
+        typed["relevant_entities"] = canonical_entities(cells["Relevant Entities"])
+    except ValueError as error:
+        raise wrong("Relevant Entities", f"cannot be read ({error})") from error
+    typed["source_category"] = cells["Category"]
+    return typed
+
+
+def _category(label: str) -> str | None:
+    name = label.strip().lower()
+    name = _LATER_CATEGORIES.get(name, name)
+    return name if name in CATEGORIES else None
+
+
+def _is_answer(text: str, output_type: str) -> bool:
+    try:
+        number = float(text)
+    except ValueError:
+        return output_type != "decimal" and (_is_date(text) or _WEEKS_AND_DAYS.fullmatch(text) is not None)
+    return math.isfinite(number) and (output_type == "decimal" or number.is_integer())
+
+
+def _is_date(text: str) -> bool:
+    match = _DATE.fullmatch(text)
+    return match is not None and 1 <= int(match[1]) <= 12 and 1 <= int(match[2]) <= 31
+
+
+def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    """Makes items of built rows.
+
+    Args:
+        task: any task of this benchmark.
+        rows: as `read_rows` yields them.
+
+    Returns:
+        One item a row; its id is the row number, its groups the category and the calculator, its cluster the note.
+
+    Raises:
+        UsageError: Two rows have the same number.
+    """
+    items = [
+        Item(
+            id=str(row["row_number"]),
+            fields=dict(row),
+            groups={"category": row["category"], "calculator": row["calculator_name"]},
+            cluster=_note_cluster(row),
+        )
+        for row in rows
+    ]
+    if len({item.id for item in items}) != len(items):
+        raise UsageError(f"{task.name}: two rows of the built dataset have the same row_number. Build it again.")
+    return items
+
+
+def _note_cluster(row: Mapping[str, Any]) -> str:
+    """Names the note an item shares with others.
+
+    Open-Patients ids name one note each. The bare numbers of written and template notes do not: every calculator counts
+    from 1, so `1` stands for sixteen unrelated notes in v1.0, while one template text can have several numbers. There the
+    text itself is the note's name.
+    """
+    note_id = str(row["note_id"])
+    if not note_id.isdigit():
+        return note_id
+    return "note-" + hashlib.sha256(str(row["patient_note"]).encode()).hexdigest()[:16]
+
+
+def _test_file(*places: str) -> dict[str, OfficialFile]:
+    return {"test": OfficialFile(places=places, description="the test set, a CSV file")}
+
+
+FRESH_OPTIONS = (
+    BuildOption(
+        name="seed",
+        description="the number that decides which questions are drawn; keep to yourself the one you evaluate with",
+        lowest=0,
+        highest=2**63 - 1,
+    ),
+    BuildOption(
+        name="n",
+        description="the number of questions; 55 hold each calculator once",
+        lowest=1,
+        highest=1_000_000,
+        default=1100,
+    ),
+)
+
+
+def _fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+    from medical_tasks.benchmarks.medcalc_bench.fresh import (
+        fresh_rows,  # late: reading released rows must not pay for it
+    )
+
+    return fresh_rows(options["seed"], options["n"])
+
+
+SOURCES = (
+    DatasetSource(
+        spec=MEDCALC_BENCH,
+        summary=(
+            "MedCalc-Bench asks for medical calculations: each row has a patient note, a question for one of 55 calculators "
+            "(equations, scores, dates, dose conversions), the gold answer with the limits inside which an answer counts as "
+            "right, and the gold derivation. This is its test set in a uniform, typed form."
+        ),
+        changes=(
+            "Columns have lower-case names with underscores; their texts are as released.",
+            "`relevant_entities`, a Python literal in the release, is canonical JSON.",
+            "`category` has the names of v1.0 in every configuration (`lab test` is `lab`, `dosage conversion` is `dosage`); "
+            "the released name is kept in `source_category`.",
+            "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+            "`fresh` is not from the release either: this package generates it from a seed, with notes of its own and the answers "
+            "of its own calculators, under the same licence.",
+        ),
+        licence_note="The paper (appendix B.1) adds that the data may be distributed for non-commercial purposes.",
+        columns=COLUMNS,
+        key="row_number",
+        splits=dict.fromkeys(MEDCALC_BENCH.configs, ("test",)),
+        # Sizes of the releases: paper, abstract (v1.0); README of ncbi-nlp/MedCalc-Bench (v1.2) and card of
+        # nsk7153/MedCalc-Bench-Verified on the Hub. Fewer rows are refused in all of them.
+        published_rows={
+            "v1.0": {"test": 1047},
+            "v1.2": {"test": 1100},
+            "verified": {"test": 1100},
+            "demo": {"test": len(demo_rows())},
+        },
+        # v1.0 is closed. The later two are still corrected by their authors, who may add rows.
+        living=frozenset({"v1.2", "verified"}),
+        files={
+            "v1.0": _test_file("test_data_v1.csv", "MedCalc-Bench/dataset/test_data.csv"),
+            "v1.2": _test_file(
+                "test_data_v1.2.csv", *(f"MedCalc-Bench/{name}/test_data.csv" for name in ("dataset", "datasets"))
+            ),
+            "verified": _test_file("test_data_verified.csv", "MedCalc-Bench-Verified/datasets/test_data.csv"),
+            "demo": {},
+            "fresh": {},
+        },
+        generated={"fresh": Generated(options=FRESH_OPTIONS, rows=_fresh)},
+        known_files={V1_TEST_SHA256: "v1.0"},
+        read=read_rows,
+        published="2024-06-17",
+        creators=(
+            "Nikhil Khandekar",
+            "Qiao Jin",
+            "Guangzhi Xiong",
+            "Soren Dunn",
+            "Serina S Applebaum",
+            "Zain Anwar",
+            "Maame Sarfo-Gyamfi",
+            "Conrad W Safranek",
+            "Abid A Anwar",
+            "Andrew Zhang",
+            "Aidan Gilson",
+            "Maxwell B Singer",
+            "Amisha Dave",
+            "Andrew Taylor",
+            "Aidong Zhang",
+            "Qingyu Chen",
+            "Zhiyong Lu",
+        ),
+        task_categories=("question-answering",),
+        tags=("medical", "clinical", "calculation", "benchmark"),
+    ),
+)

@@ -1,0 +1,677 @@
+"""Sorts wrong answers into the error types of the paper without a judge, from what the reply itself shows.
+
+The types (Khandekar et al. 2024, section 4.1): A knowledge (formula, constants, points), B extraction (a value of the
+note), C computation, D all others; the earliest error counts, in the order A, B, C. A reply is compared with our own steps
+for the row (`calculators.Result`). A type is given only on evidence that stands in the reply; everything else, above all a
+reply that shows no working, is `undetermined`, never guessed. The rules and their limits: `docs/medcalc_errors.md`.
+
+Rows whose label the published rule does not bear out are refused: there a "wrong" answer may be right.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from medical_tasks.benchmarks.medcalc_bench.criteria import (
+    Criterion,
+    Reading,
+    ScoreReading,
+    criteria_of,
+    other_points,
+    read_score,
+    words_of,
+)
+from medical_tasks.benchmarks.medcalc_bench.decision import decimal_or_none, limits
+from medical_tasks.benchmarks.medcalc_bench.plain_text import plain
+from medical_tasks.benchmarks.medcalc_bench.quantities import dates
+from medical_tasks.benchmarks.medcalc_bench.recomputed import entities_of, label_agrees, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.scoring import decide
+from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Equation, Working, close, read_working
+from medical_tasks.calculators import Result, find
+from medical_tasks.calculators.inputs import Quantity
+from medical_tasks.calculators.opioids import FACTORS
+from medical_tasks.calculators.steroids import EQUIVALENT_MG
+
+__all__ = ["TYPES", "ErrorType", "Sorted", "sort_error"]
+
+ErrorType: TypeAlias = Literal["A", "B", "C", "D", "undetermined"]
+
+TYPES: Final[Mapping[str, str]] = {
+    "A": "knowledge",
+    "B": "extraction",
+    "C": "computation",
+    "D": "other",
+    "undetermined": "no evidence in the reply",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """What a wrong answer was sorted as.
+
+    Attributes:
+        error_type: its type.
+        reason: the evidence in one line.
+    """
+
+    error_type: ErrorType
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number the calculation needs.
+
+    `used` is the number in the formula's unit, `accepted` the forms in which it may be stated at all, `forms` the fewer
+    ones in which a calculation takes it.
+    """
+
+    parameter: str
+    name: str
+    used: float
+    accepted: tuple[float, ...]
+    forms: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A row's own calculation beside the reply's working."""
+
+    calculator_id: int
+    result: Result
+    values: tuple[Value, ...]
+    working: Working
+    final: float | None
+    low: float
+    high: float
+
+
+def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
+    """The numbers among a row's entities that its calculation takes."""
+    calculator = find(result.calculator_id)
+    found = []
+    for key, raw in entities_of(row).items():
+        item = calculator.input_named(key)
+        if not isinstance(item, Quantity):
+            continue
+        used = result.used.get(item.parameter)
+        if isinstance(used, bool) or not isinstance(used, int | float):
+            continue
+        number = raw[0] if isinstance(raw, list) and raw else raw
+        stated = float(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
+        accepted, forms = accepted_values(item.parameter, stated, float(used)), shifted_values(stated, float(used))
+        found.append(Value(item.parameter, item.name, float(used), accepted, forms))
+    for number in _doses(result):
+        found.append(Value("", "dose", number, accepted_values("", None, number), (number,)))
+    return tuple(found)
+
+
+def _doses(result: Result) -> list[float]:
+    """The numbers of the two calculators whose entities are doses of drugs; a dose once a day may not show its 1."""
+    if result.calculator_id == 24:
+        return [float(result.used["source_dose_mg"])]
+    if result.calculator_id == 49:
+        numbers = [number for dose in result.used["doses"] for number in (dose.amount, dose.per_day)]
+        return [float(number) for number in numbers if number not in (None, 1)]
+    return []
+
+
+def among(accepted: Sequence[float], numbers: Sequence[float]) -> bool:
+    """Whether one of the accepted values is among the numbers; signs do not count."""
+    return any(close(one, abs(number)) for number in numbers for one in accepted)
+
+
+def short(text: str) -> str:
+    """A quotation that fits a line."""
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
+    """Sorts one answer.
+
+    Args:
+        row: as built (`data.COLUMNS`).
+        response: the model's raw text.
+
+    Returns:
+        The type with its reason; None for a right answer, and for a row whose label cannot be relied on.
+    """
+    result = recompute_or_none(row)
+    if result is None or not label_agrees(row, result.answer):
+        return None
+    calculator_id = int(row["calculator_id"])
+    decision = decide(
+        response,
+        calculator_id=calculator_id,
+        gold=row["ground_truth_answer"],
+        lower=row["lower_limit"],
+        upper=row["upper_limit"],
+        output_type=row.get("output_type"),
+    )
+    if decision.correct:
+        return None
+    if not decision.parsed:
+        return Sorted("D", "empty reply" if not response.strip() else f"no answer that can be read: {decision.why}")
+    working = read_working(response)
+    if isinstance(result.answer, str | tuple):
+        return date_error(calculator_id, result, working)
+    gold = decimal_or_none(row["ground_truth_answer"])
+    if gold is None:  # label_agrees has read it
+        raise ValueError(f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number")
+    low, high = limits(gold, row["lower_limit"], row["upper_limit"])
+    case = Case(
+        calculator_id,
+        result,
+        values_of(row, result),
+        working,
+        _as_float(decision.parsed),
+        min(low, high),
+        max(low, high),
+    )
+    criteria = criteria_of(result, {each.parameter: each.accepted for each in case.values})
+    found = score_error(case, criteria) if criteria else equation_error(case)
+    return found or Sorted("undetermined", "no working is shown" if not _shown(working) else "no evidence for one type")
+
+
+def _as_float(text: str) -> float | None:
+    """The number of `Decision.parsed`, None where the reply leaves open which."""
+    number = decimal_or_none(text.removesuffix("%"))
+    return None if number is None else float(number)
+
+
+def _shown(working: Working) -> bool:
+    return bool(working.equations) or len(working.pieces) > 2 or len(working.numbers) > 2
+
+
+def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
+    """The earliest error that the points and findings of a reply show; None without evidence.
+
+    A difference from our own points is evidence only where all differences together make the answer what it is, or where
+    every criterion that counts has been read.
+    """
+    found = read_score(case.working, criteria)
+    gold = (case.low + case.high) / 2
+    clear = {place: each for place, each in found.readings.items() if each.given is not None}
+    muddled = any(len(each.points) > 1 for each in found.readings.values())
+    differing = {place: each for place, each in clear.items() if each.given != each.criterion.points}
+    complete = all(place in clear for place, each in enumerate(criteria) if each.points) and not muddled
+    away = sum((each.given or 0) - each.criterion.points for each in differing.values())
+    explained = case.final is not None and close(gold + away, case.final)
+    if differing and (explained or complete):
+        verdicts = [_difference(each) for each in differing.values()]
+        for kind in ("A", None, "B"):
+            for verdict in verdicts:
+                if kind is None and verdict.error_type == "undetermined":
+                    return verdict
+                if verdict.error_type == kind:
+                    return verdict
+    if differing:
+        return Sorted("undetermined", "the points that could be read do not account for the answer")
+    wrong_rule = _other_rule(case, criteria, found, clear, gold)
+    return wrong_rule or _wrong_sum(case, found, gold, count=len(criteria), complete=complete)
+
+
+def _difference(reading: Reading) -> Sorted:
+    """What a criterion with other points than ours is a sign of."""
+    own, given = reading.criterion, reading.given
+    same, open_points = other_points(reading)
+    said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"
+    if same is False and given in open_points:
+        return Sorted("B", f"{said} for another finding: {short('; '.join(reading.texts))!r}")
+    if given not in own.possible or (same and own.present is not False and given not in open_points):
+        return Sorted("A", said)
+    if same is None and own.present is not None and given in open_points:
+        return Sorted("B", f"{said}, as for another finding")
+    return Sorted("undetermined", f"{said}; it does not say clearly what the patient has")
+
+
+def _other_rule(
+    case: Case, criteria: Sequence[Criterion], found: ScoreReading, clear: Mapping[int, Reading], gold: float
+) -> Sorted | None:
+    """A: a criterion the reply does not know, or one the rule does not have, is the whole difference."""
+    if case.final is None:
+        return None
+    unnamed = [place for place in range(len(criteria)) if place not in found.named]
+    zeros = [place for place, each in enumerate(criteria) if not each.points]
+    listed = not zeros or sum(place in found.named for place in zeros) >= MOST_CRITERIA * len(zeros)
+    counted = [place for place, each in enumerate(criteria) if each.points]
+    if not found.extras and listed and len(unnamed) == 1 and unnamed[0] in counted:
+        own = criteria[unnamed[0]]
+        if all(place in clear for place in counted if place != unnamed[0]) and close(gold - own.points, case.final):
+            return Sorted("A", f"{own.label}: a criterion the reply does not know, worth {own.points:+g}")
+    extra = [(text, points) for text, points in found.extras if points]
+    if len(extra) == 1 and not unnamed and all(place in clear for place in counted):
+        text, points = extra[0]
+        if close(gold + points, case.final):
+            return Sorted("A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule")
+    return None
+
+
+MOST_CRITERIA: Final = 0.6
+"""Share of the criteria without points that a reply must name, before one that it never names counts as unknown to it."""
+_SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)+\)?")
+
+
+def _wrong_sum(case: Case, found: ScoreReading, gold: float, *, count: int, complete: bool) -> Sorted | None:
+    """C: a sum whose true total is the right score has another; or every criterion is right and the total is not."""
+    for equation in case.working.equations:
+        whole = _SUM.fullmatch(equation.text) and len(equation.numbers) >= 2 and close(equation.value, gold)
+        if whole and equation.stated is not None and not close(equation.stated, gold):
+            return Sorted("C", f"{short(equation.text)} is {gold:g}, the reply makes it {equation.stated:g}")
+    few = len(found.readings) < MOST_CRITERIA * count and sum(bool(each.given) for each in found.readings.values()) < 2
+    if not complete or few or any(points for _, points in found.extras) or case.final is None:
+        return None  # of few criteria, a reply that breaks off looks complete
+    if not found.totals:
+        return None
+    if close(found.totals[-1], gold):
+        return Sorted("undetermined", f"the working ends with {gold:g}, which is right; the answer given is not")
+    if not close(found.totals[-1], case.final):
+        return None
+    for each in found.readings.values():
+        own = each.criterion
+        could = any(close(gold + points - own.points, case.final) for points in own.possible)
+        muddled = each.points or each.perhaps or (could and other_points(each)[0] is not True)
+        if each.given is None and muddled:
+            return Sorted("undetermined", f"{own.label}: what the reply gives for it cannot be told")
+    return Sorted("C", f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant of a formula.
+
+    Attributes:
+        name: how reasons call it.
+        values: the constant and its equivalents.
+        words: a pattern of words that say the same, "" for none.
+        by_sex: whether it depends on the patient's sex.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    words: str = ""
+    by_sex: bool = False
+
+
+def _c(*values: float, words: str = "", by_sex: bool = False) -> Constant:
+    return Constant(f"{values[0]:g}", values, words, by_sex)
+
+
+_GAP_12 = _c(12)
+_GAP_24 = _c(24)
+_ALBUMIN = (_c(2.5, 0.25), _c(4, 40))
+_BEATS = _c(60, 60000)
+
+CONSTANTS: Mapping[int, tuple[Constant, ...]] = {
+    2: (_c(140), _c(72, 1.23, 1.04, 0.814, 0.815, 0.81)),
+    3: (_c(142), _c(0.9938)),
+    5: (_c(3, 0.333, 0.33, words=r"third"),),
+    7: (_c(0.8, 0.02), _c(4, 40)),
+    9: (_c(175, 30849), _c(1.154), _c(0.203)),
+    10: (_c(2.3, 0.91, 0.9055), _c(60, 152.4, 152, 5, words=r"five f(?:ee|oo)t")),
+    11: (_BEATS,),
+    13: (_c(280, 40, 7, words=r"naegele"),),
+    22: (_c(40, 4, 1000, 100, 60, 1500),),
+    23: (_c(0.957, 9.57), _c(0.378, 3.78), _c(1.12, 11.2), _c(0.643, 6.43)),
+    26: (_c(0.024, 2.4), _c(100, 5.6, 5.55)),
+    30: (_c(2, 1.86, words=r"twice|double|two"), _c(2.8, 1, words=r"urea \+"), _c(18, 1, words=r"glucose \+")),
+    31: (_c(405, 22.5),),
+    38: (_c(140),),
+    44: (_c(5, 0.2, 2.2, 0.45, words=r"fifth|five"),),
+    46: (_c(0.9402, 0.98767, 0.9877),),
+    56: (_BEATS,),
+    57: (_c(154, 0.154), _BEATS),
+    58: (_c(1.75, 105),),
+    59: (_c(120), _c(180)),
+    60: (_c(3600, 60, 3131, 6),),
+    62: (_c(0.4, 40, 0.6, words=r"two.fifths"), _c(2.3, 0.91, 0.9055)),
+    63: (_GAP_12,),
+    64: (_GAP_12, _GAP_24),
+    65: _ALBUMIN,
+    66: (*_ALBUMIN, _GAP_12),
+    67: (*_ALBUMIN, _GAP_12, _GAP_24),
+    68: (_c(14, 2, 13, 15, words=r"two weeks|fourteen"),),
+}
+"""Calculator id to the constants that every form of its formula has. Not listed: formulas without any, scores."""
+
+_BY_SEX: Mapping[int, Mapping[str, Constant]] = {
+    2: {"female": _c(0.85, 1.04, words=r"15 ?%", by_sex=True)},
+    3: {"female": _c(1.012, by_sex=True)},
+    9: {"female": _c(0.742, by_sex=True)},
+    10: {"male": _c(50, by_sex=True), "female": _c(45.5, 45, by_sex=True)},
+    62: {"male": _c(50, by_sex=True), "female": _c(45.5, 45, by_sex=True)},
+}
+
+
+def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
+    """The constants that the formula needs for this patient.
+
+    Args:
+        calculator_id: id in the dataset.
+        used: the calculator's arguments (`Result.used`).
+    """
+    found = CONSTANTS.get(calculator_id, ())
+    for_sex = _BY_SEX.get(calculator_id, {}).get(str(used.get("sex")))
+    if for_sex is not None:
+        found = (*found, for_sex)
+    if calculator_id == 49:
+        factors: Mapping[str, tuple[float, str]] = {str(drug): factor for drug, factor in FACTORS.items()}
+        doses = [dose for dose in used["doses"] if dose.drug in factors and factors[dose.drug][0] != 1]
+        found = tuple(Constant(f"{factors[d.drug][0]:g} ({d.drug})", (factors[d.drug][0],)) for d in doses)
+    if calculator_id == 24:
+        steroids: Mapping[str, float] = {str(name): dose for name, dose in EQUIVALENT_MG.items()}
+        source, target = steroids[used["source_steroid"]], steroids[used["target_steroid"]]
+        ratios = (target / source, source / target)
+        # Every table of equivalents gives the same ratios, whichever drug it puts at 1 or at 5.
+        found = (Constant(f"{target:g} to {source:g}", ratios),) if source != target else ()
+    return found
+
+
+_CONVERSIONS: Mapping[str, tuple[float, ...]] = {
+    "weight_kg": (2.2046,),
+    "height_cm": (2.54, 30.48),
+    "glucose_mg_dl": (18.0,),
+    "creatinine_mg_dl": (88.42,),
+    "urine_creatinine_mg_dl": (88.42,),
+    "bilirubin_mg_dl": (17.1,),
+    "bun_mg_dl": (2.8, 2.14),
+    "total_cholesterol_mg_dl": (38.67,),
+    "hdl_mg_dl": (38.67,),
+    "triglycerides_mg_dl": (88.57,),
+    "calcium_mg_dl": (4.008, 2.004),
+}
+"""Factors between the usual units of a value."""
+_POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
+
+
+def accepted_values(parameter: str, raw: float | None, used: float) -> tuple[float, ...]:
+    """The forms in which a value may be stated: as the note has it, as the formula takes it, in the usual other units."""
+    bases = {abs(used)} | ({abs(raw)} if raw is not None else set())
+    found = {base * power for base in bases for power in _POWERS}
+    for factor in _CONVERSIONS.get(parameter, ()):
+        found |= {each for base in bases for each in (base * factor, base / factor)}
+        found |= {each / 100 for base in bases for each in (base * factor, base / factor)}
+    if parameter == "temperature_c":
+        found |= {base * 1.8 + 32 for base in bases} | {abs(base - 32) / 1.8 for base in bases}
+    return tuple(sorted(found))
+
+
+def shifted_values(raw: float | None, used: float) -> tuple[float, ...]:
+    """The forms in which a calculation takes a value: as given or as converted, its decimal point anywhere."""
+    bases = {abs(used)} | ({abs(raw)} if raw is not None else set())
+    return tuple(sorted(base * power for base in bases for power in _POWERS))
+
+
+FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)?)?")
+"""A height in feet and inches."""
+
+
+def equation_error(case: Case) -> Sorted | None:
+    """The earliest error that the reply's own numbers and calculations show; None without evidence."""
+    return _right_until_computed(case) or _knowledge(case) or _extraction(case) or _computation(case)
+
+
+def _right_until_computed(case: Case) -> Sorted | None:
+    """C: a calculation stands there whose true result is the right answer, so formula and values were right."""
+    constants = [each for each in constants_of(case.calculator_id, case.result.used) if not each.by_sex]
+    known = all(_stands(constant, case) for constant in constants)
+    equations = case.working.equations
+    if not case.values:
+        return None
+    for place in reversed(range(len(equations))):
+        equation = equations[place]
+        if equation.right and case.final is not None and close(equation.value, case.final, 0.01):
+            return None  # the answer given is this one's result
+        inside = case.low <= equation.value <= case.high
+        if case.calculator_id == 49 and len(case.result.used["doses"]) > 1 and "+" not in equation.text:
+            continue  # one drug of several
+        if not inside or len(equation.numbers) < 2 or not _uses_the_values(place, case):
+            continue
+        if not known or not all(each.right or _alike(each) for each in equations[:place]):
+            # By chance, or by another way of writing the formula than those known here.
+            return Sorted("undetermined", _CONTRADICTING) if len(equation.numbers) > 2 and known else None
+        if case.final is not None and _shifted(case.final, equation.value):
+            return Sorted("undetermined", "the right result in another unit, or with its decimal point moved")
+        return Sorted("C", f"{short(equation.text)} is {equation.value:.6g}, which is right; the answer given is not")
+    return None
+
+
+_CONTRADICTING: Final = "a calculation gives the right answer after one that is wrong"
+
+
+def _uses_the_values(place: int, case: Case) -> bool:
+    """Whether the values are in a calculation, or in those that lead to it."""
+    before = case.working.equations[:place]
+    numbers = [
+        *case.working.equations[place].numbers,
+        *(number for each in before for number in (*each.numbers, each.value)),
+    ]
+    needed = [value for value in case.values if value.parameter not in _UNUSED.get(case.calculator_id, ())]
+    return all(among(value.forms, numbers) for value in needed)
+
+
+_UNUSED: Final[Mapping[int, tuple[str, ...]]] = {2: ("height_cm",), 38: ("age_years",)}
+"""Values that a right calculation may not show: a height that only chooses a weight, an age that chooses a factor."""
+
+
+def _shifted(final: float, value: float) -> bool:
+    return final != 0 and any(close(final * 10.0**power, value, 0.01) for power in (-6, -3, -2, -1, 1, 2, 3, 6))
+
+
+def _knowledge(case: Case) -> Sorted | None:
+    working = case.working
+    if not working.equations or not any(among(value.accepted, working.numbers) for value in case.values):
+        return None
+    for constant in constants_of(case.calculator_id, case.result.used):
+        if constant.by_sex and not _sex_is_right(case):
+            continue
+        if not _stands(constant, case):
+            return Sorted(
+                "A", f"the formula's constant {constant.name} is not in the reply, nor a number it could be part of"
+            )
+    if "sex" in case.result.used and not _sex_is_right(case):
+        return None  # another factor may come from another sex, which is no other formula
+    return _other_formula(case)
+
+
+def _stands(constant: Constant, case: Case) -> bool:
+    """Whether a constant is stated, in words too, or could have gone into a number that is."""
+    numbers = case.working.numbers
+    if _is_stated(constant, case):
+        return True
+    used = [value.used for value in case.values]
+    for one, value in itertools.product(constant.values, used):
+        joined = [one * value]
+        if case.calculator_id not in _DOSES:
+            joined += [value / one, one - value, one + value, one / value if value else one]
+        # A sum that hardly differs from the value is the value itself.
+        telling = [abs(each) for each in joined if abs(each) >= 0.01 and not among(used, [each])]
+        if any(close(each, abs(number), 0.002) for each in telling for number in numbers):
+            return True
+    # Steroid tables state two doses, whose ratio counts.
+    return case.calculator_id == 24 and any(
+        b != 0 and close(a / b, one, 0.01)
+        for a, b in itertools.permutations(numbers[:_MOST_DOSES], 2)
+        for one in constant.values
+    )
+
+
+_DOSES: Final = frozenset({24, 49})
+_MOST_DOSES: Final = 60
+
+
+def _is_stated(constant: Constant, case: Case) -> bool:
+    """Whether a constant stands there, to as many digits as are written, or in words."""
+    words = constant.words and re.search(constant.words, case.working.text, re.IGNORECASE)
+    return bool(words) or any(_same_constant(number, one) for number in case.working.numbers for one in constant.values)
+
+
+def _same_constant(number: float, constant: float) -> bool:
+    digits = len(repr(number).partition(".")[2])
+    return close(number, constant, 1e-4) or (abs(constant) >= 0.1 and digits >= 2 and number == round(constant, digits))
+
+
+_CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
+"""Formulas that have a factor by race, age, weight or drug: another value of it is as likely another reading of the note."""
+
+
+def _other_formula(case: Case) -> Sorted | None:
+    """A: right calculations with every value lead to the answer given, and it is far from the right one."""
+    if not case.values or case.final is None or case.calculator_id in _CHOOSES:
+        return None
+    constants = [number for each in constants_of(case.calculator_id, case.result.used) for number in each.values]
+    if any(close(value.used, number) for value in case.values for number in (0, 1, *constants)):
+        return None  # a constant could be taken for the value
+    instead = [(value, _stated_instead(value, case.working.text)) for value in case.values]
+    if any(number is not None and not among(value.accepted, [number]) for value, number in instead):
+        return None
+    middle = (case.low + case.high) / 2
+    equations = case.working.equations
+    for place in reversed(range(len(equations))):
+        last = equations[place]
+        if len(last.numbers) < 2 or not close(last.value, case.final, 0.01):
+            continue
+        chain, numbers = [last], set(last.numbers)
+        for before in reversed(equations[:place]):
+            if any(
+                close(result, number, 0.002) for result in (before.value, before.stated or 0.0) for number in numbers
+            ):
+                chain.append(before)
+                numbers |= set(before.numbers)
+        used = all(any(close(value.used, number, 0.002) for number in numbers) for value in case.values)
+        far = abs(last.value - middle) > 0.75 * max(case.high - case.low, 0.05 * abs(middle))
+        if used and far and all(each.right for each in chain) and not _shifted(last.value, middle):
+            return Sorted("A", f"{short(last.text)} takes the right values and is worked out rightly: another formula")
+    return None
+
+
+def _sex_is_right(case: Case) -> bool:
+    return _stated_sex(case.working.text) == case.result.used.get("sex")
+
+
+def _stated_sex(text: str) -> str | None:
+    female = re.search(r"\b(?:female|woman|girl|women|females)\b", text, re.IGNORECASE) is not None
+    male = re.search(r"\b(?:male|man|boy|men|males)\b", text, re.IGNORECASE) is not None
+    return None if female == male else ("female" if female else "male")
+
+
+def _extraction(case: Case) -> Sorted | None:
+    text = case.working.text
+    stated = _stated_sex(text)
+    own = case.result.used.get("sex")
+    if stated is not None and own in ("female", "male") and stated != own:
+        return Sorted("B", f"the patient is {own}, the reply says {stated}")
+    for value in case.values:
+        if _is_told(value, case):
+            continue
+        other = _stated_instead(value, text)
+        if other is not None:
+            return Sorted("B", f"{value.name}: {value.used:.6g} is nowhere in the reply, which has {other:.6g} for it")
+    return None
+
+
+def _is_told(value: Value, case: Case) -> bool:
+    """Whether a value stands in the reply in any of its forms."""
+    return among(value.accepted, [*case.working.numbers, *_heights(case.working.text)])
+
+
+def _heights(text: str) -> list[float]:
+    inches = [float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(text)]
+    return [*inches, *(each * 2.54 for each in inches), *(each * 0.0254 for each in inches)]
+
+
+_ADULT = re.compile(
+    r"\s*(?:-\s?\d|to \d|or (?:older|more|less|above|below|higher|greater|over|under)|\+(?!\s*\d))", re.IGNORECASE
+)
+
+
+def _stated_instead(value: Value, text: str) -> float | None:
+    """The one number that the reply gives for a value by "=", ":", "is" or "of"; None when there is none, or several."""
+    words = words_of(value.parameter)
+    if not words:
+        return None
+    pattern = re.compile(
+        rf"(?P<before>\w+\s)?(?<![\w/])(?:{words})\s{{0,2}}(?:\((?![^)]*\d)[^)\n]{{0,24}}\)\s{{0,2}})?"
+        r"(?:level |value |count )?(?:=|:|is|was|of)\s{0,2}",
+        re.IGNORECASE,
+    )
+    found: set[float] = set()
+    for match in pattern.finditer(text):
+        number = NUMBER.match(text, match.end())
+        before = (match["before"] or "").strip().lower()
+        if number is None or before in ("normal", "urine", "urinary", "ideal", "adjusted", "corrected", "reference"):
+            continue
+        if _ADULT.match(text, number.end()) or re.match(r" *[-+*/^×÷−]", text[number.end() : number.end() + 3]):
+            continue
+        found.add(float(number[0].replace(",", "")))
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _computation(case: Case) -> Sorted | None:
+    """C: every value and constant is literally there, and a calculation has another result than stated."""
+    if not case.values or not all(_is_told(value, case) for value in case.values):
+        return None
+    for constant in constants_of(case.calculator_id, case.result.used):
+        if not _is_stated(constant, case):
+            return None
+    for equation in case.working.equations:
+        if not equation.right and equation.stated is not None and not _alike(equation):
+            return Sorted("C", f"{short(equation.text)} is {equation.value:.6g}, the reply says {equation.stated:.6g}")
+    return None
+
+
+def _alike(equation: Equation) -> bool:
+    """Whether the two sides differ by a unit alone (`1.5 / 100 = 1.5 %`), which is no wrong computation."""
+    return equation.stated is not None and _shifted(equation.stated, equation.value)
+
+
+_COUNTED = {13: r"\b(?:280|40|naegele|nine|9|7|seven)\b", 68: r"\b(?:14|2|two|fourteen)\b", 69: r""}
+
+
+def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
+    """The earliest error that the dates and the number of days in a reply show."""
+    needed = [value for value in result.used.values() if isinstance(value, datetime.date)]
+    stated = {day for piece in working.pieces for day in _stated(piece.text)}
+    stated |= {day for part in _dates(working.text) for day in _stated(part)}
+    missing = [day for day in needed if day not in stated]
+    if not stated:
+        return Sorted("undetermined", "no working is shown")
+    label = re.search(
+        r"(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*", working.text, re.IGNORECASE
+    )
+    period = result.used["last_menstrual_date"]
+    if label is not None and period in missing:
+        found = _stated(working.text[label.end() : label.end() + 20])
+        if found and found[0] != period:
+            return Sorted("B", f"last menstrual date: {period} is nowhere in the reply, which has {found[0]} for it")
+    if missing:
+        return Sorted("undetermined", "no evidence for one type")
+    rule = _COUNTED.get(calculator_id, "")
+    added = re.search(r"(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b", working.text, re.IGNORECASE)
+    if rule and not re.search(rule, _without_dates(working.text), re.IGNORECASE):
+        if added is not None:
+            return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
+        return Sorted("undetermined", "no evidence for one type")
+    if rule and added is None:
+        return Sorted("undetermined", "no evidence for one type")
+    return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
+
+
+def _stated(text: str) -> list[datetime.date]:
+    return [each.value for each in dates(plain(text)) if isinstance(each.value, datetime.date)]
+
+
+def _dates(text: str) -> list[str]:
+    return re.findall(r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}", text)
+
+
+def _without_dates(text: str) -> str:
+    for part in _dates(text):
+        text = text.replace(part, " ")
+    return text

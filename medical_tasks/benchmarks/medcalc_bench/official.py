@@ -1,0 +1,387 @@
+"""The decision of the authors' own scorer, bug for bug, without its evaluation of model text as code.
+
+Reference implementation: https://github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/run.py` (how an answer is read),
+`evaluate.py` (how it is checked), `table_stats.py` (what is reported), `generate_code_prompt.py` (how the answer of a dialogue
+about code is read). What it does, in short:
+
+- White space of the reply, line breaks among it, becomes single spaces (`llm_inference.py`). The answer is what stands between
+  the last `answer":` and the next closing brace; other keys included.
+- Dates must begin with M/D/YYYY, what follows is ignored. Gestational age is the first two numbers with hardly anything
+  between them: "24 weeks" is 2 weeks 4 days, "and" between them is an error.
+- Integers: "N out of" wins; then a list "a, b, c" counts its members; then the last number. Rounded half to even.
+- Decimals: `str(...)` is evaluated as Python; else the number before mL/min/1.73; else the last percentage over 100; else
+  the last number. Right when within the row's limits.
+- Whatever raises an exception is wrong: leading zeros, unreadable answers, divisions by zero.
+- In a dialogue about code the answer is what stands between the tags, and it is checked as it is: "25 mg" and "17.1%" are wrong.
+
+Not reproduced, and wrong here: Python beyond the arithmetic of `expression`. A reply longer than `MAX_REPLY` characters
+is read in its last `MAX_REPLY` characters, or, when no answer stands there, from its last answer on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from medical_tasks.benchmarks.medcalc_bench.decision import MAX_REPLY, AnswerKind, Decision, known_kind, within
+from medical_tasks.benchmarks.medcalc_bench.expression import ExpressionError, evaluate
+from medical_tasks.benchmarks.medcalc_bench.expression_names import CHECK, EXTRACTION
+
+__all__ = [
+    "NOT_FOUND",
+    "official_answer",
+    "official_check",
+    "official_code_decision",
+    "official_decision",
+    "official_summary",
+    "tagged_answer",
+]
+
+NOT_FOUND = "N/A"
+"""What the authors write for an answer in which they find nothing."""
+OVERALL_ITEMS = 1047
+"""The size by which the authors divide the overall variance, whatever was scored."""
+
+_KEY = 'nswer":'
+_SPACE = re.compile(r"\s*+")
+_DATE = re.compile(r"(0?[1-9]|1[0-2])/(0?[1-9]|[12][0-9]|3[01])/(\d{4})")
+_LIST_BEGIN = re.compile(r"\d, ?-?\d")
+_LIST = re.compile(r"\d(?:, ?-?\d++)++")
+_ML = re.compile(r"mL/min/1.73")
+# Patterns that start with digits are tried at every digit of a text; looking for the last number, or for the one before a
+# word, is a single step on the reversed text.
+_LAST_NUMBER = re.compile(r"\D*+(\d++(?:\.\d++)*+)(-?)")
+_LAST_PERCENTAGE = re.compile(r"%(\d++(?:\.\d++)*+)(-?)")
+_NUMBER_AT_END = re.compile(r"(\d++(?:\.\d++)*+)(-?)")
+_DIGITS_AT_END = re.compile(r"\d++")
+# Two numbers that touch, or have units, one quote, one comma and spaces between them; else one number cut before its last digit.
+_PAIR = re.compile(r"""(?<!\d)(\d++)\s*+(?:weeks?+)?+["']?+,?+\s*+["']?+(\d++)|(?<!\d)(\d+)(\d)(?!\d)""")
+_PLAIN = re.compile(r"[ \t]*(-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?)[ \t\r\n]*")
+
+_REPLACEMENTS = (
+    ("^", "**"),
+    ("is odd", "% 2 == 1"),
+    ("is even", "% 2 == 0"),
+    ("sqrt", "math.sqrt"),
+    (".math", ""),
+    ("weight", ""),
+    ("height", ""),
+    ("mg/dl", ""),
+    ("g/dl", ""),
+    ("mmol/L", ""),
+    ("kg", ""),
+    ("g", ""),
+    ("mEq/L", ""),
+)
+
+
+def official_decision(response: str, *, calculator_id: int, gold: object, lower: object, upper: object) -> Decision:
+    """Decides about a model's reply as the authors' scorer does.
+
+    Args:
+        response: the model's raw text.
+        calculator_id: id in the dataset; any other than the 55 is wrong, as there.
+        gold: the row's ground truth answer, as text.
+        lower: the row's lower limit, as text.
+        upper: the row's upper limit, as text.
+
+    Returns:
+        Right or wrong, the answer as the authors read it, and how that came about. No reply raises.
+    """
+    kind = known_kind(calculator_id)
+    if kind is None:
+        return Decision(correct=False, parsed="", why=f"the authors' scorer knows no calculator {calculator_id}")
+    try:
+        answer = official_answer(_one_line(response), kind)
+    except (ArithmeticError, ValueError) as error:
+        return Decision(correct=False, parsed="", why=f"the authors' reader fails: {error}")
+    if answer == NOT_FOUND:  # which their check goes on to fail on
+        return Decision(correct=False, parsed=answer, why="the authors' reader finds no answer")
+    return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
+
+
+def official_code_decision(
+    response: str, *, calculator_id: int, gold: object, lower: object, upper: object
+) -> Decision:
+    """Decides about the end of a dialogue about code as the authors' script for that does.
+
+    It means to read the answer as `official_answer` does; the call lacks an argument, so that the text itself is checked.
+
+    Args:
+        response: the answer as `medcalc_code` keeps it, a JSON object with the key `answer`; or a reply with the tags, or text.
+        calculator_id: as in `official_decision`, and so are the others.
+        gold: likewise.
+        lower: likewise.
+        upper: likewise.
+    """
+    answer = tagged_answer(response)
+    if answer is None:
+        try:
+            kept = json.loads(response)
+        except (ValueError, RecursionError):
+            kept = None
+        answer = str(kept["answer"]) if isinstance(kept, dict) and "answer" in kept else response.strip()
+    if not answer:
+        return Decision(correct=False, parsed="", why="there is no answer")
+    return official_check(answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper)
+
+
+def tagged_answer(reply: str) -> str | None:
+    """The first text between the two tags on one line, as the authors' code script reads it; None without any."""
+    for line in reply.split("\n"):
+        opened = line.find("<answer>")
+        closed = line.find("<\\answer>", opened)
+        if 0 <= opened < closed:
+            return line[opened + len("<answer>") : closed].strip()
+    return None
+
+
+def _single_spaced(text: str) -> str:
+    """The text with each run of white space as one space; splitting is several times as fast as a pattern."""
+    words = " ".join(text.split())
+    return f"{' ' * text[:1].isspace()}{words}{' ' * (text[-1:].isspace() and bool(words))}"
+
+
+def official_answer(response: str, kind: AnswerKind) -> str:
+    """Reads the answer out of a reply, in the form the authors store as "LLM Answer".
+
+    Args:
+        response: the reply, its white space already as their `extract_answer` gets it.
+        kind: form of the calculator's answer.
+
+    Returns:
+        The answer as text, or `NOT_FOUND`.
+
+    Raises:
+        ValueError: Where the authors' reader ends in an exception.
+        ArithmeticError: Likewise, for a percentage beyond every float.
+    """
+    text = _captured(response)
+    if kind == "date":
+        found = _DATE.match(text)
+        return f"{int(found[1]):02}/{int(found[2]):02}/{found[3]}" if found else NOT_FOUND
+    if kind == "gestational_age":
+        if _pair(text) is None:
+            raise ValueError("no two numbers that touch but for units, a quote, a comma or spaces")
+        pair = _pair(text.translate(str.maketrans("[]", "()", "'\"")))
+        return f"({pair[0]}, {pair[1]})" if pair else NOT_FOUND
+    if kind == "integer":
+        return _integer(text)
+    return _decimal(text)
+
+
+def official_check(answer: object, *, calculator_id: int | str, gold: object, lower: object, upper: object) -> Decision:
+    """Compares an answer that was read before with the gold, as the authors' check does.
+
+    Args:
+        answer: the answer, as `official_answer` gives it or as recorded under "LLM Answer".
+        calculator_id: id in the dataset.
+        gold: the row's ground truth answer; wrong unless text, as there.
+        lower: the row's lower limit, likewise.
+        upper: the row's upper limit, likewise.
+
+    Returns:
+        Right or wrong; whatever makes the authors' check raise is wrong.
+    """
+    parsed = answer if isinstance(answer, str) else ""
+    try:
+        kind = known_kind(int(calculator_id))
+        if kind is None:
+            raise ValueError(f"unknown calculator {calculator_id}")
+        correct, why = _CHECKS[kind](_text(answer), gold, lower, upper)
+    except (ArithmeticError, ValueError) as error:
+        return Decision(correct=False, parsed=parsed, why=f"the authors' check fails: {error}")
+    return Decision(correct=correct, parsed=parsed, why=why)
+
+
+def official_summary(results: Iterable[tuple[str, bool]]) -> dict[str, dict[str, float]]:
+    """The authors' table: average and standard deviation by category and overall.
+
+    Args:
+        results: category and decision of each item.
+
+    Returns:
+        By category, in order of appearance, and `overall`: `average`, in per cent with two decimals, and `std`,
+        sqrt(p(1-p)/n) of the proportion p with two decimals. The overall one always divides by 1047 (table_stats.py);
+        its average is over all items. Both are nan without items.
+    """
+    groups: dict[str, list[bool]] = {}
+    for category, correct in results:
+        groups.setdefault(category, []).append(correct)
+    everything = [correct for group in groups.values() for correct in group]
+    summary = {category: _average(group, len(group)) for category, group in groups.items()}
+    return {**summary, "overall": _average(everything, OVERALL_ITEMS)}
+
+
+def _average(results: list[bool], divisor: int) -> dict[str, float]:
+    if not results:
+        return {"average": math.nan, "std": math.nan}
+    p = sum(results) / len(results)
+    # NumPy rounds by scaling, Python by the decimal expansion; the authors' figures are NumPy's.
+    return {"average": round(p * 100 * 100) / 100, "std": round(math.sqrt(p * (1 - p) / divisor) * 100) / 100}
+
+
+def _one_line(response: str) -> str:
+    """A reply as the authors' client hands it on: the end that is read, with single spaces."""
+    text = response
+    if len(text) > MAX_REPLY:
+        start = len(text) - MAX_REPLY
+        if _KEY not in text[start:]:
+            start = max(0, text.rfind(_KEY) - 1)
+        text = text[start : start + MAX_REPLY]
+    # What stands before the first key is never looked at again.
+    first = text.find(_KEY)
+    return _single_spaced(text[max(0, first - 1) :]) if first >= 0 else ""
+
+
+def _captured(text: str) -> str:
+    """What stands after the last answer key, up to the closing brace on its line."""
+    captured, position, brace, newline = "", 0, -1, -1
+    while (key := text.find(_KEY, position)) >= 0:
+        position = key + len(_KEY)
+        if key == 0 or text[key - 1] not in "Aa":
+            continue
+        found = _SPACE.match(text, position)
+        start = found.end() if found else position
+        if brace < start:
+            brace = text.find("}", start)
+            if brace < 0:
+                break
+        if newline < start:
+            newline = text.find("\n", start) % (len(text) + 1)  # none: behind the end
+        if brace < newline:
+            captured, position = text[start:brace], brace + 1
+    return captured.strip().strip('"')
+
+
+def _pair(text: str) -> tuple[str, str] | None:
+    found = _PAIR.search(text)
+    if found is None:
+        return None
+    return (found[1], found[2]) if found[1] else (found[3], found[4])
+
+
+def _integer(text: str) -> str:
+    place = text.find(" out of")
+    while place >= 0:
+        if place and text[place - 1].isdecimal() and (found := _DIGITS_AT_END.match(text[:place][::-1])):
+            return found[0][::-1]
+        place = text.find(" out of", place + 1)
+    if begin := _LIST_BEGIN.search(text):
+        members = _LIST.match(text, begin.start())
+        return str(members[0].count(",") + 1) if members else NOT_FOUND
+    return _last_of_chain(_LAST_NUMBER.match(text[::-1])) or NOT_FOUND
+
+
+def _decimal(text: str) -> str:
+    start, end = text.find("str("), text.rfind(")")
+    if start >= 0 and end >= start + len("str("):
+        try:
+            return str(_expression(text[start + len("str(") : end], EXTRACTION))
+        except ValueError:
+            return NOT_FOUND
+    for unit in _ML.finditer(text):
+        before = text[: unit.start()].rstrip()
+        if before and before[-1].isdecimal() and (number := _end_of_chain(_NUMBER_AT_END.match(before[::-1]))):
+            return str(_evaluated(number, {}))
+    reversed_text = text[::-1]
+    if percentage := _end_of_chain(_LAST_PERCENTAGE.search(reversed_text)):
+        return str(_evaluated(percentage, {}) / 100)
+    number = _last_of_chain(_LAST_NUMBER.match(reversed_text))
+    return str(_evaluated(number, {})) if number else NOT_FOUND
+
+
+def _last_of_chain(found: re.Match[str] | None) -> str:
+    """The last number of a chain of digits and dots found in reversed text: "1.2.3" reads from the left as 1.2 and 3."""
+    runs = found[1][::-1].split(".") if found else []
+    return _signed(found, runs, 2 if len(runs) % 2 == 0 else 1)
+
+
+def _end_of_chain(found: re.Match[str] | None) -> str:
+    """The number that ends a chain, where a unit follows: "1.2.3" ends with 2.3."""
+    runs = found[1][::-1].split(".") if found else []
+    return _signed(found, runs, 2)
+
+
+def _signed(found: re.Match[str] | None, runs: list[str], taken: int) -> str:
+    number = ".".join(runs[-taken:])
+    return "-" + number if found and found[2] and len(runs) <= taken else number
+
+
+def _expression(text: str, names: Mapping[str, object]) -> object:
+    for old, new in _REPLACEMENTS:
+        text = text.replace(old, new)
+    text = text.split("#")[0]
+    missing = text.count("(") - text.count(")")
+    return evaluate("(" * -missing + text + ")" * missing, names)
+
+
+def _evaluated(text: str, names: Mapping[str, object]) -> float:
+    """The number an arithmetic text stands for, as the authors' evaluation of it gives."""
+    if found := _PLAIN.fullmatch(text):
+        return float(found[1]) if "." in found[1] else int(found[1])
+    value = evaluate(text, names)
+    if not isinstance(value, int | float):
+        raise ExpressionError(f"is no real number: {text[:40]!r}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text")
+    return value
+
+
+def _check_date(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+    read, wanted = (datetime.strptime(text, "%m/%d/%Y").date() for text in (answer, _text(gold)))
+    return read == wanted, f"{read} is {'' if read == wanted else 'not '}{wanted}"
+
+
+def _check_gestational_age(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+    wanted, read = _pair(_text(gold)), _pair(answer)
+    if wanted is None:
+        raise ValueError(f"no two numbers in the gold {gold!r}")
+    if read is None:
+        return False, "no two numbers in the answer"
+    right = [_whole(part) for part in read] == [_whole(part) for part in wanted]
+    return right, f"({', '.join(read)}) is {'' if right else 'not '}({', '.join(wanted)})"
+
+
+def _whole(digits: str) -> int:
+    value = evaluate(digits, {})
+    if not isinstance(value, int):
+        raise ExpressionError(f"{digits!r} is no whole number")
+    return value
+
+
+def _checked(answer: str, gold: object, lower: object, upper: object) -> float:
+    """The authors' second evaluation, with the variables that stand around it."""
+    if _PLAIN.fullmatch(answer):
+        return _evaluated(answer, {})
+    surroundings = {"answer": answer, "ground_truth": gold, "lower_limit": lower, "upper_limit": upper}
+    return _evaluated(answer, {**CHECK, **surroundings})
+
+
+def _check_integer(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+    value = _checked(answer, gold, lower, upper)
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot be rounded")
+    right = round(value) == _evaluated(_text(gold), {})
+    return right, f"{value:g} rounds to {round(value)}, {'' if right else 'not '}{gold}"
+
+
+def _check_decimal(answer: str, gold: object, lower: object, upper: object) -> tuple[bool, str]:
+    value = _checked(answer, gold, lower, upper)
+    low, high = _evaluated(_text(lower), {}), _evaluated(_text(upper), {})
+    return low <= value <= high, within(value, low, high)
+
+
+_CHECKS = {
+    "date": _check_date,
+    "gestational_age": _check_gestational_age,
+    "integer": _check_integer,
+    "decimal": _check_decimal,
+}

@@ -1,0 +1,395 @@
+"""The authors' own questions, read as data from a checkout of their repository: nothing of it is imported or run.
+
+`evaluation/run.py` holds the texts of the zero-shot, direct and one-shot questions as functions that join literals with the note,
+the question and the example; `evaluation/generate_code_prompt.py` those of the dialogue in which the model writes code. Both are
+parsed, and such functions become templates (`upstream_source`): literal text with slots. What joins them (which argument goes
+where, the example's question, the order of the checks) is compared with what is known here: a file that has changed is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.data.upstream_source import (
+    Slot,
+    Template,
+    blob_id,
+    fill,
+    joined,
+    marked,
+    parse_python,
+    read_file,
+    template_of,
+)
+from medical_tasks.errors import MissingError
+from medical_tasks.spec import Example, Item, Message
+
+__all__ = ["EXAMPLES", "OfficialCode", "OfficialQuestions", "of_calculator", "read_code", "read_questions"]
+
+EXAMPLES: Final = "one_shot_finalized_explanation.json"
+_REPOSITORY: Final = "ncbi-nlp/MedCalc-Bench"
+_READABLE: Final = (
+    f"This version reads the files of {_REPOSITORY} from June 2024 (5523b77) to November 2025 (20b10f9): give --upstream a whole "
+    "checkout of one of these, or use --prompts own."
+)
+
+_FUNCTIONS: Final[Mapping[str, str]] = {"cot": "zero_shot", "direct": "direct_answer", "one_shot": "one_shot"}
+_REPLY: Final = (
+    "{'step_by_step_thinking': example['Response']['step_by_step_thinking'], 'answer': example['Response']['answer']}"
+)
+# What the arguments of their functions are called where they are called; a slot has the name of the value that fills it.
+_ARGUMENTS: Final[Mapping[str, str]] = {
+    "patient_note": "note",
+    "question": "question",
+    "row['Patient Note']": "note",
+    "row['Question']": "question",
+    "one_shot_question": "example_question",
+    "example['Patient Note']": "example_note",
+    _REPLY: "example_reply",
+}
+_FROM_THE_ROW: Final = (
+    "patient_note = row['Patient Note']",
+    "question = row['Question']",
+    "calculator_id = str(row['Calculator ID'])",
+)
+_ENDED: Final = "'<answer>' in output and '<\\\\answer>' in output"
+_CHECKS: Final = ("'```python' not in output", "'print' not in message_code", "'input(' in message_code")
+_BLOCKS: Final = r"```python\n(.*?)```"
+
+
+Shown = TypeVar("Shown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfficialQuestions:
+    """How `run.py` asks.
+
+    Attributes:
+        messages: role and template of each message.
+        example_questions: calculator id to the question over its example, where that is not the item's own.
+        examples: calculator id, as text, to note and reply; empty but for one-shot.
+        files: path in the checkout to git blob id.
+    """
+
+    messages: tuple[tuple[str, Template], ...]
+    example_questions: Mapping[str, str]
+    examples: Mapping[str, tuple[str, Mapping[str, Any]]]
+    files: Mapping[str, str]
+
+    def render(self, item: Item) -> tuple[Message, ...]:
+        """Writes an item's chat.
+
+        Raises:
+            MissingError: There is no example for the item's calculator.
+        """
+        values = {"note": item.fields["patient_note"], "question": item.fields["question"]}
+        if self.examples:
+            note, reply = of_calculator(self.examples, item)
+            values |= {
+                "example_note": note,
+                "example_question": self._example_question(item),
+                "example_reply": json.dumps(reply),
+            }
+        return _filled(self.messages, values)
+
+    def example(self, item: Item) -> Example:
+        """The example that an item's chat shows; it is the item itself when note and question are."""
+        note, reply = of_calculator(self.examples, item)
+        asked = (item.fields["patient_note"], item.fields["question"])
+        return Example(reply=json.dumps(reply), shown=(note, self._example_question(item)), asked=asked)
+
+    def _example_question(self, item: Item) -> str:
+        return self.example_questions.get(str(item.fields["calculator_id"]), item.fields["question"])
+
+    @property
+    def texts(self) -> list[str]:
+        """Everything that goes into the questions beside the items, for a hash."""
+        return [*_texts(self.messages), json.dumps([self.example_questions, self.examples], sort_keys=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfficialCode:
+    """How `generate_code_prompt.py` asks, and goes on.
+
+    Attributes:
+        opening: role and template of the first messages.
+        no_code: what is said to a reply without a Python block.
+        no_print: what is said to a program without `print`.
+        console: what is said when a program was run.
+        tries: how many replies there are at most.
+        files: path in the checkout to git blob id.
+    """
+
+    opening: tuple[tuple[str, Template], ...]
+    no_code: Template
+    no_print: Template
+    console: Template
+    tries: int
+    files: Mapping[str, str]
+
+    def render(self, item: Item) -> tuple[Message, ...]:
+        """Writes an item's first messages."""
+        return _filled(self.opening, {"note": item.fields["patient_note"], "question": item.fields["question"]})
+
+    def say(self, text: Template, *, output: str = "", console: str = "") -> Message:
+        """Fills one of the three texts with the model's reply and what its program wrote."""
+        return {"role": "user", "content": fill(text, {"output": output, "console": console})}
+
+    @property
+    def texts(self) -> list[str]:
+        """Everything that is said beside the items, for a hash."""
+        said = (self.no_code, self.no_print, self.console)
+        return _texts((*self.opening, *(("user", text) for text in said)))
+
+
+def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
+    """Reads the questions of one style.
+
+    Args:
+        style: `cot`, `direct` or `one_shot`.
+        upstream: the checkout, or its folder `evaluation`.
+
+    Raises:
+        MissingError: A file is not there, or not of the form that is known.
+    """
+    path = _find(upstream, "run.py")
+    source, name, shows = _Source(path), _FUNCTIONS[style], style == "one_shot"
+    for wanted in _FROM_THE_ROW:
+        if wanted not in source.statements:
+            raise source.unknown(f"the statement `{wanted}`")
+    system, user = source.returned(name, source.arguments_of(name))
+    examples = [_find(upstream, EXAMPLES)] if shows else []
+    return OfficialQuestions(
+        messages=source.messages(source.tree, {"system": system, "user": user}),
+        example_questions=source.example_questions() if shows else {},
+        examples=_read_examples(examples[0]) if shows else {},
+        files={f"evaluation/{each.name}": blob_id(read_file(each)) for each in (path, *examples)},
+    )
+
+
+def read_code(upstream: Path | None) -> OfficialCode:
+    """Reads the dialogue about code.
+
+    Args:
+        upstream: the checkout, or its folder `evaluation`.
+
+    Raises:
+        MissingError: The file is not there, or not of the form that is known.
+    """
+    path = _find(upstream, "generate_code_prompt.py")
+    source = _Source(path)
+    function = source.function("apply_calc")
+    if not any(isinstance(node, ast.Constant) and node.value == _BLOCKS for node in ast.walk(source.tree)):
+        raise source.unknown(f"the pattern {_BLOCKS} for blocks of code")
+    texts = joined(function.body, source.arguments_of("apply_calc"), source.unknown)
+    no_code, no_print, console = source.follow_ups(function)
+    return OfficialCode(
+        opening=source.messages(function, texts),
+        no_code=no_code,
+        no_print=no_print,
+        console=console,
+        tries=source.tries(function),
+        files={f"evaluation/{path.name}": blob_id(read_file(path))},
+    )
+
+
+def of_calculator(examples: Mapping[str, Shown], item: Item) -> Shown:
+    """Takes the worked example of an item's calculator.
+
+    Raises:
+        MissingError: There is none.
+    """
+    key = str(item.fields["calculator_id"])
+    if key not in examples:
+        raise MissingError(
+            f"item {item.id}: no worked example for calculator {key} ({item.fields['calculator_name']}); there is one for "
+            f"each of {', '.join(sorted(examples, key=int))}. Leave such items out, or use the task medcalc."
+        )
+    return examples[key]
+
+
+class _Source:
+    """One of the authors' Python files, parsed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tree = parse_python(path, self.unknown)
+        self.statements = {ast.unparse(node) for node in ast.walk(self.tree) if isinstance(node, ast.Assign)}
+
+    def unknown(self, wanted: str) -> MissingError:
+        return MissingError(f"{self.path}: not the authors' file as it is known here; expected {wanted}. {_READABLE}")
+
+    def function(self, name: str) -> ast.FunctionDef:
+        found = [node for node in self.tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+        if len(found) != 1:
+            raise self.unknown(f"one function {name}, found {len(found)}")
+        return found[0]
+
+    def arguments_of(self, name: str) -> dict[str, Template]:
+        """Which value each parameter of a function is given, by the one place that calls it."""
+        calls = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+        ]
+        parameters = [argument.arg for argument in self.function(name).args.args]
+        if len(calls) != 1 or calls[0].keywords or len(calls[0].args) != len(parameters):
+            raise self.unknown(f"one call of {name} with {len(parameters)} arguments by position")
+        given = [ast.unparse(argument) for argument in calls[0].args]
+        # A model's name goes into no text and stays unknown; of the example's reply only the dump is a text.
+        return {
+            f"json.dumps({parameter})" if text == _REPLY else parameter: (Slot(_ARGUMENTS[text]),)
+            for parameter, text in zip(parameters, given, strict=True)
+            if text in _ARGUMENTS
+        }
+
+    def returned(self, name: str, known: Mapping[str, Template]) -> tuple[Template, Template]:
+        """The two texts that a function returns."""
+        *before, last = self.function(name).body
+        if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) and len(last.value.elts) == 2):
+            raise self.unknown(f"that {name} ends by returning two texts")
+        texts = {**known, **joined(before, known, self.unknown)}
+        system, user = (template_of(node, texts, self.unknown) for node in last.value.elts)
+        return system, user
+
+    def messages(self, tree: ast.AST, texts: Mapping[str, Template]) -> tuple[tuple[str, Template], ...]:
+        """The list that is assigned to `messages`, its texts by their names."""
+        found = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "messages"
+        ]
+        if len(found) != 1 or not isinstance(found[0], ast.List):
+            raise self.unknown("one list `messages`")
+        read: list[tuple[str, Template]] = []
+        for node in found[0].elts:
+            parts = node if isinstance(node, ast.Dict) else ast.Dict(keys=[], values=[])
+            keys = [key.value for key in parts.keys if isinstance(key, ast.Constant)]
+            role = parts.values[0].value if parts.values and isinstance(parts.values[0], ast.Constant) else None
+            if keys != ["role", "content"] or role not in ("system", "user"):
+                raise self.unknown("messages with role and content, of system or user")
+            read.append((role, template_of(parts.values[1], texts, self.unknown)))
+        return tuple(read)
+
+    def example_questions(self) -> dict[str, str]:
+        """The questions over the examples of single calculators: `if calculator_id == "N": one_shot_question = "..."`."""
+        name, found = "one_shot_question", dict[str, str]()
+        given = 0
+        for node in ast.walk(self.tree):
+            if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
+                continue
+            before, made = ast.unparse(node.test).partition(" == "), _assigned(node.body, name)
+            if made is None:
+                continue
+            key, question = node.test.comparators[0], made
+            if before[0] != "calculator_id" or not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+                raise self.unknown(f"that {name} goes by calculator_id")
+            if not (isinstance(question, ast.Constant) and isinstance(question.value, str)):
+                raise self.unknown(f"a literal {name} for calculator {key.value}")
+            found[key.value] = question.value
+            other = _assigned(node.orelse, name)
+            given += 1 + (other is not None)
+            if other is not None and ast.unparse(other) != "question":
+                raise self.unknown(f"that {name} is the item's question for all other calculators")
+        if sum(text.startswith(f"{name} = ") for text in self.statements) != given:
+            raise self.unknown(f"{name} by calculator_id, and nowhere else")
+        return found
+
+    def follow_ups(self, function: ast.FunctionDef) -> tuple[Template, Template, Template]:
+        """What is said about a reply without code, without `print`, and about a program that was run."""
+        known: dict[str, Template] = {
+            "output": (Slot("output"),),
+            "console_output": (Slot("console"),),
+            "capture_exec_output_and_errors(message_code)": (Slot("console"),),
+        }
+        branches: list[Sequence[ast.stmt]] = []
+        for node in ast.walk(function):
+            if isinstance(node, ast.If) and ast.unparse(node.test) == _ENDED:
+                rest: Sequence[ast.stmt] = node.orelse
+                for check in _CHECKS:
+                    step = next((each for each in rest if isinstance(each, ast.If)), None)
+                    if step is None or ast.unparse(step.test) != check:
+                        raise self.unknown(f"`{check}` as the next check of a reply without an answer")
+                    branches.append(step.body)
+                    rest = step.orelse
+                branches.append(rest)
+        if len(branches) != len(_CHECKS) + 1:
+            raise self.unknown(f"one check `{_ENDED}`")
+        texts: list[Template] = []
+        for branch in (branches[0], branches[1], branches[3]):
+            made = _assigned(branch, "new_output")
+            sent = "messages.append({'role': 'user', 'content': new_output})"
+            if made is None or sent not in {ast.unparse(each) for each in branch}:
+                raise self.unknown("a text new_output that is sent after each reply")
+            texts.append(template_of(made, known, self.unknown))
+        return texts[0], texts[1], texts[2]
+
+    def tries(self, function: ast.FunctionDef) -> int:
+        """How many replies end a dialogue: `if n >= N`."""
+        for node in ast.walk(function):
+            if isinstance(node, ast.If) and isinstance(node.test, ast.Compare):
+                text, _, number = ast.unparse(node.test).partition(" >= ")
+                if text == "n" and number.isdecimal():
+                    return int(number)
+        raise self.unknown("the number of tries, as `n >= NUMBER`")
+
+
+def _assigned(statements: Sequence[ast.stmt], name: str) -> ast.expr | None:
+    """What the statements of one block assign to a name."""
+    found = [node.value for node in statements if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _filled(messages: Sequence[tuple[str, Template]], values: Mapping[str, str]) -> tuple[Message, ...]:
+    return tuple(
+        {"role": "system" if role == "system" else "user", "content": fill(template, values)}
+        for role, template in messages
+    )
+
+
+def _texts(messages: Sequence[tuple[str, Template]]) -> list[str]:
+    return [f"{role}\n{marked(template)}" for role, template in messages]
+
+
+def _find(upstream: Path | None, name: str) -> Path:
+    if upstream is None:
+        raise MissingError(
+            f"--prompts official needs --upstream DIR: a checkout of the authors' repository ({_REPOSITORY}), or its folder "
+            "evaluation."
+        )
+    return repository_file(upstream, f"evaluation/{name}", repository=_REPOSITORY)
+
+
+def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    try:
+        content = json.loads(read_file(path))
+        examples: dict[str, tuple[str, Mapping[str, Any]]] = {
+            key: (
+                entry["Patient Note"],
+                {name: entry["Response"][name] for name in ("step_by_step_thinking", "answer")},
+            )
+            for key, entry in content.items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _odd_examples(path, f"{type(error).__name__} {error}") from error
+    if not examples:
+        raise _odd_examples(path, "it holds no example")
+    for key, (note, _) in examples.items():
+        if not key.isdecimal():
+            raise _odd_examples(path, f"the key {key!r} is no calculator id")
+        if not isinstance(note, str):
+            raise _odd_examples(path, f"the note of calculator {key} is no text")
+    return examples
+
+
+def _odd_examples(path: Path, reason: str) -> MissingError:
+    return MissingError(
+        f"{path}: not the authors' file of worked examples (calculator id to 'Patient Note' and 'Response', which has "
+        f"'step_by_step_thinking' and 'answer'): {reason}. {_READABLE}"
+    )

@@ -1,0 +1,478 @@
+"""Finds the quantities that a text mentions: numbers with their units, dates, gestational ages.
+
+What they mean there (stated, denied, a bound ...) is for `reading` to say. Not a quantity of its own: a digit inside a name or a
+unit (CHA2DS2-VASc, mL/min/1.73 m2), what numbers something (stage 4, day 7, step 2), the denominator of a score (3/9, 3 out
+of 9).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from typing import Final, TypeAlias
+
+from medical_tasks.benchmarks.medcalc_bench.plain_text import MAGNITUDES, NUMBER_WORDS, TENS
+
+__all__ = [
+    "DAYS_A_WEEK",
+    "MAX_QUANTITIES",
+    "Quantity",
+    "Scanner",
+    "ages",
+    "dates",
+    "dimension",
+    "measurements",
+    "scores",
+]
+
+DAYS_A_WEEK: Final = 7
+MAX_QUANTITIES: Final = 60
+"""How many quantities of one text are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Something that could be an answer.
+
+    Attributes:
+        value: a number, a number of days for a gestational age, a date, or None for a date that the calendar does not have.
+        start: where it begins in the text.
+        end: where what belongs to it ends: its unit, the "out of 9" of a score.
+        unit: as written, "" without one.
+        undone: an arithmetic expression that is not worked out ("4 + 3 + 5"), and so no quantity.
+    """
+
+    value: float | date | None
+    start: int
+    end: int
+    unit: str = ""
+    undone: bool = False
+
+
+Scanner: TypeAlias = Callable[[str], list[Quantity]]
+
+# ---- Numbers ----
+
+_NUMBER: Final = re.compile(
+    r"""(?P<european> [1-9][0-9]{0,2}(?:\.[0-9]{3})++,[0-9]++(?![0-9.]))
+      | (?P<thousands> [1-9][0-9]{0,2}(?:,[0-9]{3})++(?![0-9]) (?:\.[0-9]++)?+
+          | [1-9][0-9]{0,2}(?:[ ][0-9]{3})++(?![0-9]) (?:\.[0-9]++)?+ )
+      | (?P<comma> [0-9]++,(?!0{3}(?![0-9]))[0-9]++(?![0-9]|[,.][0-9]))
+      | (?P<dots> [0-9]++\.\.[0-9]++(?![0-9]|\.[0-9]))
+      | [0-9]++(?:\.[0-9]++)?+ | (?<!\.)\.[0-9]++""",
+    re.VERBOSE,
+)
+_DIGIT: Final = re.compile("[0-9]")
+_EXPONENT: Final = re.compile(
+    r"[eE](?P<short>[-+]?[0-9]{1,4})(?![0-9.])"
+    r"|[ ]?[xX×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({]{0,2}[ ]?(?P<long>[-+]?[0-9]{1,4})(?![0-9])[ )}]{0,3}"
+)
+_CALENDAR: Final = re.compile(r"(?<![0-9/.-])[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}(?![0-9/])")
+_NUMBERED: Final = frozenset(
+    """stage grade class category group type phase tier nyha killip step day visit question item part figure table
+    page row case patient bed room line equation eq eq. section level child-pugh apache option example criterion rule note no.
+    number nr nr. g curb fib version # per""".split()
+)
+"""Words before a number that is a name or a place in a series."""
+_ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
+_MINUS: Final = re.compile(r"\b(?:minus|negative) $", re.IGNORECASE)
+_REACH: Final = 14
+_OVER: Final = re.compile(r"\s{0,3}/\s{0,3}(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)")
+_OUT_OF: Final = re.compile(
+    r"(?:\s{1,2}(?:points?|pts?\.?|criteri(?:a|on)))?\s{0,2}"
+    r"(?:/|(?:out\s{1,2})?of)\s{0,2}(?:an?\s{1,2}|the\s{1,2})?(?:(?:possible|maximum|max|total|all)\s{1,2}(?:of\s{1,2})?){0,2}"
+    r"(?:[0-9]{1,3}(?![0-9.,]*[0-9/%])|(?:" + "|".join(NUMBER_WORDS) + r")\b)",
+    re.IGNORECASE,
+)
+_SEVENTHS: Final = re.compile(r"\s{1,2}([0-9]{1,4})/([0-9]{1,4})(?![0-9/])")
+_UNDONE: Final = re.compile(
+    r"\s{0,3}(?:[*+×÷^/]|[xX](?=\s?[0-9]))\s{0,3}[-(\[]?\s?[0-9.]|\s{1,2}-\s{1,2}[0-9](?=[^=\n]{0,80}[*×÷/^])"
+)
+_POINTS: Final = re.compile(r"\s?(?:-\s?)?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)", re.IGNORECASE)
+
+# ---- Units ----
+
+_UNIT_DIMENSIONS: Final = {
+    **dict.fromkeys(("%", "percent", "per cent", "pct"), "fraction"),
+    **dict.fromkeys(
+        ("kg", "g", "mg", "mcg", "µg", "ug", "ng", "pg", "lb", "lbs", "pounds", "kgs", "grams", "mme"), "mass"
+    ),
+    **dict.fromkeys(("l", "dl", "ml", "cc", "µl", "ul", "liter", "liters", "litre", "litres", "milliliters"), "volume"),
+    **dict.fromkeys(("mol", "mmol", "µmol", "umol", "nmol", "pmol", "meq", "mval"), "substance"),
+    **dict.fromkeys(("mosm", "mosmol", "mosmoles"), "osmoles"),
+    **dict.fromkeys(("iu", "u", "miu", "µiu", "uiu", "µu", "uu", "mu"), "activity"),
+    **dict.fromkeys(("units", "unit"), ""),
+    **dict.fromkeys(("m", "cm", "mm", "km", "inches", "inch", "ft", "feet", "meters", "metres"), "length"),
+    **dict.fromkeys(("mmhg", "mm hg", "cmh2o", "kpa", "torr"), "pressure"),
+    **dict.fromkeys(
+        (
+            "s",
+            "sec",
+            "secs",
+            "second",
+            "seconds",
+            "ms",
+            "msec",
+            "msecs",
+            "milliseconds",
+            "min",
+            "mins",
+            "minute",
+            "minutes",
+        ),
+        "time",
+    ),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "d", "day", "days", "wk", "wks", "week", "weeks", "w"), "time"),
+    **dict.fromkeys(("month", "months", "mo", "year", "years", "yr", "yrs"), "time"),
+    **dict.fromkeys(("bpm", "beats"), "rate"),
+    **dict.fromkeys(("°c", "°f", "°", "degrees"), "temperature"),
+}
+_UNIT_WORD: Final = "|".join(sorted(map(re.escape, _UNIT_DIMENSIONS), key=len, reverse=True))
+_UNIT: Final = re.compile(
+    rf"\s?(?:-(?=[A-Za-z]))?((?:{_UNIT_WORD})(?:\^?[23]\b|²|³)?(?:\s?(?:/|\bper\b|×)\s?(?:{_UNIT_WORD}|[0-9.]+\s?m(?:\^?2)?|m\^?2|day|body)"
+    r"(?:\^?2\b|²)?){0,3}(?:\s{0,8}m\^?2\b|/1\.73)?)(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
+_SUFFIX: Final = re.compile(rf"(?:st|nd|rd|th)\b|[xX]|{_POINTS.pattern}|{_UNIT.pattern}", re.IGNORECASE)
+_PER_SURFACE: Final = re.compile(r"(?<=/min)\s*/?\s*(?:1\.73)?\s*m\^?2$|/?\s*1\.73$")
+_POWER: Final = re.compile(r"(?:\^?([23])|²|³)$")
+
+
+@cache
+def dimension(unit: str) -> str:
+    """The dimension of a unit: `mg/dL` is `mass/volume`, `mL/min/1.73 m2` is `volume/time`; "" where it is not known.
+
+    Amounts in mol and in equivalents are one dimension, and osmoles per kg and per litre, as laboratories use them.
+    """
+    parts: list[str] = []
+    text = _PER_SURFACE.sub("", unit.lower().replace(" per ", "/"))
+    for part in text.split("/"):
+        name = part.strip()
+        power = _POWER.search(name)
+        name = name[: power.start()] if power else name
+        known = _UNIT_DIMENSIONS.get(name)
+        if not known:
+            return ""
+        parts.append(known + (power[1] or "2" if power else ""))
+    if parts[0] == "osmoles":
+        parts = ["osmoles", "volume"]
+    if parts == ["mass", "time"]:
+        parts = ["mass"]  # a daily dose is asked for
+    return "/".join(parts)
+
+
+def measurements(text: str) -> list[Quantity]:
+    """The numbers of a plain text; "101/4" is a quotient."""
+    return _numbers(text, score=False)
+
+
+def scores(text: str) -> list[Quantity]:
+    """The numbers of a plain text, where they are of points; "3/9" and "3 out of 9" are 3."""
+    return _numbers(text, score=True)
+
+
+def _numbers(text: str, *, score: bool) -> list[Quantity]:
+    if "\n" in text or text[:4].strip(" >\t")[:1].isdigit():
+        text = _blank(_ITEM, text)
+    if text.count("-") > 1 or text.count("/") > 1 or text.count(".") > 1:
+        text = _blank(_CALENDAR, text)
+    found: list[Quantity] = []
+    position = 0
+    while len(found) < MAX_QUANTITIES:
+        digit = _DIGIT.search(text, position)
+        if digit is None:
+            break
+        start = digit.start()
+        pointed = start > position and text[start - 1] == "."
+        match = (_NUMBER.match(text, start - 1) if pointed else None) or _NUMBER.match(text, start)
+        if match is None:
+            break
+        quantity = _number(text, match, score=score)
+        if quantity is None:
+            position = match.end()
+        else:
+            position = quantity.end
+            found.append(quantity)
+    return found or _in_words(text)
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    """The text with blanks in place of what the pattern finds; every other place stays the same."""
+    return pattern.sub(lambda match: " " * len(match[0]), text)
+
+
+def _number(text: str, match: re.Match[str], *, score: bool) -> Quantity | None:
+    """The number whose digits these are, or None when they are none of their own."""
+    start, end = match.span()
+    if not _stands_alone(text, start):
+        return None
+    value = _value(match)
+    if value is None or text[end : end + 1] == "_" or (match[0] == "0" and text[end : end + 1] in tuple("xXbBoO")):
+        return None
+    exponent = _EXPONENT.match(text, end)
+    if exponent:
+        value = float(f"{value!r}e{exponent['short'] or exponent['long']}") if "e" not in repr(value) else value
+        end = exponent.end()
+    elif text[end : end + 1].isalpha() and not _SUFFIX.match(text, end):
+        return None  # "3D", "2nd" is 2
+    if _negative(text, start):
+        value = -value
+    undone = False
+    if score:
+        denominator = _OUT_OF.match(text, end)
+        if denominator:
+            end = denominator.end()
+    elif (mixed := _SEVENTHS.match(text, end)) and int(mixed[2]) > int(mixed[1]) and value.is_integer():
+        value += int(mixed[1]) / int(mixed[2]) * (-1 if value < 0 else 1)
+        end = mixed.end()
+    elif quotient := _OVER.match(text, end):
+        under = float(quotient[1])
+        undone = under == 0
+        value = value if undone else value / under
+        end = quotient.end()
+    while (more := _UNDONE.match(text, end)) is not None:
+        undone = True
+        following = _NUMBER.match(text, more.end() - 1)
+        end = following.end() if following else more.end()
+        while text[end : end + 1] in (")", "]"):
+            end += 1
+    points = _POINTS.match(text, end)
+    if points:
+        return Quantity(value, start, points.end(), "", undone)
+    unit = _UNIT.match(text, end)
+    if unit is None:
+        return Quantity(value, start, end, "", undone)
+    return Quantity(value, start, unit.end(), unit[1], undone)
+
+
+def _value(match: re.Match[str]) -> float | None:
+    written = match[0]
+    if match["european"]:
+        written = written.replace(".", "").replace(",", ".")
+    elif match["thousands"]:
+        written = written.replace(",", "").replace(" ", "")
+    elif match["comma"]:
+        written = written.replace(",", ".")
+    elif match["dots"]:
+        first, second = written.split("..")
+        if int(second) > int(first):
+            return None  # a range: its ends are no decimal
+        written = f"{first}.{second}"
+    return float(written)
+
+
+def _stands_alone(text: str, start: int) -> bool:
+    before, earlier = text[start - 1 : start], text[max(0, start - 2) : max(0, start - 1)]
+    if before.isalnum() or before in ("_", "^") or (before == "{" and earlier.endswith("^")):
+        return False
+    if before in (".", "-", "/") and earlier.isalpha():
+        return False
+    if before in (".", ",") and earlier.isdigit():
+        return False
+    lead = text[max(0, start - _REACH) : start].rstrip(" -+:")
+    word = lead[lead.rfind(" ") + 1 :].lower()
+    if word.lstrip("(\"'[\x02") in _NUMBERED or word.endswith("#"):
+        return False
+    return not (lead.endswith("/") and text.startswith("1.73", start)) and not (
+        word.endswith("meld") and text.startswith("3.0", start)
+    )
+
+
+def _negative(text: str, start: int) -> bool:
+    """Whether the sign in front is a minus, and not a dash or a subtraction."""
+    before = text[max(0, start - _REACH) : start]
+    if before.endswith(("us ", "ve ")) and _MINUS.search(before):
+        return True
+    lead = before.rstrip(" ")
+    if not lead.endswith("-"):
+        return False
+    earlier = lead[:-1]
+    if lead == before:  # the minus touches the number
+        return not earlier or not (earlier[-1].isalnum() or earlier[-1] in ")]}%")
+    earlier = earlier.rstrip(" ")
+    return (not earlier and start <= _REACH) or earlier.endswith((":", "(", "[", '"', "'", "\n", "=", "\x02"))
+
+
+_SMALL: Final = {word: value for value, word in enumerate(NUMBER_WORDS)}
+_WORD: Final = "|".join((*sorted(_SMALL, key=len, reverse=True), *TENS))
+_RUN: Final = re.compile(
+    rf"(?:(?:^|[:=]|\b(?:is|of|scores?|equals|totals?|about|approximately|be|has|meets?))[\s\"'(]{{0,3}}(?:a\s)?|(?P<free>))"
+    rf"(?P<minus>(?:minus|negative)\s)?(?P<run>(?:{_WORD})(?:(?:[\s-]|\s?,\s?|\sand\s){{1,2}}(?:{_WORD}|hundred|thousand)){{0,8}}"
+    rf"(?:\spoint(?:\s(?:{_WORD})){{1,6}}|\sand\s(?:a\s|one\s)half)?)\b"
+    r"(?=(?P<close>[\s\"')]{0,3}(?:$|[.,;!?]|points?\b|criteri|out\b|of\b|met\b)))?",
+    re.IGNORECASE,
+)
+_NO_POINTS: Final = re.compile(r"\b(?:no|zero|none of the)\s{1,2}(?:points?|criteria|criterion)\b", re.IGNORECASE)
+
+
+def _in_words(text: str) -> list[Quantity]:
+    """Numbers written as words, where digits give none: "twenty-five point two", "three points", "no points"."""
+    found = []
+    for match in _RUN.finditer(text):
+        words = re.split(r"[\s,-]+", match["run"].lower())
+        # A single word is a number only where it is said to be one: "one of the signs" is not.
+        if len(words) == 1 and (match["free"] is not None or match["close"] is None):
+            continue
+        value = _spelt([word for word in words if word != "and"])
+        if value is not None:
+            start, end = match.span("run")
+            unit = _UNIT.match(text, end)
+            points = _OUT_OF.match(text, end) or _POINTS.match(text, end)
+            end = points.end() if points else unit.end() if unit else end
+            found.append(
+                Quantity(-value if match["minus"] else value, start, end, unit[1] if unit and not points else "")
+            )
+    if not found and (nothing := _NO_POINTS.search(text)):
+        found.append(Quantity(0.0, *nothing.span()))
+    return found
+
+
+def _spelt(words: list[str]) -> float | None:
+    """The value of number words; None where they make none ("three five")."""
+    if words[-1] == "half":
+        whole = _spelt(words[: -2 if words[-2] in ("a", "one") else -1])
+        return None if whole is None else whole + 0.5
+    if "point" in words:
+        at = words.index("point")
+        whole, digits = _spelt(words[:at]), words[at + 1 :]
+        if whole is None or any(word not in _SMALL for word in digits):
+            return None
+        return float(f"{whole:.0f}." + "".join(str(_SMALL[word]) for word in digits))
+    total, part, last = 0, 0, 10**9
+    for word in words:
+        if word in MAGNITUDES:
+            if part == 0:
+                return None
+            part *= MAGNITUDES[word]
+            last = MAGNITUDES[word]
+            if word == "thousand":
+                total, part = total + part, 0
+            continue
+        value = _SMALL.get(word, TENS.get(word, -1))
+        if value < 0 or value >= last or (last < 100 and value >= 10):
+            return None
+        part += value
+        last = value if value >= 20 else 1
+    return float(total + part)
+
+
+# ---- Dates ----
+
+_PIVOT: Final = 70
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH: Final = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_GAP: Final = r"[\s,./-]{0,3}"
+_DAY: Final = r"[0-9]{1,2}(?:st|nd|rd|th)?(?![0-9])"
+_NUMERIC_DATE: Final = r"""
+      (?<![0-9/-])(?<![0-9]\.)(?P<month>[0-9]{1,2})\s?(?P<sign>[-/.])\s?(?P<day>[0-9]{1,2})\s?(?P=sign)\s?(?P<year>[0-9]{4}|[0-9]{2})(?![0-9])
+      | (?<![0-9/-])(?<![0-9]\.)(?P<iso_year>[0-9]{4})\s?[-/.]\s?(?P<iso_month>[0-9]{1,2})\s?[-/.]\s?
+        (?P<iso_day>[0-9]{1,2})(?![0-9])(?:T[0-9:.]+Z?)?
+      | (?<![0-9])(?P<basic_year>(?:19|20)[0-9]{2})(?P<basic_month>[01][0-9])(?P<basic_day>[0-3][0-9])(?![0-9])"""
+_DATE: Final = re.compile(rf"(?=[0-9])(?:{_NUMERIC_DATE})", re.VERBOSE)
+_ANY_DATE: Final = re.compile(
+    rf"""{_NUMERIC_DATE}
+      | (?P<named_month>(?<![A-Za-z]){_MONTH}){_GAP}(?:the\s)?(?P<named_day>{_DAY}){_GAP}(?P<named_year>[0-9]{{4}})(?![0-9])
+      | (?<![0-9])(?P<first_day>{_DAY}){_GAP}(?:of\s)?(?P<second_month>{_MONTH}){_GAP}(?P<third_year>[0-9]{{4}})(?![0-9])
+      | (?<![0-9])(?P<first_year>[0-9]{{4}}){_GAP}(?P<middle_month>{_MONTH}){_GAP}(?P<last_day>{_DAY})""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MONTH_WORD: Final = re.compile(rf"(?<![a-z]){_MONTH}")
+_PARTS: Final = (
+    ("year", "month", "day"),
+    ("iso_year", "iso_month", "iso_day"),
+    ("basic_year", "basic_month", "basic_day"),
+    ("named_year", "named_month", "named_day"),
+    ("third_year", "second_month", "first_day"),
+    ("first_year", "middle_month", "last_day"),
+)
+_WEEKDAY: Final = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b[.,]?", re.IGNORECASE)
+
+
+def dates(text: str) -> list[Quantity]:
+    """The calendar dates of a plain text: M/D/Y as the questions ask for, ISO 8601, and written out in English.
+
+    Numbers with slashes, dashes or dots are month first; a day-first date is another one, or none of the calendar. Two-digit
+    years are 1970 to 2069.
+    """
+    found: list[Quantity] = []
+    named = _MONTH_WORD.search(text.lower()) is not None
+    for match in _ANY_DATE.finditer(_blank(_WEEKDAY, text)) if named else _DATE.finditer(text):
+        year, month, day = next(
+            match.group(*names) for names in _PARTS[: None if named else 3] if match[names[2]] is not None
+        )
+        found.append(Quantity(_date(year, month, day), match.start(), match.end()))
+        if len(found) == MAX_QUANTITIES:
+            break
+    return found
+
+
+def _date(year: str, month: str, day: str) -> date | None:
+    number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
+    full = int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= _PIVOT else 2000)
+    try:
+        return date(full, number, int(day.rstrip("dhnrst DHNRST")))
+    except ValueError:
+        return None
+
+
+# ---- Gestational ages ----
+
+_SMALL_WORD: Final = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
+_ALONE: Final = r"(?<![0-9.,/A-Za-z])(?P<sign>-(?=[0-9]))?(?<![0-9.])"
+_WEEKS: Final = r"\s{0,3}-?(?:(?:completed|full)\s)?(?:weeks?|wks?\.?|w)"
+_DAYS: Final = r"\s{0,3}-?(?:days?|d)\b"
+_JOIN: Final = r"[\s,;:&+\"']{0,9}(?:(?:and|plus)\s{1,9}|-\s{1,3})?"
+_AGES: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # 34 weeks 3 days, 34w3d, (34 weeks, 3 days), 34 weeks and 3/7
+        _ALONE + rf"(?P<weeks>[0-9]{{1,3}}){_WEEKS}{_JOIN}(?P<minus>-(?=[0-9]))?(?P<days>[0-9]{{1,3}})(?:/7)?"
+        rf"(?:{_DAYS}|(?![0-9/]|\.[0-9])(?!\s{{0,3}}[A-Za-z]))",
+        # 34+3, 34 3/7, 34+3 weeks, 34-3/7
+        _ALONE + rf"(?P<weeks>[0-9]{{1,3}})(?:\s{{0,2}}[-+ ]\s{{0,2}}(?P<days>[0-6])/7(?![0-9])|"
+        rf"\s?\+\s?(?P<more>[0-9]{{1,2}})(?![0-9/]|\.[0-9]))"
+        rf"(?:{_WEEKS}(?![a-z])|{_DAYS})?",
+        # 34.43 weeks
+        _ALONE + rf"(?P<weeks>[0-9]{{1,3}}[.,][0-9]{{1,6}}){_WEEKS}\b",
+        # week 34, day 3; weeks: 34, days: 3
+        r"\bweeks?[\"']?\s{0,2}[:=]?\s{0,2}(?P<weeks>[0-9]{1,3})[\s,;]{1,4}[\"']?days?[\"']?\s{0,2}[:=]?\s{0,2}(?P<days>[0-9]{1,3})(?![0-9]|\.[0-9])",
+        # the bare pair 34, 3
+        _ALONE
+        + r"(?P<weeks>[0-9]{1,3})\s{0,2}[,;:]\s{0,2}(?P<days>[0-9]{1,3})(?![0-9/]|\.[0-9])(?:\s{0,3}days?)?(?!\s{0,3}[A-Za-z,;])",
+        # 34 weeks; 241 days
+        _ALONE + rf"(?:(?P<weeks>[0-9]{{1,3}}){_WEEKS}\b|(?P<days>[0-9]{{1,3}}){_DAYS})",
+    )
+)
+
+
+def ages(text: str) -> list[Quantity]:
+    """The gestational ages of a plain text in days, in whatever notation: weeks and days, decimal weeks, weeks or days alone."""
+    text = _SMALL_WORD.sub(lambda word: str(_SMALL[word[0].lower()]).rjust(len(word[0])), text)
+    text = _blank(_CALENDAR, text.translate(_DRESS))
+    found: list[Quantity] = []
+    for pattern in _AGES:
+        for match in pattern.finditer(text):
+            # A form that says more has been there already.
+            if any(age.start < match.end() and match.start() < age.end for age in found):
+                continue
+            found.append(Quantity(_days(match), match.start(), match.end()))
+        if found and pattern is not _AGES[0] and pattern is not _AGES[1]:
+            break
+    return sorted(found, key=lambda age: age.start)[:MAX_QUANTITIES]
+
+
+_DRESS: Final = str.maketrans("[]{}\"'", "()()  ")
+
+
+def _days(match: re.Match[str]) -> int | None:
+    parts = match.groupdict()
+    if parts.get("sign") or parts.get("minus"):
+        return None
+    weeks = (parts.get("weeks") or "0").replace(",", ".")
+    return round(float(weeks) * DAYS_A_WEEK) + int(parts.get("days") or parts.get("more") or "0")

@@ -1,0 +1,369 @@
+r"""Finds where a reply states its answer, and reads it there.
+
+1. Reasoning goes, whatever its markup (`scoring.reasoning`); reasoning that never ends leaves no answer.
+2. The last complete `"answer"` field of an object, unless a final statement or a correction follows it. The key may say "final" or
+   "my", but not "wrong" or "previous". An object that is cut off before its end states no answer.
+3. Without an object: the last of `\boxed{}`, "the final answer is", "Answer:", `<answer>` and `####`; then any other "answer is";
+   then the last lines, one that plainly states a quantity before any other.
+
+What a place states is for `statements` to say. A place that speaks of the answer without stating one ("the answer is not 12")
+ends the search. `docs/medcalc_scoring.md` has the rules with examples and their measured errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from medical_tasks.benchmarks.medcalc_bench.decision import MAX_REPLY
+from medical_tasks.benchmarks.medcalc_bench.grammar import HERE, NO_ANSWER, RETRACTION, Q
+from medical_tasks.benchmarks.medcalc_bench.statements import Statement, Subject, read_statement
+from medical_tasks.scoring.reasoning import spoken
+
+__all__ = ["MAX_VALUE", "read_answer"]
+
+MAX_VALUE: Final = 300
+"""A field longer than this many characters is read as running text."""
+MAX_LINE: Final = 300
+MAX_LINES: Final = 8
+"""How many lines from the end are read, and how much of each from its end, when nothing names the answer."""
+MAX_HEADING: Final = 80
+MAX_CUES: Final = 5
+"""How many places of each kind are tried, from the last on, when nothing can be read behind them."""
+MAX_WORDS: Final = 60
+"""How many times the word "answer" is looked at, from the last on."""
+CUT_OFF: Final = Statement(why="the reply is cut off before its answer")
+
+
+_QUOTES: Final = {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "：": ":", "İ": "i"}
+"""The last one is the only letter that becomes two when lower-cased; places in the text must stay the same."""
+
+_WORD: Final = "answer"
+_QUALIFIED: Final = re.compile(
+    r"(?:(?:the|my|our|your|final|correct|numeric(?:al)?|short|direct|overall|model|computed|calculated|predicted|exact|single|best|"
+    r"actual|true|rounded|llm|corrected|revised|updated|new)[\s_-]*)*"
+)
+_KEY_END: Final = re.compile(r"(?:\s\([^()\"'\n]{0,40}\))?(?P<quote>\\?[\"'])\s*+:\s*+")
+_KEY_BEGIN: Final = re.compile(r"(?P<quote>\\?[\"'])(?P<name>[^\"'\n]{0,40})$")
+_BARE_KEY: Final = re.compile(r"\s{0,3}:\s{0,4}")
+_BARE_BEGIN: Final = re.compile(r"(?:(?<![A-Za-z])\{|,)\s{0,8}(?P<name>[a-z_ -]{0,30})$")
+_NEXT_KEY: Final = r",\s*+(?:\\?[\"'][^\"'\n:{}]{1,60}\\?[\"']|[A-Za-z_]\w{0,60})\s{0,4}:"
+_FOLLOWING_KEY: Final = re.compile(_NEXT_KEY)
+_CLOSING: Final = {
+    '"': re.compile(rf"(?<!\\)\"(?=[\s;,.]*+(?://[^\n]*\s*+)?[}}\]]|{_NEXT_KEY}|\s*+$)"),
+    "'": re.compile(rf"(?<!\\)'(?=[\s;,.]*+[}}\]]|{_NEXT_KEY}|\s*+$)"),
+    '\\"': re.compile(r"\\\""),
+    "\\'": re.compile(r"\\'"),
+}
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"'/\\])|n|([tbfr])(?![A-Za-z]))")
+_VALUE_KEY: Final = re.compile(
+    r"[\"']?(?:final[_ ]?)?(?:value|answer|result|score|total|number|amount|estimate)[\"']?\s*:\s*([^,}]{1,80})",
+    re.IGNORECASE,
+)
+
+_ANY_KEY: Final = re.compile(r"[\"']?[A-Za-z_][\w .-]{0,60}[\"']?\s*:")
+
+_BOX: Final = re.compile(r"\\f?box(?:ed)?\s{0,3}\{")
+_MAX_BOX: Final = 400
+_FINAL: Final = re.compile(r"(?:final|correct|revised|updated|new|corrected)\s{1,3}$")
+_FINAL_OTHER: Final = re.compile(r"final\s{1,3}(?:score|result|value|estimate)\b")
+_LINE_BEGIN: Final = re.compile(r"(?:^|\n|[.!?:]\s)[\s#*_>-]{0,8}$")
+_LABEL: Final = re.compile(r"(?=[\s*_]{0,4}(?:[:=\n-]|is\b))")
+_AFTER: Final = re.compile(
+    r"[\s\"'*_`]{0,4}(?:\([^()\n]{0,60}\)\s{0,2})?[*_]{0,4}"
+    r"(?:[^.\n:={}]{0,80}?\b(?:is|isn['’]t|are|was|wasn['’]t|be|equals|cannot)\b[\s*_]{0,4}:?|[:=→>]|-(?=\s)|\n)[\s*_#`]{0,8}"
+)
+_REFERENCE: Final = re.compile(
+    r"\s*\[[0-9]{1,3}\](?:\s.*)?|\s*(?:references?|sources?|literature)\b(?:\W*|\s*:.*)|.*\b(?:19|20)[0-9]{2}\s?;\s?[0-9].*",
+    re.IGNORECASE,
+)
+"""A line of a bibliography."""
+_REFERENCE_BEGINS: Final = tuple("[rRsSlL")
+_HEADING: Final = re.compile(
+    r"[\W_]*(?:interpretation|risk\s+(?:categories|classes|groups|levels|stratification)|for\s+reference|reference(?:s|\s+ranges?)?|classification|categories|"
+    r"legend|scale|inputs?(?:\s+used)?|explanation|notes?|discussion|next\s+steps|recommendations?|sources?|cut-?offs?|steps|what\s+this\s+means)[\W_]*",
+    re.IGNORECASE,
+)
+"""A line that says what comes under it, where that is not the answer."""
+_CLASS: Final = re.compile(
+    r"\s*[-*•]\s+[*_]*(?:scores?\s+|points?\s+)?(?:[<>≤≥]=?\s*)?[0-9]+(?:\.[0-9]+)?(?:\s*(?:-|–|to)\s*[0-9]+(?:\.[0-9]+)?|\s+or\s+\w+|\s*\+)?\s*(?:points?)?[*_]*\s*[:=]\s*[*_]*\s*[A-Za-z0-9]"
+    r"|\s*\|\s*[*_]*(?:[<>≤≥]=?\s*)?[0-9]+(?:\s*(?:-|–|to)\s*[0-9]+|\s*\+)?\s*(?:points?)?[*_]*\s*\|\s*[*_]*[A-Za-z][^|0-9]*\|?\s*$"
+    r"|\s*[-*•]\s+[*_]*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal|borderline|abnormal|minimal|critical)\b[^:\n]{0,20}:",
+    re.IGNORECASE,
+)
+"""An item of a list of classes: "- 0-1: low risk", "- Normal: < 100"."""
+_OBJECT: Final = re.compile(r"\{\s*[\"'][A-Za-z_ ]{1,40}[\"']\s*:")
+_DIGIT: Final = re.compile("[0-9]")
+_BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![0-9.~≈-]))+")
+
+
+def read_answer(response: str, subject: Subject) -> Statement:
+    """Reads the answer of a reply.
+
+    Args:
+        response: the model's raw text; its last `MAX_REPLY` characters are looked at.
+        subject: what is asked for.
+    """
+    text = spoken(response[-MAX_REPLY:]).replace(Q, " ").replace(HERE, " ")
+    if not text.isascii():
+        for sign, usual in _QUOTES.items():
+            text = text.replace(sign, usual)
+    words = _words(text)
+    field, end = _field(text, words)
+    if end == 0:
+        return CUT_OFF if _is_cut_off(text) else _read_prose(text, words, subject)
+    # "The final answer is based on 3 values" behind the object does not replace it, "the final answer is 25" does.
+    for place, piece in sorted((each for each in _named(text, words, strong=True) if each[0] >= end), reverse=True):
+        reading = _read_place(text, place, piece, subject)
+        if reading.stated and reading.plainly:
+            return reading
+    if field is None:
+        return CUT_OFF
+    long = len(field) > MAX_VALUE
+    reading = _read_prose(field, _words(field), subject) if long else _read_field(field, subject)
+    return _unless_taken_back(reading, text[end:], subject)
+
+
+def _read_field(field: str, subject: Subject) -> Statement:
+    if field[:1] in ("{", "["):
+        values = _VALUE_KEY.findall(field)
+        if len(values) == 1:
+            field = values[0]
+        elif "week" not in field:
+            field = _ANY_KEY.sub(" ", field)  # a list, whatever its values are called
+    return read_statement(field, subject)
+
+
+def _unless_taken_back(reading: Statement, tail: str, subject: Subject) -> Statement:
+    """The reading, or what a correction behind its place says."""
+    if not tail.strip(" \n`}]'\"") or RETRACTION.search(tail[:MAX_LINE]) is None:
+        return reading
+    corrected = _read_prose(tail, _words(tail), subject)
+    return corrected if corrected.stated else Statement(why="taken back", settled=True)
+
+
+def _read_place(text: str, place: int, piece: tuple[int, int], subject: Subject) -> Statement:
+    """What is stated where an answer is named, with what stands before it on its line."""
+    start = max(text.rfind("\n", 0, place) + 1, place - MAX_LINE)
+    before, after = text[start : piece[0]].replace("\n", " "), text[slice(*piece)]
+    if not after.strip():
+        return Statement()
+    return read_statement(f"{before}{HERE}{after}", subject)
+
+
+def _read_prose(text: str, words: list[int], subject: Subject) -> Statement:
+    """Running text: where the answer is named, else the last lines."""
+    for strong in (True, False):
+        for place, piece in sorted(_named(text, words, strong=strong), reverse=True):
+            reading = _read_place(text, place, piece, subject)
+            if reading.settled:
+                end = text.find("\n", piece[1])
+                return _unless_taken_back(reading, text[piece[1] :] if end >= 0 else "", subject)
+    lines = [line for line in text.split("\n") if line and not line.isspace()]
+    heading = next(
+        (at for at, line in enumerate(lines) if at and len(line) <= MAX_HEADING and _HEADING.fullmatch(line)),
+        len(lines),
+    )
+    best = Statement()
+    if heading < len(lines):
+        # What stands under "Interpretation:" or "References" explains the answer before it.
+        best = _read_lines(lines[:heading], subject)
+    return best if best.plainly else _read_lines(lines, subject)
+
+
+def _read_lines(lines: list[str], subject: Subject) -> Statement:
+    """The last of the lines that plainly states a quantity, else the one that does best."""
+    best, why, taken_back = Statement(), Statement(), False
+    for line in reversed(lines[-MAX_LINES:]):
+        if ((";" in line or line.lstrip()[:1] in _REFERENCE_BEGINS) and _REFERENCE.fullmatch(line)) or _CLASS.match(
+            line
+        ):
+            continue
+        statement = read_statement(_BULLET.sub("", line[-MAX_LINE:]), subject, last=True)
+        if statement.plainly:
+            return statement if not taken_back else best if best.stated else Statement(why="taken back")
+        taken_back = taken_back or RETRACTION.search(line) is not None
+        if statement.stated and statement.strength > best.strength:
+            best = statement
+        why = why if why.why else statement
+        if not statement.stated and not best.stated and (statement.why == "taken back" or _ends_without(line)):
+            break
+    return best if best.stated else why
+
+
+def _ends_without(line: str) -> bool:
+    """Whether a line says that there is no answer, or takes back the one before it."""
+    return _DIGIT.search(line) is None and (NO_ANSWER.search(line) is not None or RETRACTION.search(line) is not None)
+
+
+def _is_cut_off(text: str) -> bool:
+    """Whether the reply ends inside an object, before it gets to its answer."""
+    if text.lstrip(" \r\n\t`jsonJSON").startswith("{") and "}" not in text:
+        return True
+    start = text.rfind("{")
+    return start >= 0 and "}" not in text[start:] and _OBJECT.match(text, start) is not None
+
+
+def _words(text: str) -> list[int]:
+    """Where the word "answer" stands, the last first."""
+    lowered = text.lower()
+    places: list[int] = []
+    place = lowered.rfind(_WORD)
+    while place >= 0 and len(places) < MAX_WORDS:
+        places.append(place)
+        place = lowered.rfind(_WORD, 0, place)
+    return places
+
+
+def _field(text: str, words: list[int]) -> tuple[str | None, int]:
+    """The last complete answer of an object, and where what comes after it begins; (None, 0) when there is no object.
+
+    An object that is cut off before its end gives (None, place of its answer).
+    """
+    first, tried = text.find("{"), 0
+    cut_off = 0
+    for word in words:
+        start = _key(text, word)
+        if start is None:
+            continue
+        braces = 0 <= first < word
+        value, end = _value(text, start, braces=braces)
+        if value is not None:
+            closing = text.find("}", end)
+            return value, closing + 1 if closing >= 0 else end
+        cut_off = cut_off or start
+        tried += 1
+        if tried == MAX_CUES:
+            break
+    return None, cut_off
+
+
+def _key(text: str, word: int) -> int | None:
+    """Where the value of the answer's key begins; None when the word is no key, or one of another answer ("wrong_answer")."""
+    end = word + len(_WORD)
+    closing = _KEY_END.match(text, end)
+    before = text[max(0, word - 43) : word].lower()
+    if closing is not None:
+        opening = _KEY_BEGIN.search(before)
+        if opening is None or opening["quote"] != closing["quote"]:
+            return None
+        return closing.end() if _QUALIFIED.fullmatch(opening["name"].strip()) else None
+    bare = _BARE_KEY.match(text, end)
+    opening = _BARE_BEGIN.search(before) if bare is not None else None
+    return (
+        bare.end()
+        if bare is not None and opening is not None and _QUALIFIED.fullmatch(opening["name"].strip())
+        else None
+    )
+
+
+def _value(text: str, start: int, *, braces: bool) -> tuple[str | None, int]:
+    """The value that begins at `start` and the place behind it; None when it or its object is not closed."""
+    opening = text[start : start + 2] if text[start : start + 1] == "\\" else text[start : start + 1]
+    if opening in _CLOSING:
+        closing = _CLOSING[opening].search(text, start + len(opening))
+        if closing is None:
+            return None, start
+        value, end = _ESCAPE.sub(_unescaped, text[start + len(opening) : closing.start()]), closing.end()
+    elif opening and opening in "[{":
+        end = text.find("]" if opening == "[" else "}", start) + 1
+        if end == 0:
+            return None, start
+        value = text[start:end]
+    else:
+        brace = text.find("}" if braces else "\n", start)
+        end = brace if brace >= 0 else len(text)
+        following = _FOLLOWING_KEY.search(text, start, end)
+        end = following.start() if following else end
+        value = text[start:end]
+    if braces and text.find("}", end) < 0:
+        return None, start
+    return value.strip(" \t\r\n,;"), end
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    if escape[1]:
+        return chr(int(escape[1], 16))
+    return escape[2] or " "
+
+
+Place = tuple[int, tuple[int, int]]
+"""Where an answer is named, and from where to where it is given."""
+
+
+def _named(text: str, words: list[int], *, strong: bool) -> Iterator[Place]:
+    """Places that name the answer.
+
+    Strong: boxes, tags, "final answer", a line that begins with "Answer:". Weak: any other "answer" before "is" or ":".
+    """
+    found = 0
+    for word in words:
+        end = word + len(_WORD)
+        if text[word - 1 : end + 1].lower() == f"<{_WORD}>":
+            yield word, _line(text, end + 1)
+        elif _is_strong(text, word) is strong and (after := _AFTER.match(text, end)) is not None:
+            yield word, _line(text, after.end())
+        else:
+            continue
+        found += 1
+        if found == MAX_CUES:
+            break
+    if strong:
+        for marker in ("box", "inal ", "####"):
+            if marker in text:
+                yield from _marked(text, marker)
+
+
+def _is_strong(text: str, word: int) -> bool:
+    if not text[word - 1 : word].isspace() and text[word - 1 : word] not in ("", "*", "_", "#", ">", "-"):
+        return False
+    lead = text[max(0, word - 12) : word].lower()
+    if _FINAL.search(lead):
+        return True
+    return (_LINE_BEGIN.search(lead) is not None or word <= 0) and _LABEL.match(text, word + len(_WORD)) is not None
+
+
+def _marked(text: str, marker: str) -> Iterator[Place]:
+    """Boxes, "final score" and the like, lines after ####; the last `MAX_CUES` of each."""
+    place, found = text.rfind(marker), 0
+    for _ in range(MAX_WORDS):
+        if place < 0 or found == MAX_CUES:
+            break
+        if marker == "####":
+            yield place, _line(text, place + len(marker))
+            found += 1
+        elif marker == "box":
+            box = _BOX.match(text, max(0, place - 2)) or _BOX.match(text, max(0, place - 1))
+            if box is not None:
+                yield box.start(), _box(text, box.end())
+                found += 1
+        else:
+            start = max(0, place - 1)
+            named = _FINAL_OTHER.match(text[start : place + 40].lower())
+            after = _AFTER.match(text, start + named.end()) if named else None
+            if after is not None:
+                yield start, _line(text, after.end())
+                found += 1
+        place = text.rfind(marker, 0, place)
+
+
+def _line(text: str, start: int) -> tuple[int, int]:
+    """The rest of the line, or the next one where nothing follows on this one. A tag ends it."""
+    while start < len(text) and text[start].isspace():
+        start += 1
+    end = min(start + MAX_LINE, len(text))
+    for sign in ("\n", "</"):
+        found = text.find(sign, start, end)
+        end = found if found >= 0 else end
+    return start, end
+
+
+def _box(text: str, start: int) -> tuple[int, int]:
+    """From behind the brace before `start` to the one that closes it; empty when none does."""
+    depth = 1
+    for place in range(start, min(len(text), start + _MAX_BOX)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return start, place
+    return start, start

@@ -1,0 +1,233 @@
+"""Scores answers of MedCalc-Bench: `accuracy` (sane), `accuracy_official` (the authors' decision), and two more views.
+
+Khandekar et al. 2024, section 3.1: scores of points must equal the gold, measurements lie within 5 % of it (the row's own
+limits), dates equal it. `accuracy` reads the final answer in whatever form a model writes it (`reading`, `statements`,
+`quantities`); `accuracy_official` is the authors' script, bug for bug (`official`). No reply is evaluated as code, and none
+raises.
+
+Labels themselves can be wrong (`docs/medcalc_audit.md`). `accuracy_recomputed` is the same reading judged against the
+published rule's answer for the row's entities, and `accuracy_agreed` is `accuracy` on the rows whose label that answer bears
+out. They are nan, that is left out, on rows for which the rule has no answer, and the latter on wrong labels too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from medical_tasks.benchmarks.medcalc_bench.decision import (
+    PERCENT_IDS,
+    SCORE_IDS,
+    AnswerKind,
+    Decision,
+    answer_kind,
+    decimal_or_none,
+    limits,
+    within,
+)
+from medical_tasks.benchmarks.medcalc_bench.grammar import OTHER_UNIT
+from medical_tasks.benchmarks.medcalc_bench.official import official_code_decision, official_decision
+from medical_tasks.benchmarks.medcalc_bench.quantities import (
+    DAYS_A_WEEK,
+    Quantity,
+    ages,
+    dates,
+    dimension,
+    measurements,
+    scores,
+)
+from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
+from medical_tasks.benchmarks.medcalc_bench.recomputed import answer_text, label_agrees, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.statements import Statement, Subject
+from medical_tasks.calculators import CalculatorInputError, find
+from medical_tasks.errors import UsageError
+from medical_tasks.spec import Item, ItemScore, TaskSpec
+
+__all__ = ["decide", "score_items"]
+
+
+def score_items(task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
+    """Scores the replies to a task's items.
+
+    Args:
+        task: any task of the benchmark; all are scored alike.
+        items: the items, with the dataset's columns in `fields`.
+        responses: the model's raw text for each item, in the same order.
+
+    Returns:
+        For each item `accuracy` and `accuracy_official`, 0 or 1, and `accuracy_recomputed` and `accuracy_agreed`, 0 or 1 or
+        nan. No item is unscored: what cannot be read is wrong.
+
+    Raises:
+        UsageError: There are not as many responses as items, or a row's gold cannot be read.
+    """
+    if len(items) != len(responses):
+        raise UsageError(
+            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
+        )
+    official = official_code_decision if task.options.get("style") == "code" else official_decision
+    return [_score(item, response, official) for item, response in zip(items, responses, strict=True)]
+
+
+def _score(item: Item, response: str, official_of: Callable[..., Decision]) -> ItemScore:
+    row = item.fields
+    answer = {"gold": row["ground_truth_answer"], "lower": row["lower_limit"], "upper": row["upper_limit"]}
+    calculator_id = int(row["calculator_id"])
+    kind = answer_kind(calculator_id, row.get("output_type"))
+    statement = read_answer(response, _subject(calculator_id, kind))
+    sane = _decided(statement, kind, calculator_id, **answer)
+    official = official_of(response, calculator_id=calculator_id, **answer)
+    why = sane.why if sane.correct == official.correct else f"{sane.why}; official: {official.why}"
+    values = {
+        "accuracy": float(sane.correct),
+        "accuracy_official": float(official.correct),
+        "accuracy_recomputed": math.nan,
+        "accuracy_agreed": math.nan,
+    }
+    result = recompute_or_none(row)
+    if result is not None:
+        agrees = label_agrees(row, result.answer)
+        if agrees and not isinstance(result.answer, float):
+            published = sane  # the same score or date is asked for
+        else:
+            # No limits: the tolerance is around the published rule's answer, not around the label.
+            published = _decided(statement, kind, calculator_id, gold=answer_text(result.answer))
+        values["accuracy_recomputed"] = float(published.correct)
+        if published.correct != sane.correct:
+            why = f"{why}; by the published rule: {published.why}"
+        if agrees:
+            values["accuracy_agreed"] = values["accuracy"]
+    return ItemScore(id=item.id, values=values, parsed=sane.parsed, why=why, notes=sane.notes)
+
+
+def decide(
+    response: str,
+    *,
+    calculator_id: int,
+    gold: str | float,
+    lower: str | float | None = None,
+    upper: str | float | None = None,
+    output_type: str | None = None,
+) -> Decision:
+    """Decides whether a reply gives the right answer, in whatever form it is written.
+
+    Args:
+        response: the model's raw text.
+        calculator_id: id in the dataset.
+        gold: the row's ground truth answer.
+        lower: the row's lower limit; used for decimals, in either order. Without limits 5 % of the gold to both sides.
+        upper: the row's upper limit.
+        output_type: the row's output type, asked only for an id that is not one of the 55.
+
+    Returns:
+        Right or wrong, the answer as read, and why. Where a reply leaves open which of several values it means, each
+        has to be right.
+
+    Raises:
+        UsageError: The gold or the limits cannot be read, or the form of the answer is unknown.
+    """
+    kind = answer_kind(calculator_id, output_type)
+    statement = read_answer(response, _subject(calculator_id, kind))
+    return _decided(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
+
+
+def _decided(
+    statement: Statement,
+    kind: AnswerKind,
+    calculator_id: int,
+    *,
+    gold: str | float,
+    lower: str | float | None = None,
+    upper: str | float | None = None,
+) -> Decision:
+    """Compares what a reply states with a gold."""
+    if kind == "date":
+        days = [each.value for each in dates(str(gold))]
+        if len(days) != 1 or days[0] is None:
+            raise UsageError(
+                f"the gold answer {gold!r} is no date of the form M/D/YYYY. Check the row's Ground Truth Answer."
+            )
+        return _same(statement, days[0], "date", lambda day: "no date of the calendar" if day is None else str(day))
+    if kind == "gestational_age":
+        weeks = [each.value for each in ages(str(gold))]
+        if len(weeks) != 1 or weeks[0] is None:
+            raise UsageError(f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth Answer.")
+        return _same(statement, weeks[0], "weeks and days", _weeks_and_days)
+    wanted = decimal_or_none(gold)
+    if wanted is None:
+        raise UsageError(f"the gold answer {gold!r} is no number. Check the row's Ground Truth Answer.")
+    if kind == "integer":
+        return _same(statement, float(wanted), "number", lambda number: f"{number:.10g}")
+    low, high = limits(wanted, lower, upper)
+    if not statement.stated:
+        return _nothing(statement, "number")
+    parsed = " or ".join(f"{each.value:.10g}{'%' if each.unit == '%' else ''}" for each in statement.stated)
+    fraction = abs(wanted) <= 1 and calculator_id not in PERCENT_IDS
+    values = [_meant(each, low, high, fraction=fraction) for each in statement.stated]
+    notes = _notes(statement.stated, _subject(calculator_id, kind))
+    why = "; ".join((" or ".join(within(value, low, high) for value in values), *notes))
+    return Decision(correct=all(low <= value <= high for value in values), parsed=parsed, why=why, notes=notes)
+
+
+def _same(statement: Statement, wanted: object, what: str, written: Callable[[Any], str]) -> Decision:
+    """Whether all that is stated is what is wanted."""
+    if not statement.stated:
+        return _nothing(statement, what)
+    parsed = " or ".join(written(each.value) for each in statement.stated)
+    correct = all(each.value == wanted for each in statement.stated)
+    return Decision(correct=correct, parsed=parsed, why=f"{parsed} is {'' if correct else 'not '}{written(wanted)}")
+
+
+def _weeks_and_days(age: int | None) -> str:
+    return "no age" if age is None else f"{age // DAYS_A_WEEK} weeks {age % DAYS_A_WEEK} days"
+
+
+def _nothing(statement: Statement, what: str) -> Decision:
+    why = f"no final {what} found"
+    # Of a score the number does not decide: a share or a duration is no number of points.
+    notes = (f"unit_mismatch: {statement.why}",) if statement.why.startswith(OTHER_UNIT) else ()
+    return Decision(correct=False, parsed="", why=f"{why}: {statement.why}" if statement.why else why, notes=notes)
+
+
+def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
+    """Says which units are of another dimension than the answer's; the number decides all the same."""
+    wanted = dimension(subject.unit) if subject.unit else ""
+    other = [each.unit for each in stated if each.unit and dimension(each.unit) not in ("", wanted)]
+    if not other or (other == ["%"] and not subject.unit):
+        return ()
+    return (f"unit_mismatch: {other[0]} for {subject.unit or 'no unit'}",)
+
+
+@cache
+def _subject(calculator_id: int, kind: AnswerKind) -> Subject:
+    """What a calculator gives, for the reader."""
+    if kind == "date":
+        return Subject(scan=dates)
+    if kind == "gestational_age":
+        return Subject(scan=ages, own=frozenset({"age"}))
+    points = calculator_id in SCORE_IDS or kind == "integer"
+    scan = scores if points else measurements
+    try:
+        calculator = find(calculator_id)
+    except CalculatorInputError:
+        return Subject(scan=scan, numeric=True, points=points)
+    own = frozenset(re.findall("[a-z]+", calculator.name.lower())) | _OWN.get(calculator_id, frozenset())
+    return Subject(scan=scan, numeric=True, points=points, unit=calculator.unit, own=own)
+
+
+_OWN = {
+    **dict.fromkeys((11, 56, 57, 58, 59), frozenset({"qt", "rr"})),
+    5: frozenset({"blood"}),
+    **dict.fromkeys((24, 49), frozenset({"dose", "dosage"})),
+    44: frozenset({"cholesterol"}),
+}
+"""Words that name what a calculator gives, beside those of its name."""
+
+
+def _meant(number: Quantity, low: float, high: float, *, fraction: bool) -> float:
+    """The value of "12 %": 12, or 0.12 where the gold is a fraction and that is right."""
+    value = float(number.value)  # type: ignore[arg-type]  # of a scanner of numbers
+    return value / 100 if number.unit == "%" and fraction and low <= value / 100 <= high else value

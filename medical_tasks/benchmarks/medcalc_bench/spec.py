@@ -1,0 +1,131 @@
+"""What MedCalc-Bench is: its dataset here, its tasks and metrics below.
+
+Khandekar et al., "MedCalc-Bench: Evaluating Large Language Models for Medical Calculations", NeurIPS 2024 Datasets and
+Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://github.com/ncbi-nlp/MedCalc-Bench.
+"""
+
+from __future__ import annotations
+
+from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+
+__all__ = [
+    "BENCHMARK",
+    "DATASET",
+    "MEDCALC",
+    "MEDCALC_BENCH",
+    "MEDCALC_CODE",
+    "MEDCALC_DIRECT",
+    "MEDCALC_ONE_SHOT",
+    "MEDCALC_OPEN_BOOK",
+]
+
+MEDCALC_BENCH = DatasetSpec(
+    name="medcalc_bench",
+    title="MedCalc-Bench",
+    access="open",
+    licence="CC-BY-SA-4.0",
+    homepage="https://github.com/ncbi-nlp/MedCalc-Bench",
+    paper="https://arxiv.org/abs/2406.12036",
+    citation="""\
+@inproceedings{khandekar2024medcalcbench,
+  title     = {MedCalc-Bench: Evaluating Large Language Models for Medical Calculations},
+  author    = {Nikhil Khandekar and Qiao Jin and Guangzhi Xiong and Soren Dunn and Serina S Applebaum and Zain Anwar and
+               Maame Sarfo-Gyamfi and Conrad W Safranek and Abid A Anwar and Andrew Zhang and Aidan Gilson and
+               Maxwell B Singer and Amisha Dave and Andrew Taylor and Aidong Zhang and Qingyu Chen and Zhiyong Lu},
+  booktitle = {Advances in Neural Information Processing Systems 37, Datasets and Benchmarks Track},
+  year      = {2024},
+  url       = {https://arxiv.org/abs/2406.12036}
+}""",
+    configs=("v1.0", "v1.2", "verified", "demo", "fresh"),
+    default_config="v1.0",
+    how_to_get=(
+        "v1.0: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.0",
+        "v1.2: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.2",
+        "verified: download datasets/test_data.csv from https://github.com/nikhilk7153/MedCalc-Bench-Verified",
+        "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or v1.2, verified)",
+        "without any download: medical-tasks build medcalc_bench --config demo",
+        "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
+        "--n 1100",
+    ),
+    version="1.1.0",
+)
+
+DATASET = MEDCALC_BENCH
+
+METRICS = (
+    MetricSpec(
+        name="accuracy",
+        kind="proportion",
+        description="Answers that are right: within the row's limits, the exact score, the date, or the weeks and days.",
+    ),
+    MetricSpec(
+        name="accuracy_official",
+        kind="proportion",
+        description="The authors' decision, reproduced bug for bug without evaluating any text as code.",
+    ),
+    MetricSpec(
+        name="accuracy_recomputed",
+        kind="proportion",
+        description="Answers that are right by the published rule's value for the row's entities, where it has one.",
+    ),
+    MetricSpec(
+        name="accuracy_agreed",
+        kind="proportion",
+        description="As accuracy, over the rows whose label the published rule's value bears out.",
+    ),
+)
+
+# The longest worked explanation of the benchmark (Caprini) is about 1,100 tokens; twice that leaves room to think.
+_COT_TOKENS = 2048
+_DIRECT_TOKENS = 128
+
+
+def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = "") -> TaskSpec:
+    return TaskSpec(
+        name=name,
+        title=title,
+        benchmark="medical_tasks.benchmarks.medcalc_bench",
+        dataset=DATASET.name,
+        split="test",
+        metrics=METRICS,
+        version="2-A",
+        generation_size=tokens,
+        groups=("category", "calculator"),
+        cluster="note",
+        options={"style": style, "shots": str(shots), "family": "medcalc" if style in ("cot", "one_shot") else name},
+        protocol=protocol,
+    )
+
+
+MEDCALC = _task("medcalc", "MedCalc-Bench, zero-shot chain of thought", style="cot", tokens=_COT_TOKENS)
+MEDCALC_DIRECT = _task(
+    "medcalc_direct", "MedCalc-Bench, the answer without reasoning", style="direct", tokens=_DIRECT_TOKENS
+)
+MEDCALC_ONE_SHOT = _task(
+    "medcalc_one_shot",
+    "MedCalc-Bench, chain of thought after one worked example of the same calculator",
+    style="one_shot",
+    tokens=_COT_TOKENS,
+    shots=1,
+)
+MEDCALC_OPEN_BOOK = _task(
+    "medcalc_open_book",
+    "MedCalc-Bench, chain of thought with the calculator's specification given",
+    style="open_book",
+    tokens=_COT_TOKENS,
+)
+MEDCALC_CODE = _task(
+    "medcalc_code",
+    "MedCalc-Bench, the model writes a program that is run, up to 20 tries",
+    style="code",
+    tokens=_COT_TOKENS,
+    protocol="code",
+)
+
+BENCHMARK = BenchmarkSpec(
+    name="medcalc_bench",
+    title="MedCalc-Bench",
+    paper=DATASET.paper,
+    datasets=(DATASET,),
+    tasks=(MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE),
+)

@@ -1,0 +1,50 @@
+"""Build a dataset: parquet, card and Croissant file, for load_dataset and for `medical-tasks run`.
+
+medical-tasks build medcalc_bench --config demo
+medical-tasks build medcalc_bench --config v1.0 --source DIR_OR_CSV
+medical-tasks build medcalc_bench --config fresh --seed 7 --n 1100
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from medical_tasks.errors import doing
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("dataset", metavar="DATASET", help="name of the dataset, as `medical-tasks list` shows it")
+    parser.add_argument("--source", type=Path, metavar="PATH", help="the official file, or the folder that holds it")
+    parser.add_argument("--config", metavar="NAME", help="configuration to build (default: the dataset's default one)")
+    parser.add_argument("--seed", type=int, metavar="S", help="generated configurations: which set of rows")
+    parser.add_argument("--n", type=int, metavar="N", help="generated configurations: how many rows")
+    parser.add_argument(
+        "--partial", action="store_true", help="build a part of a release that is still corrected, as it is"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: the user's data home)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Builds, and says what was built and how to use it."""
+    from medical_tasks.benchmarks.catalog import dataset_spec
+    from medical_tasks.data.building import build_dataset
+
+    config = arguments.config or dataset_spec(arguments.dataset).default_config
+    with doing(f"build {arguments.dataset}, configuration {config}"):
+        built = build_dataset(
+            arguments.dataset,
+            source=arguments.source,
+            config=config,
+            out=arguments.out,
+            options={"seed": arguments.seed, "n": arguments.n},
+            partial=arguments.partial,
+        )
+    print(f"built {arguments.dataset}, configuration {built.config}: {built.rows} rows in {built.folder}")
+    print(f'  load_dataset("{built.folder}", "{built.config}")')
+    for note in built.notes:
+        print(f"note: {note}")
+    return 0

@@ -1,0 +1,222 @@
+"""Correlate scores: how far benchmarks, judges or metrics put models in the same order as clinicians do.
+
+    medical-tasks correlate scores.csv --against clinician
+    medical-tasks correlate clinicians.csv benchmarks.csv --against clinician_a,clinician_b --out correlations.csv
+
+A file has a header and a row a model; the first column that holds text names the model (or --names), the others hold scores,
+and an empty cell is a missing one. Several files are joined by those names. Every other column of scores is set against each
+one given: Spearman's rho (equal scores share the mean of their ranks), Kendall's tau-b, 95 % bootstrap intervals over the
+rows, and how many rows have both scores. Exit code 5 when a pair has no coefficient: fewer than three rows with both scores, or
+a column that is the same in all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medical_tasks.errors import IncompleteError, UsageError
+
+if TYPE_CHECKING:
+    from medical_tasks.io.score_table import ScoreTable
+
+__all__ = ["add_arguments", "run"]
+
+SCHEMA_VERSION = 1
+RESAMPLES = 2000
+_CONFIDENCE = 0.95
+_SHOWN = 5
+_NONE = "n/a"
+_HEADER = ("score", "against", "rows", "rho", "95 % interval", "tau-b", "95 % interval")
+_OUT_HEADER = (
+    "score", "against", "spearman", "spearman_low", "spearman_high", "kendall", "kendall_low", "kendall_high", "n", "missing",
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("scores", nargs="+", type=Path, metavar="SCORES.csv", help="tables of scores, a row a model")
+    parser.add_argument("--against", required=True, metavar="COLUMN[,COLUMN...]", help="the scores to compare with")
+    parser.add_argument(
+        "--columns", metavar="COLUMN[,...]", help="the scores to compare (default: all columns of numbers)"
+    )
+    parser.add_argument("--names", metavar="COLUMN[,...]", help="what names a row (default: the first column of text)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="write the table there too, all digits")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the coefficients; exit code 5 when a pair has none."""
+    import json
+
+    from medical_tasks.io.score_table import read_scores
+
+    against = _columns("--against", arguments.against) or ()
+    columns = _columns("--columns", arguments.columns)
+    if arguments.seed < 0:
+        raise UsageError(f"--seed must be 0 or more, got {arguments.seed}.")
+    out: Path | None = arguments.out
+    if out is not None and any(out.exists() and path.exists() and out.samefile(path) for path in arguments.scores):
+        raise UsageError(f"{out}: is one of the tables of scores itself. Give --out another name.")
+    table = read_scores(
+        arguments.scores,
+        names=_columns("--names", arguments.names) or (),
+        wanted=(*against, *(columns or ())),
+        others=columns is None,
+    )
+    correlated = _correlate(table, against, columns or tuple(table.scores), arguments.seed)
+    if out is not None:
+        _write(out, correlated["pairs"])
+    if arguments.json:
+        print(json.dumps(correlated, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(_render(correlated))
+        if out is not None:
+            print(f"\n{out}")
+    return _finish(correlated["pairs"])
+
+
+def _columns(option: str, text: str | None) -> tuple[str, ...] | None:
+    """The names in a list; one with a comma in it is quoted, as in the file."""
+    import csv
+
+    if text is None:
+        return None
+    try:
+        fields = [field.strip() for row in csv.reader([text], strict=True, skipinitialspace=True) for field in row]
+    except csv.Error as error:
+        raise UsageError(
+            f'{option} {text}: {error}. Write A,B, and "A,B" in quotes for one name with a comma.'
+        ) from error
+    if not fields or not all(fields):
+        raise UsageError(f"{option} {text!r}: a column's name is empty. Write A,B")
+    twice = next((field for field in fields if fields.count(field) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{option} {text}: column {twice!r} is named twice. Name it once.")
+    return tuple(fields)
+
+
+def _correlate(table: ScoreTable, against: Sequence[str], columns: Sequence[str], seed: int) -> dict[str, Any]:
+    """Every chosen column with every one it is set against; what --json prints."""
+    from medical_tasks._version import __version__
+    from medical_tasks.io.score_table import shown
+    from medical_tasks.scoring.correlation import FEWEST_ROWS
+
+    pairs = [_pair(table, score, other, seed) for score in columns for other in against if score != other]
+    if not pairs:
+        raise UsageError(
+            f"nothing to set against {', '.join(map(shown, against))}: there is no other column of scores."
+        )
+    most = max(pairs, key=lambda pair: int(pair["n"]))
+    if most["n"] < FEWEST_ROWS:
+        raise UsageError(
+            f"fewer than {FEWEST_ROWS} rows have both scores; at most {most['n']} do ({shown(most['score'])} against "
+            f"{shown(most['against'])}, {len(table.names)} rows in all). An order needs {FEWEST_ROWS}, and an interval that says "
+            "something ten or more."
+        )
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "suite_version": __version__,
+        "files": table.files,
+        "rows": len(table.names),
+        "against": list(against),
+        "intervals": {"method": "bootstrap of rows", "confidence": _CONFIDENCE, "resamples": RESAMPLES, "seed": seed},
+        "pairs": pairs,
+        "text_columns": list(table.texts),
+        "rows_not_in_all_files": list(table.partial),
+    }
+
+
+def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, Any]:
+    import math
+
+    from medical_tasks.scoring.correlation import FEWEST_ROWS, rank_correlation
+    from medical_tasks.scoring.estimates import as_json
+
+    found = rank_correlation(
+        table.scores[score], table.scores[against], seed=seed, resamples=RESAMPLES, confidence=_CONFIDENCE
+    )
+    n, reason = found.spearman.n, None
+    if n < FEWEST_ROWS:
+        # Two rows are always in the same or in opposite order: that is no finding.
+        reason = f"{n} rows with both scores, {FEWEST_ROWS} are needed"
+    elif math.isnan(found.spearman.value):
+        reason = "one of the two is the same in all rows"
+    estimates = {"spearman": found.spearman, "kendall": found.kendall}
+    parts = {name: as_json(estimate) for name, estimate in estimates.items()}
+    return {"score": score, "against": against, "n": n, "missing": found.missing, "undefined": reason, **parts}
+
+
+def _render(correlated: dict[str, Any]) -> str:
+    """The table, and what its intervals mean."""
+    from medical_tasks.io.score_table import shown
+    from medical_tasks.io.table import align
+
+    rows = []
+    for pair in correlated["pairs"]:
+        counted = f"{pair['n']} of {pair['n'] + pair['missing']}" if pair["missing"] else str(pair["n"])
+        cells = [cell for name in ("spearman", "kendall") for cell in _figure(pair[name])]
+        rows.append((pair["score"], pair["against"], counted, *cells))
+    settings = correlated["intervals"]
+    lines = [
+        *align(_HEADER, rows),
+        "",
+        "rho: Spearman, ranks averaged over ties. tau-b: Kendall. rows: those with both scores.",
+        f"Intervals (95 %): bootstrap of the rows, {settings['resamples']:,} draws, seed {settings['seed']}: where the coefficient "
+        "over many more rows like",
+        "these may lie. The uncertainty of each score is not in them, and rows that are alike (models of one base) make them too "
+        "narrow.",
+    ]
+    if correlated["text_columns"]:
+        lines.append(f"note: not compared, as they hold text: {', '.join(map(shown, correlated['text_columns']))}.")
+    partial = correlated["rows_not_in_all_files"]
+    if partial:
+        lines.append(
+            f"note: {len(partial)} of {correlated['rows']} rows are not in all files: {_some(map(shown, partial))}."
+        )
+    return "\n".join(lines)
+
+
+def _figure(estimate: dict[str, float | None]) -> tuple[str, str]:
+    value, low, high = estimate["value"], estimate["ci_low"], estimate["ci_high"]
+    interval = _NONE if low is None or high is None else f"{low:z.3f} to {high:z.3f}"
+    return (_NONE if value is None else f"{value:z.3f}"), interval
+
+
+def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
+    """The table as CSV; what is not defined is an empty cell."""
+    import csv
+
+    from medical_tasks.data.construction_cells import table_cell
+    from medical_tasks.io.whole_file import WholeFile
+
+    with WholeFile(out) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(_OUT_HEADER)
+        for pair in pairs:
+            figures = [pair[name][end] for name in ("spearman", "kendall") for end in ("value", "ci_low", "ci_high")]
+            cells = (pair["score"], pair["against"], *figures, pair["n"], pair["missing"])
+            writer.writerow(map(table_cell, cells))
+
+
+def _finish(pairs: Sequence[dict[str, Any]]) -> int:
+    from medical_tasks.io.score_table import shown
+
+    without = [pair for pair in pairs if pair["undefined"]]
+    if without:
+        said = [f"{shown(pair['score'])} against {shown(pair['against'])} ({pair['undefined']})" for pair in without]
+        raise IncompleteError(
+            f"{len(without)} of {len(pairs)} pairs have no coefficient: {_some(said, between='; ')}. Choose the others with "
+            "--columns, or fill in the scores."
+        )
+    return 0
+
+
+def _some(texts: Any, between: str = ", ") -> str:
+    """The first few, and how many more."""
+    told = list(texts)
+    more = f"{between}and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    return between.join(told[:_SHOWN]) + more

@@ -1,0 +1,303 @@
+"""Check a judge against labels of people: physicians' on K-QA, clinicians' on EHRNoteQA, or ANLI and MedNLI.
+
+    medical-tasks judge-check kqa --judge openai-api/my-host/my-model --source K-QA
+    medical-tasks judge-check kqa --judge nli/path/to/model --source NLI_medical_annotator.csv
+    medical-tasks judge-check ehrnoteqa --judge openai-api/my-host/my-model --source scores.csv --raters ann,ben,cy
+    medical-tasks judge-check anli --judge nli/path/to/model --source anli_v1.0 --round R1 --ways 2
+    medical-tasks judge-check mednli --judge nli/path/to/model --source mli_test_v1.jsonl
+    medical-tasks judge-check nli --judge nli/path/to/model --source anli_v1.0 --mednli mli_test_v1.jsonl --ways 2
+
+kqa asks what scoring K-QA asks, about the 399 statements that three physicians labelled, and sets the judge beside them.
+--source is a checkout of https://github.com/Itaymanes/K-QA, or its dataset/NLI_medical_annotator.csv. --judging batched asks
+for all statements of an answer at once, asks singly too, and says how often both agree. ehrnoteqa asks what scoring EHRNoteQA
+asks, about models' answers that people scored as correct or not: --source is a CSV file with the columns id (the question's in
+the built dataset), response, perhaps model, and one a rater. anli and mednli ask the plain question of entailment, in the --style
+given; nli is both together, with the means of the parts. EHRNoteQA and MedNLI are credentialed, their text stays on this machine.
+Prints the figures and writes check.json; `run` and `score` show the last check of the judge they use. The same command goes on
+where it stopped; exit code 5 when pairs are without a verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.guard.policy import add_guard_arguments
+from medical_tasks.runs.judge_arguments import add_judge_arguments
+
+if TYPE_CHECKING:
+    from medical_tasks.judges.check_sets import CheckSet
+    from medical_tasks.judges.session import JudgeSession
+    from medical_tasks.runs.folder import RunFolder
+    from medical_tasks.runs.judging import JudgeRequest
+
+__all__ = ["add_arguments", "run"]
+
+SETS = ("kqa", "ehrnoteqa", "anli", "mednli", "nli")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("set", choices=SETS, metavar="SET", help="kqa, ehrnoteqa, anli, mednli or nli: whose labels")
+    parser.add_argument(
+        "--source",
+        type=Path,
+        metavar="PATH",
+        help="the official file or the folder that holds it; ehrnoteqa: the scores",
+    )
+    parser.add_argument("--max-pairs", type=int, metavar="N", help="at most N pairs, chosen by their ids")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of the check (default: runs/check-SET-JUDGE-HASH)"
+    )
+    parser.add_argument("--json", action="store_true", help="print check.json instead of tables")
+    parser.add_argument("--prompts", default="own", metavar="SET", help="kqa, ehrnoteqa: own (default) or official")
+    parser.add_argument(
+        "--upstream", type=Path, metavar="DIR", help="checkout of the authors' repository, for --prompts official"
+    )
+    parser.add_argument("--format", choices=("open", "mc"), help="ehrnoteqa: how the models were asked (default open)")
+    parser.add_argument(
+        "--raters", metavar="A,B,...", help="ehrnoteqa: the raters' columns (default: all that begin with rater_)"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="ehrnoteqa: folder of the built dataset (default: the user's data home)",
+    )
+    parser.add_argument("--config", metavar="NAME", help="ehrnoteqa: the dataset's configuration, e.g. demo")
+    parser.add_argument(
+        "--ways", type=int, choices=(2, 3), help="anli, mednli, nli: entailed or not, or three classes (default 3)"
+    )
+    parser.add_argument("--round", choices=("R1", "R2", "R3"), help="anli: one round (default: all three)")
+    parser.add_argument(
+        "--split", choices=("train", "dev", "test"), help="anli, mednli, nli: which part (default test)"
+    )
+    parser.add_argument("--mednli", type=Path, metavar="PATH", help="nli: MedNLI's file; --source is ANLI's folder")
+    parser.add_argument(
+        "--style",
+        choices=("json_cot", "json", "cot", "plain"),
+        help="anli, mednli, nli: JSON or a line, after a reason or without (default json_cot)",
+    )
+    add_judge_arguments(parser)
+    add_guard_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Checks the judge; exit code 5 when pairs are without a verdict."""
+    import tempfile
+
+    from medical_tasks.benchmarks.kqa.spec import KQA
+    from medical_tasks.guard import policy
+    from medical_tasks.judges.check_sets import SUBJECTS, ehrnoteqa_task
+    from medical_tasks.judges.open_session import open_session
+    from medical_tasks.runs.folder import default_folder, is_main_process, locked, open_run_folder
+    from medical_tasks.runs.judge_arguments import judge_request
+
+    if not is_main_process():
+        return 0  # there is nothing to share among processes
+    _check_options(arguments)
+    form = arguments.format or "open"
+    task = ehrnoteqa_task(form) if arguments.set == "ehrnoteqa" else KQA
+    request = judge_request(arguments, [task], prompts=arguments.prompts)
+    if request is None or arguments.judge is None:
+        raise UsageError(f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help")
+    with policy.protect(SUBJECTS[arguments.set], policy.attestation_from(arguments)):
+        chosen = _check_set(arguments, form)
+        opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": arguments.set}
+        if request.options.forecast:
+            with tempfile.TemporaryDirectory() as scratch:
+                store = Path(scratch) / "none.sqlite"
+                with open_session(request.name, store=store, log_dir=Path(scratch), **opening) as session:
+                    chosen.ask(session, request.mode)
+            print("No judge was asked and nothing is written.")
+            return 0
+        # Not how much is asked, nor whether in batches: what is in the store is never asked again.
+        identity = {name: value for name, value in request.identity.items() if name != "mode"}
+        settings: dict[str, Any] = {"check": arguments.set, "judge": identity}
+        if arguments.set == "ehrnoteqa":
+            settings["format"] = form
+        path = arguments.out or default_folder(f"check-{arguments.set}-{request.name}", settings)
+        folder = open_run_folder(path, settings, private=_private(arguments))
+        with (
+            locked(folder),
+            open_session(request.name, store=folder.answers, log_dir=folder.logs, **opening) as session,
+        ):
+            check = _checked(arguments, chosen, session, request)
+            return _finish(arguments, folder, check, session)
+
+
+def _private(arguments: argparse.Namespace) -> bool:
+    """Whether replies may quote credentialed text, and lie in the private store."""
+    from medical_tasks.judges.check_sets import SUBJECTS
+
+    return any(subject.access != "open" for subject in SUBJECTS[arguments.set])
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Options of one set mean nothing for another, and are not passed over in silence."""
+    if arguments.max_pairs is not None and arguments.max_pairs < 1:
+        raise UsageError(f"--max-pairs must be 1 or more, got {arguments.max_pairs}.")
+    belongs = {
+        "kqa, ehrnoteqa": {"--prompts": arguments.prompts != "own", "--upstream": arguments.upstream is not None},
+        "ehrnoteqa": {
+            "--format": arguments.format is not None,
+            "--raters": arguments.raters is not None,
+            "--data": arguments.data is not None,
+            "--config": arguments.config is not None,
+        },
+        "anli": {"--round": arguments.round is not None},
+        "anli, mednli, nli": {
+            "--ways": arguments.ways is not None,
+            "--split": arguments.split is not None,
+            "--style": arguments.style is not None,
+        },
+        "nli": {"--mednli": arguments.mednli is not None},
+    }
+    for sets, given in belongs.items():
+        stray = [name for name, is_given in given.items() if is_given]
+        if stray and arguments.set not in sets.split(", "):
+            raise UsageError(f"{', '.join(stray)}: only for judge-check {sets}, got {arguments.set}. Leave it out.")
+    if arguments.judging == "batched" and arguments.set != "kqa":
+        raise UsageError(
+            f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is nothing to batch. Leave it out."
+        )
+
+
+def _check_set(arguments: argparse.Namespace, form: str) -> CheckSet:
+    from medical_tasks.judges import check_sets
+
+    if arguments.set == "kqa":
+        return check_sets.kqa_set(
+            arguments.source, prompts=arguments.prompts, upstream=arguments.upstream, most=arguments.max_pairs
+        )
+    if arguments.source is None:
+        wanted = "people's scores, a CSV file" if arguments.set == "ehrnoteqa" else "its official files"
+        raise UsageError(f"judge-check {arguments.set} needs {wanted}: --source PATH. See: --help")
+    if arguments.set == "ehrnoteqa":
+        return check_sets.ehrnoteqa_set(
+            arguments.source,
+            form=form,
+            raters=_names(arguments.raters),
+            data=arguments.data,
+            config=arguments.config,
+            prompts=arguments.prompts,
+            upstream=arguments.upstream,
+            most=arguments.max_pairs,
+        )
+    asked: dict[str, Any] = {
+        "ways": arguments.ways or 3,
+        "split": arguments.split or "test",
+        "style": arguments.style or "json_cot",
+        "most": arguments.max_pairs,
+    }
+    if arguments.set == "anli":
+        return check_sets.anli_set(arguments.source, round_name=arguments.round, **asked)
+    if arguments.set == "mednli":
+        return check_sets.mednli_set(arguments.source, **asked)
+    if arguments.mednli is None:
+        raise UsageError("judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl")
+    return check_sets.nli_set(arguments.source, arguments.mednli, **asked)
+
+
+def _names(text: str | None) -> list[str]:
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise UsageError(f"--raters must be names of columns with commas between them, got {text!r}.")
+    return names
+
+
+def _checked(
+    arguments: argparse.Namespace, chosen: CheckSet, session: JudgeSession, request: JudgeRequest
+) -> dict[str, Any]:
+    """Asks the judge and makes the content of check.json."""
+    import time
+    from collections import Counter
+    from datetime import UTC, datetime
+
+    from medical_tasks._version import __version__
+    from medical_tasks.guard.redaction import redact_reason
+    from medical_tasks.judges.judge_check import check_figures, labels_of, same_labels
+
+    if arguments.style is not None and session.reads == "pair":
+        raise UsageError(
+            f"--style {arguments.style}: {session.name} reads no prompt, only the two texts. Leave it out."
+        )
+    began = time.monotonic()
+    labels, unscored = labels_of(chosen.ask(session, request.mode))
+    if _private(arguments):
+        reasons: Counter[str] = Counter()
+        for reason, count in unscored.items():
+            reasons[redact_reason(reason)] += count
+        unscored = dict(reasons)
+    both = None
+    if request.mode == "batched":
+        singly, _ = labels_of(chosen.ask(session, "single"))
+        both = same_labels(chosen.pairs, singly, labels)
+    seconds = time.monotonic() - began
+    stats = session.stats
+    return {
+        "schema_version": 1,
+        "set": chosen.name,
+        "date": datetime.now(tz=UTC).date().isoformat(),
+        "suite_version": __version__,
+        "judge": {"name": session.name, "comparable": session.comparable, "identity": session.identity},
+        "votes": request.options.votes,
+        "reasks": request.options.reasks,
+        "mode": request.mode,
+        "prompts": dict(chosen.prompts),
+        "source": dict(chosen.source),
+        **chosen.about,
+        "ways": chosen.ways,
+        "pairs": len(chosen.pairs),
+        "clusters": len({pair.cluster for pair in chosen.pairs}),
+        "scored": len(labels) - labels.count(None),
+        "unscored": unscored,
+        "figures": check_figures(
+            chosen.pairs,
+            labels,
+            ways=chosen.ways,
+            views=chosen.views,
+            names=chosen.raters,
+            averages=chosen.averages,
+        ),
+        "single_vs_batched": both,
+        "cost": {
+            "calls": stats.calls,
+            "from_store": stats.from_store,
+            "prompt_tokens": stats.prompt_tokens,
+            "output_tokens": stats.output_tokens,
+            "tokens_estimated": stats.estimated,
+            "votes_saved": stats.saved,
+            "seconds": round(seconds, 3),
+        },
+    }
+
+
+def _finish(arguments: argparse.Namespace, folder: RunFolder, check: dict[str, Any], session: JudgeSession) -> int:
+    """Writes the check, keeps it on record, prints it."""
+    import json
+
+    from medical_tasks.io.whole_file import WholeFile
+    from medical_tasks.judges.checks import check_key, record_check, summary_of
+    from medical_tasks.judges.judge_check_table import render_check
+    from medical_tasks.judges.open_session import next_step
+
+    text = json.dumps(check, indent=2, ensure_ascii=False) + "\n"
+    path = folder.path / "check.json"
+    with WholeFile(path) as part:
+        part.write(text)
+    print(text if arguments.json else f"{render_check(check)}\n\n{path}", end="" if arguments.json else "\n")
+    if check["scored"]:
+        prompts, mode = check["prompts"]["set"], check["mode"]
+        key = check_key(session.identity, votes=check["votes"], mode=mode, prompts=prompts)
+        record_check(key, summary_of(check))
+    missing = check["pairs"] - check["scored"]
+    if missing:
+        said = ", ".join(f"{count} x {reason}" for reason, count in check["unscored"].items())
+        raise IncompleteError(
+            f"{missing} of {check['pairs']} pairs have no verdict ({said}). The figures are over the others. "
+            + next_step(check["unscored"])
+        )
+    return 0

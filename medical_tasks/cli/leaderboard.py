@@ -1,0 +1,217 @@
+"""Keep a leaderboard: see what was handed in, accept or reject it, check the store, show the pages.
+
+    medical-tasks leaderboard list --store my-store --state pending
+    medical-tasks leaderboard show ID --store my-store
+    medical-tasks leaderboard submit package.zip --store my-store
+    medical-tasks leaderboard accept ID --store my-store --by NAME --data datasets
+    medical-tasks leaderboard reject ID --store my-store --by NAME --reason TEXT
+    medical-tasks leaderboard history --store my-store
+    medical-tasks leaderboard entries --store my-store --task medcalc
+    medical-tasks leaderboard check --store my-store
+    medical-tasks leaderboard serve --store my-store --port 7860
+
+--store is a folder, or hub:OWNER/NAME for a dataset repository of the Hub (with HF_TOKEN). accept takes a pending submission, or a
+rejected one again; reject takes a pending one, or withdraws an accepted one. accept scores the answers again first, and what does
+not match is not accepted; --unverified accepts without that, and the entry says so. Whoever was accepted first under a name keeps
+it: --replace ID says that a submission is of the same model and takes that one's place. check exits with 5 when the store is not
+whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from medical_tasks.errors import UsageError
+from medical_tasks.guard.policy import add_guard_arguments
+
+if TYPE_CHECKING:
+    from medical_tasks.leaderboard.board import Board
+    from medical_tasks.leaderboard.records import Submission
+
+__all__ = ["add_arguments", "run"]
+
+_VERIFYING: Final = ("data", "source", "responses", "upstream", "task_args", "judge", "judge_args", "sample", "seed")
+_GUARD: Final = ("allow_remote", "attest_zero_retention")
+# What each verb takes beside --store.
+_TAKES: Final[Mapping[str, tuple[str, ...]]] = {
+    "list": ("state", "json"),
+    "show": ("json",),
+    "submit": (),
+    "accept": ("by", "reason", "replace", "unverified", *_VERIFYING, *_GUARD),
+    "reject": ("by", "reason"),
+    "history": ("json",),
+    "entries": ("task", "json"),
+    "check": (),
+    "serve": ("host", "port"),
+}
+_NAMED: Final = {"show": "ID", "submit": "FILE", "accept": "ID", "reject": "ID"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("action", choices=tuple(_TAKES), metavar="VERB", help=", ".join(_TAKES))
+    parser.add_argument("what", nargs="?", metavar="ID|FILE", help="a submission's id; submit: the package")
+    parser.add_argument("--store", required=True, metavar="PLACE", help="a folder, or hub:OWNER/NAME")
+    parser.add_argument("--state", choices=("pending", "accepted", "rejected"), help="list: only these")
+    parser.add_argument("--task", metavar="NAME", help="entries: of one task")
+    parser.add_argument("--json", action="store_true", help="list, show, history, entries: JSON instead of tables")
+    parser.add_argument("--by", metavar="NAME", help="accept, reject: who decides; stands in the history")
+    parser.add_argument("--reason", metavar="TEXT", help="accept, reject: why, one line; stands in the history")
+    parser.add_argument(
+        "--replace", metavar="ID", help="accept: of the same model as this accepted submission, whose place it takes"
+    )
+    parser.add_argument("--host", metavar="ADDRESS", help="serve: where it listens (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, metavar="N", help="serve: at which port (default 7860; 0 takes a free one)")
+    group = parser.add_argument_group("verification", "accept: what the answers are scored against")
+    group.add_argument("--unverified", action="store_true", help="accept without scoring the answers again")
+    group.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the built datasets (default: the user's data home)"
+    )
+    group.add_argument("--source", type=Path, metavar="FILE", help="what the dataset is made of, in place of --data")
+    group.add_argument(
+        "--responses", type=Path, metavar="PATH", help="the answers to credentialed data: a file, or a run's folder"
+    )
+    group.add_argument("--upstream", type=Path, metavar="DIR", help="the authors' checkout, for official prompts")
+    group.add_argument(
+        "--task-args", metavar="K=V,...", help="folders and files that the run used, e.g. documents=FOLDER"
+    )
+    group.add_argument("--judge", metavar="J", help="the recipe's own judge, to be asked again about some items")
+    group.add_argument("--judge-args", metavar="K=V,...", help="settings of the judge's backend")
+    group.add_argument("--sample", type=int, metavar="N", help="about how many items the judge is asked again")
+    group.add_argument("--seed", type=int, metavar="N", help="which ones")
+    add_guard_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Does what was asked; its exit code."""
+    _check(arguments)
+    if arguments.action == "serve":
+        from medical_tasks.leaderboard.app import serve
+
+        port = 7860 if arguments.port is None else arguments.port
+        serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
+        return 0
+    from medical_tasks.leaderboard.board import Board
+    from medical_tasks.leaderboard.opening import open_storage
+
+    return _ACTIONS[arguments.action](Board(open_storage(arguments.store)), arguments)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    action = arguments.action
+    for name in dict.fromkeys(name for taken in _TAKES.values() for name in taken):
+        if getattr(arguments, name) not in (None, False, []) and name not in _TAKES[action]:
+            users = ", ".join(verb for verb, taken in _TAKES.items() if name in taken)
+            raise UsageError(f"--{name.replace('_', '-')} is for {users}, not for {action}. Leave it out.")
+    if action in _NAMED and arguments.what is None:
+        raise UsageError(
+            f"{action} needs {_NAMED[action]}: medical-tasks leaderboard {action} {_NAMED[action]} --store ..."
+        )
+    if action not in (*_NAMED, "history") and arguments.what is not None:
+        raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
+    given = [name for name in (*_VERIFYING, *_GUARD) if getattr(arguments, name) not in (None, False, [])]
+    if given and arguments.unverified:
+        raise UsageError(
+            f"--{given[0].replace('_', '-')} is for verifying, and --unverified leaves that out. Give one of them."
+        )
+
+
+def _list(board: Board, arguments: argparse.Namespace) -> int:
+    from medical_tasks.leaderboard.tables import submission_lines
+
+    submissions = board.submissions(arguments.state)
+    return _shown(submission_lines(submissions, board.submissions("accepted"), as_json=arguments.json), board)
+
+
+def _show(board: Board, arguments: argparse.Namespace) -> int:
+    from medical_tasks.leaderboard.tables import package_lines
+
+    submission = board.submission(arguments.what)
+    package, accepted = board.package(submission.id), board.submissions("accepted")
+    return _shown(package_lines(submission, package, accepted, as_json=arguments.json))
+
+
+def _submit(board: Board, arguments: argparse.Namespace) -> int:
+    from medical_tasks.leaderboard.places import name_notes
+    from medical_tasks.leaderboard.submission_package.reading import package_bytes
+
+    submission = board.submit(package_bytes(Path(arguments.what)))
+    print(
+        f"{submission.id}: pending since {submission.history[0].at}: {submission.submitter.model}, {', '.join(submission.tasks)}"
+    )
+    return _shown([f"note: {note}" for note in name_notes(submission, board.submissions("accepted"))])
+
+
+def _accept(board: Board, arguments: argparse.Namespace) -> int:
+    from medical_tasks.leaderboard.accepting import verified_report
+    from medical_tasks.leaderboard.places import name_notes
+
+    by, reason, replaces = arguments.by or "", arguments.reason or "", arguments.replace or ""
+    waiting, _ = board.check(arguments.what, "accepted", by=by, reason=reason, replaces=replaces)
+    notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
+    report = None if arguments.unverified else verified_report(board, arguments.what, arguments)
+    made = board.decide(arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces)
+    place = f", in place of {replaces}" if replaces else ""
+    _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
+    return _shown([f"note: {note}" for note in notes])
+
+
+def _reject(board: Board, arguments: argparse.Namespace) -> int:
+    _told(board.decide(arguments.what, "rejected", by=arguments.by or "", reason=arguments.reason or ""), "rejected")
+    return 0
+
+
+def _told(made: Submission, state: str) -> None:
+    last = made.history[-1]
+    print(f"{made.id}: {state}, since {last.at} by {last.by}: {made.submitter.model}, {', '.join(made.tasks)}")
+
+
+def _history(board: Board, arguments: argparse.Namespace) -> int:
+    from medical_tasks.leaderboard.tables import history_lines
+
+    submissions = board.submissions() if arguments.what is None else [board.submission(arguments.what)]
+    return _shown(history_lines(submissions, as_json=arguments.json), board)
+
+
+def _entries(board: Board, arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.catalog import task_spec
+    from medical_tasks.leaderboard.entries import entries_of
+    from medical_tasks.leaderboard.tables import entry_lines
+
+    task = None if arguments.task is None else task_spec(arguments.task)
+    entries = [entry for entry in entries_of(board) if task is None or entry.task == task.name]
+    return _shown(entry_lines(entries, as_json=arguments.json), board)
+
+
+def _check_store(board: Board, arguments: argparse.Namespace) -> int:
+    from medical_tasks.leaderboard.checking import check_store
+    from medical_tasks.leaderboard.tables import check_lines
+
+    found = check_store(board)
+    _shown(check_lines(found))
+    return 5 if found.problems else 0
+
+
+def _shown(lines: list[str], board: Board | None = None) -> int:
+    import sys
+
+    for line in lines:
+        print(line)
+    for name, problem in (board.damaged if board is not None else {}).items():
+        print(f"note: {name} is left out: {problem}", file=sys.stderr)
+    return 0
+
+
+_ACTIONS: Final[Mapping[str, Callable[[Board, argparse.Namespace], int]]] = {
+    "list": _list,
+    "show": _show,
+    "submit": _submit,
+    "accept": _accept,
+    "reject": _reject,
+    "history": _history,
+    "entries": _entries,
+    "check": _check_store,
+}

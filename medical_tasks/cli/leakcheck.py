@@ -1,0 +1,110 @@
+"""Prove that no 12 words in a row of a source's text stand in any file of a run's folder.
+
+    medical-tasks leakcheck RUN --source DATASET
+    medical-tasks leakcheck RUN --source FOLDER_WITH_OFFICIAL_FILES
+
+Every file is looked through, hidden ones too: parquet, Arrow, SQLite, JSON, archives, and the bytes of everything else with
+escapes undone. Exit code 0: none stands there. 4: some do; files and row ids are named, never the text. 5: none was found, but
+something could not be looked into.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from medical_tasks.guard.leakcheck import LeakReport
+
+__all__ = ["add_arguments", "run"]
+
+_SHOWN_FILES = 20
+_SHOWN_ROWS = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder that `run` or `score` wrote, or any other")
+    parser.add_argument(
+        "--source",
+        required=True,
+        metavar="DATASET_OR_PATH",
+        help="a built dataset's name or folder, or csv, jsonl, json, txt or parquet files",
+    )
+    parser.add_argument("--words", type=int, default=12, metavar="N", help="words in a row that count (default: 12)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compares, and says what was compared.
+
+    Raises:
+        RefusedError: Text of the source stands in the folder.
+        IncompleteError: None was found, but some files could not be looked into.
+    """
+    from medical_tasks.errors import IncompleteError, RefusedError
+    from medical_tasks.guard.leakcheck import check_leaks
+
+    _check_same_rows(arguments.run, arguments.source)
+    report = check_leaks(arguments.run, arguments.source, words=arguments.words)
+    compared = _compared(report)
+    if report.found:
+        total = len(report.row_labels)
+        rows = "; ".join(report.row_labels[:_SHOWN_ROWS]) + (" and more" if total > _SHOWN_ROWS else "")
+        unread = f"\nNot looked into:\n{_lines(report.unreadable)}" if report.unreadable else ""
+        raise RefusedError(
+            f"{arguments.run}: text of {arguments.source} stands in {len(report.found)} files:\n"
+            f"{_lines({name: f'{count} runs' for name, count in report.found.items()})}\n"
+            f"Rows of the source: {rows}.{unread}\n{compared}\nDo not pass this folder on."
+        )
+    if report.unreadable:
+        raise IncompleteError(
+            f"{arguments.run}: {len(report.unreadable)} files could not be looked into, so nothing is proved:\n"
+            f"{_lines(report.unreadable)}\nNo text of {arguments.source} was found in what could be read. {compared}"
+        )
+    print(f"clean: no run of {report.words} words of {arguments.source} stands in {arguments.run}\n{compared}")
+    return 0
+
+
+def _check_same_rows(run: Path, source: str) -> None:
+    """Refuses a built dataset that is not the one the run was on: comparing with its demo, say, would prove nothing."""
+    from medical_tasks.benchmarks.catalog import datasets
+    from medical_tasks.data.dataset_store import built_configs, built_name, datasets_home
+    from medical_tasks.data.task_data import rows_sha256
+    from medical_tasks.errors import UsageError
+    from medical_tasks.runs.results import RESULTS_FILE, read_results
+
+    folder = Path(source).expanduser() if Path(source).expanduser().is_dir() else datasets_home() / source
+    name = built_name(folder) if folder.is_dir() else None
+    if name not in datasets() or not (run / RESULTS_FILE).is_file():
+        return  # files of the user's own, or a folder that is no run: they are compared as they are
+    for task, entry in read_results(run)["tasks"].items():
+        data = entry["recipe"].get("data") or {}
+        if data.get("name") != name:
+            continue
+        config = str(data.get("config"))
+        built = config in built_configs(folder)
+        if not built or rows_sha256(folder, config, str(data["split"]), spec=datasets()[name]) != data["rows_sha256"]:
+            said = "holds other rows of it" if built else "does not hold it"
+            raise UsageError(
+                f"{run}: {task} ran on configuration {config} of {name}, and {folder} {said}, so that comparing with it would "
+                "prove nothing. Give --source the folder of the dataset as it was built for the run, or its official files."
+            )
+
+
+def _compared(report: LeakReport) -> str:
+    shortest = report.words // 2
+    return (
+        f"Compared: {report.files} files ({report.file_words} words, all readings counted) with {report.rows} rows of the source "
+        f"({report.source_words} words). Texts of {shortest} to {report.words - 1} words were looked for as a whole; "
+        f"{report.too_short} shorter ones were not."
+        + (f" What {report.pictures} pictures and fonts show was not looked at." if report.pictures else "")
+    )
+
+
+def _lines(entries: Mapping[str, str]) -> str:
+    shown = [f"  {name}: {said}" for name, said in list(entries.items())[:_SHOWN_FILES]]
+    if len(entries) > _SHOWN_FILES:
+        shown.append(f"  and {len(entries) - _SHOWN_FILES} more")
+    return "\n".join(shown)

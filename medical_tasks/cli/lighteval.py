@@ -1,0 +1,202 @@
+"""The stock lighteval command with only this suite's tasks registered.
+
+    medical-tasks lighteval accelerate "model_name=MODEL" "medical|medcalc" --max-samples 10
+    medical-tasks lighteval accelerate "model_name=MODEL" --tasks medical
+
+The stock command scans all of lighteval's own tasks when it starts, one of which wants the internet. This one registers
+ours alone, takes every spelling of their names, and switches lighteval's cache of answers off (it would go on giving old
+answers after a prompt has changed).
+
+Tasks on credentialed data: what would publish or write texts, and models that are not on this machine or cannot be seen, are
+refused. A server on another machine (`endpoint tgi`) needs --allow-remote HOST and --attest-zero-retention.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from medical_tasks.guard.policy import Attestation
+    from medical_tasks.spec import TaskSpec
+
+__all__ = ["PASSES_ARGUMENTS_ON", "add_arguments", "run_with", "translate"]
+
+PASSES_ARGUMENTS_ON = True
+CUSTOM_TASKS = "medical_tasks.lighteval_tasks"
+_BACKENDS_WITH_TASKS = ("accelerate", "vllm", "nanotron", "sglang", "custom", "baseline", "endpoint", "tasks")
+
+# lighteval's options that take no value.
+_FLAGS = (
+    "--help",
+    "--load-tasks-multilingual",
+    "--public-run",
+    "--push-to-hub",
+    "--push-to-tensorboard",
+    "--remove-reasoning-tags",
+    "--save-details",
+    "--vision-model",
+    "--wandb",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    """What the arguments ask for.
+
+    Attributes:
+        arguments: lighteval's arguments.
+        positional: those of them that are neither options nor values of options, the command first.
+        tasks: this suite's tasks that are named.
+        ours: whether the tasks come from this suite's table, not from one that the user named.
+        asks_help: whether lighteval will only explain itself.
+    """
+
+    arguments: list[str]
+    positional: list[str]
+    tasks: list[TaskSpec]
+    ours: bool
+    asks_help: bool
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares nothing: all arguments are lighteval's."""
+
+
+def translate(words: Sequence[str]) -> list[str]:
+    """Rewrites our spellings into lighteval's, and adds our tasks.
+
+    Args:
+        words: the arguments behind `medical-tasks lighteval`.
+
+    Returns:
+        The arguments for lighteval: `--tasks X` becomes the positional argument it expects, each task is named
+        `medical:NAME|0`, and `--custom-tasks` is there.
+
+    Raises:
+        UsageError: `--tasks` without a value, an unknown task, or one that lighteval cannot ask; `medical` leaves these out.
+    """
+    return _read(words).arguments
+
+
+def _read(words: Sequence[str]) -> _Request:
+    from medical_tasks.errors import UsageError
+
+    found: list[str] = []
+    positional: list[str] = []
+    named: list[str] = []
+    tasks: list[TaskSpec] = []
+
+    def spelled(text: str) -> str:
+        offered = [task for part in text.split(",") for task in _offered(part)]
+        tasks.extend(offered)
+        return ",".join(f"{task.harness_name}|0" for task in offered)
+
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--tasks" or word.startswith("--tasks="):
+            if word == "--tasks" and not rest:
+                raise UsageError("--tasks needs a value, for example --tasks medcalc.")
+            named.append(spelled(word.partition("=")[2] if "=" in word else rest.pop(0)))
+        elif word.startswith("--") and "=" not in word and rest and not _is_flag(word):
+            found += [word, rest.pop(0)]
+        else:
+            if _names_tasks(word, behind=len(positional)):
+                word = spelled(word)
+            found.append(word)
+            if not word.startswith("-"):
+                positional.append(word)
+    # Options and positional arguments may mix; the tasks are the last positional one.
+    found += named
+    own_table = any(word.partition("=")[0] == "--custom-tasks" for word in found)
+    asks_help = "--help" in found
+    if found and found[0] in _BACKENDS_WITH_TASKS and not asks_help and not own_table:
+        found += ["--custom-tasks", CUSTOM_TASKS]
+    return _Request(
+        arguments=found, positional=positional + named, tasks=tasks, ours=not own_table, asks_help=asks_help
+    )
+
+
+def _names_tasks(word: str, *, behind: int) -> bool:
+    """Whether a word is for us to spell; bare names only behind the command and the model, which may be called the same."""
+    from medical_tasks.benchmarks.catalog import tasks
+    from medical_tasks.runs.task_names import SUITE
+
+    if word == SUITE or word.startswith((f"{SUITE}|", f"{SUITE}:")):
+        return True
+    return behind >= 2 and all(part.partition("|")[0] in tasks() for part in word.split(","))
+
+
+def _offered(name: str) -> list[TaskSpec]:
+    """The tasks of a name that lighteval can ask."""
+    from medical_tasks.benchmarks.catalog import dataset_spec
+    from medical_tasks.errors import UsageError
+    from medical_tasks.runs.task_names import parse_task_names
+
+    found = parse_task_names(name)
+    fitting = [task for task in found if not task.protocol and not task.baseline]
+    if not fitting and found[0].baseline:
+        raise UsageError(f"{name}: no model is asked for this task. Use `medical-tasks run --tasks {found[0].name}`.")
+    if not fitting:
+        # inspect's logs hold texts, so it refuses credentialed data.
+        closed = dataset_spec(found[0].dataset).access == "credentialed"
+        inspect = "" if closed else f", or `inspect eval medical_tasks/{found[0].name}`"
+        raise UsageError(
+            f"{name}: lighteval asks one question an item, and this task goes on after the first answer. Use "
+            f"`medical-tasks run --tasks {found[0].name}`{inspect}."
+        )
+    return fitting
+
+
+def _is_flag(word: str) -> bool:
+    return word in _FLAGS or word.startswith("--no-")
+
+
+def run_with(words: Sequence[str]) -> int:
+    """Runs lighteval's command line.
+
+    Args:
+        words: the arguments behind `medical-tasks lighteval`.
+
+    Returns:
+        lighteval's exit code.
+
+    Raises:
+        UsageError: The arguments are wrong, or name a model's folder that is not there.
+        MissingError: lighteval is not installed, or a named task's data is not built.
+        RefusedError: The data guard refuses what the arguments would do with credentialed text.
+    """
+    from medical_tasks.benchmarks.catalog import dataset_spec
+    from medical_tasks.guard import policy
+    from medical_tasks.harness.lighteval_checks import check_data, check_model
+    from medical_tasks.harness.lighteval_guard import check_arguments, private_dataset_cache
+    from medical_tasks.harness.lighteval_launcher import launch
+
+    attestation, own = _attestation(words)
+    request = _read(own)
+    specs = {task.name: dataset_spec(task.dataset) for task in request.tasks}
+    subjects = [policy.Subject.of(spec, task=name) for name, spec in specs.items()]
+    with policy.protect(subjects, attestation), private_dataset_cache():
+        if not request.asks_help:
+            if request.ours:
+                check_data({spec.name: spec for spec in specs.values()}.values(), request.tasks)
+            check_model(request.positional)
+            check_arguments(request.arguments, request.positional)
+        return launch(request.arguments, custom_tasks=CUSTOM_TASKS)
+
+
+def _attestation(words: Sequence[str]) -> tuple[Attestation, list[str]]:
+    """Takes the guard's two options out of the words."""
+    from medical_tasks.errors import UsageError
+    from medical_tasks.guard import policy
+
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    policy.add_guard_arguments(parser)
+    try:
+        known, rest = parser.parse_known_args(list(words))
+    except argparse.ArgumentError as error:
+        raise UsageError(f"{error}. See: medical-tasks lighteval --help") from error
+    return policy.attestation_from(known), rest

@@ -1,0 +1,73 @@
+"""List every task: whether its dataset is built here, how to get it, its access class, whether it needs a judge."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.data.dataset_store import built_configs, datasets_home
+from medical_tasks.errors import UsageError
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the tasks."""
+    entries = [_entry(name) for name in tasks()]
+    if arguments.json:
+        print(json.dumps(entries, indent=2))
+        return 0
+    width = max(len(entry["harness_name"]) for entry in entries)
+    for entry in entries:
+        built = f"built: {', '.join(entry['built'])}" if entry["built"] else "not built"
+        if entry["damaged"]:
+            built = "damaged"
+        judge = "needs a judge" if entry["judge"] else "no judge"
+        print(f"{entry['harness_name']:<{width}}  {entry['dataset']} ({entry['access']}; {built}), {judge}")
+        print(f"{'':<{width}}  {entry['title']}")
+    for dataset, message in {entry["dataset"]: entry["damaged"] for entry in entries if entry["damaged"]}.items():
+        print(f"\n{dataset}: {message}")
+    missing = {
+        entry["dataset"]: entry["how_to_get"]
+        for entry in entries
+        if not entry["damaged"] and set(entry["built"]) <= {"demo"}
+    }
+    for dataset, steps in missing.items():
+        print(f"\n{dataset}: the official data is not built here. To get it:")
+        for number, step in enumerate(steps, start=1):
+            print(f"  {number}. {step}")
+    return 0
+
+
+def _entry(name: str) -> dict[str, Any]:
+    task = tasks()[name]
+    spec = dataset_spec(task.dataset)
+    built, damaged = _built(datasets_home() / spec.name)
+    return {
+        "name": task.name,
+        "harness_name": task.harness_name,
+        "title": task.title,
+        "version": task.version,
+        "dataset": spec.name,
+        "access": spec.access,
+        "built": built,
+        "damaged": damaged,
+        "how_to_get": list(spec.how_to_get),
+        "judge": task.judge,
+    }
+
+
+def _built(folder: Path) -> tuple[list[str], str]:
+    """The built configurations, and what is wrong with the folder ("" when nothing is)."""
+    try:
+        return sorted(built_configs(folder)), ""
+    except UsageError as error:
+        return [], str(error)

@@ -1,0 +1,42 @@
+"""Write or check the generated files of the repository: tasks.json, dataset cards, Croissant files and eval.yaml.
+
+medical-tasks manifest --check
+medical-tasks manifest --write
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    mode = parser.add_mutually_exclusive_group(required=True)
+    mode.add_argument("--write", action="store_true", help="write the files")
+    mode.add_argument("--check", action="store_true", help="fail when one differs from the specs")
+    parser.add_argument(
+        "--root", type=Path, default=Path(), metavar="DIR", help="the repository (default: this folder)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes or checks; exit code 2 when something differs."""
+    from medical_tasks.data.hub_cards import check_cards, write_cards
+    from medical_tasks.data.manifest import check_manifest, write_manifest
+    from medical_tasks.errors import UsageError
+
+    root: Path = arguments.root
+    if not (root / "dataset_builders").is_dir():
+        raise UsageError(f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR.")
+    if arguments.write:
+        for path in [write_manifest(root), *write_cards(root / "dataset_builders")]:
+            print(f"wrote {path}")
+        return 0
+    problems = [*check_manifest(root), *check_cards(root / "dataset_builders")]
+    if problems:
+        raise UsageError("\n".join(problems))
+    print("tasks.json, cards, Croissant files and eval.yaml are what the specs say")
+    return 0

@@ -1,0 +1,229 @@
+"""Evaluate metrics: which of them prefer the outputs that people prefer, score as people score, and agree with each other.
+
+    medical-tasks meta outputs.csv --preferences preferences.csv --against claim_recall
+    medical-tasks meta outputs.csv --human score_ann,score_ben --metrics claim_recall,rouge --json
+    medical-tasks meta a=runs/a b=runs/b human.csv --metrics claim_recall,rouge1 --where section=objective_exam
+    medical-tasks meta a@big=runs/a a@small=runs/a-small b@big=runs/b b@small=runs/b-small
+
+A CSV file has a row an output, with the columns item and system, perhaps cluster, and scores; human scores are the columns that
+begin with human_ (or --human). A run's folder is a system with the metrics of its task; SYSTEM@LABEL=FOLDER for the same outputs
+scored by several judges. All sources are joined by item and system. Preferences are a CSV file with the columns item, system_a,
+system_b, annotator and preferred (one of the two systems, or tie). Prints Kendall's tau-b of every two metrics, on how many pairs
+of outputs two metrics prefer the same one, and whom people side with where they do not; all with 95 % intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medical_tasks.errors import UsageError
+
+if TYPE_CHECKING:
+    from medical_tasks.comparison.meta_evaluation import MetaOptions
+    from medical_tasks.runs.output_table import OutputRow, OutputTable
+
+__all__ = ["add_arguments", "run"]
+
+SCHEMA_VERSION = 1
+HUMAN = "human_"
+_MOST_METRICS = 12
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument(
+        "sources", nargs="+", metavar="SOURCE", help="FILE.csv, FOLDER, SYSTEM=FOLDER or SYSTEM@LABEL=FOLDER"
+    )
+    parser.add_argument("--preferences", type=Path, metavar="FILE.csv", help="what people prefer")
+    parser.add_argument("--metrics", metavar="COLUMN[,...]", help="the metrics (default: all columns of numbers)")
+    parser.add_argument(
+        "--human", metavar="COLUMN[,...]", help=f"human scores (default: columns that begin with {HUMAN})"
+    )
+    parser.add_argument("--against", metavar="METRIC", help="compare all others with this one (default: every two)")
+    parser.add_argument("--less-is-better", metavar="COLUMN[,...]", help="turn these round (of runs: known)")
+    parser.add_argument(
+        "--kendall", choices=("pooled", "item"), default="pooled",
+        help="tau-b over all outputs (default), or among each item's outputs, averaged",
+    )  # fmt: skip
+    parser.add_argument(
+        "--where", action="append", default=[], metavar="LABEL=TEXT", help="only outputs with this label"
+    )
+    parser.add_argument("--task", metavar="NAME", help="the task, where a run has several")
+    parser.add_argument("--epsilon", type=float, metavar="E", help="values this close are a tie (default 1e-9)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals' random draws (default 0)")
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+    parser.add_argument("--out", type=Path, metavar="FILE.json", help="write what --json prints there too")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the figures."""
+    import json
+
+    from medical_tasks._version import __version__
+    from medical_tasks.comparison.meta_evaluation import meta_figures
+    from medical_tasks.comparison.meta_table import render_meta
+    from medical_tasks.io.whole_file import WholeFile
+    from medical_tasks.runs.preference_table import read_preferences
+
+    epsilon = arguments.epsilon
+    if arguments.seed < 0:
+        raise UsageError(f"--seed must be 0 or more, got {arguments.seed}.")
+    if epsilon is not None and not 0.0 <= epsilon < float("inf"):
+        raise UsageError(f"--epsilon must be 0 or more, got {epsilon}.")
+    table, tasks = _table(arguments)
+    options = _options(arguments, table)
+    preferences = None if arguments.preferences is None else read_preferences(arguments.preferences)
+    read = dict(table.sources)
+    if preferences is not None:
+        read[preferences.path] = preferences.sha256
+    if arguments.out is not None and any(_same(arguments.out, Path(name)) for name in read):
+        raise UsageError(f"{arguments.out}: is one of the files that are read. Give --out another name.")
+    meta: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "suite_version": __version__,
+        "sources": read,
+        "tasks": tasks,
+        "where": arguments.where,
+        "metrics": list(options.metrics),
+        "human": list(options.human),
+        "less_is_better": sorted(table.less_is_better & set(options.metrics)),
+        "settings": {
+            "against": options.against,
+            "kendall": options.kendall,
+            "epsilon": options.epsilon,
+            "confidence": 0.95,
+            "resamples": options.resamples,
+            "seed": options.seed,
+        },
+        **meta_figures(table, options, preferences),
+    }
+    text = json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False)
+    if arguments.out is not None:
+        with WholeFile(arguments.out) as stream:
+            stream.write(text + "\n")
+    print(text if arguments.json else render_meta(meta))
+    if arguments.out is not None and not arguments.json:
+        print(f"\n{arguments.out}")
+    return 0
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _table(arguments: argparse.Namespace) -> tuple[OutputTable, dict[str, str]]:
+    """The outputs that are compared, and the tasks of runs."""
+    from medical_tasks.runs.output_runs import read_runs, run_name
+    from medical_tasks.runs.output_table import check_size, join_outputs, read_outputs
+
+    runs, files = [], []
+    for text in arguments.sources:
+        name = run_name(text)
+        if name is None:
+            files.append(Path(text))
+        else:
+            runs.append(name)
+    if arguments.task is not None and not runs:
+        raise UsageError("--task: is about runs, and no folder is given. Leave it out.")
+    sources: list[tuple[OutputRow, ...]] = []
+    digests: dict[str, str] = {}
+    tasks: dict[str, str] = {}
+    less = frozenset(_names("--less-is-better", arguments.less_is_better))
+    if runs:
+        from medical_tasks.benchmarks.catalog import tasks as known
+
+        found = read_runs(runs, known(), task=arguments.task)
+        sources += list(found.rows)
+        digests |= found.digests
+        less |= found.less_is_better
+        tasks = dict(found.tasks)
+    for path in files:
+        if str(path) in digests:
+            raise UsageError(f"{path}: given twice. Name each source once.")
+        of_file, digests[str(path)] = read_outputs(path)
+        sources.append(tuple(of_file))
+    table = join_outputs(sources, digests=digests, less_is_better=less)
+    rows = table.rows
+    if runs and files:
+        # A file of human scores adds to the runs' outputs; it has no say in which there are.
+        ours = {(row.item, row.system) for of_run in sources[: len(runs)] for row in of_run}
+        theirs = [row for of_file in sources[len(runs) :] for row in of_file]
+        if not any((row.item, row.system) in ours for row in theirs):
+            raise UsageError(
+                f"{', '.join(map(str, files))}: none of its rows is an output of the runs; it begins with item "
+                f"{theirs[0].item!r}, system {theirs[0].system!r}. Items and systems are joined by name, letter for letter."
+            )
+        rows = tuple(row for row in rows if (row.item, row.system) in ours)
+    table = replace(table, rows=_chosen(rows, arguments.where))
+    check_size(table)
+    return table, tasks
+
+
+def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRow, ...]:
+    """The outputs that have the wanted labels."""
+    for text in where:
+        label, equals, value = text.partition("=")
+        if not equals or not label:
+            raise UsageError(f"--where {text!r}: write LABEL=TEXT, such as section=objective_exam.")
+        there = sorted({name for row in rows for name in row.labels})
+        if label not in there:
+            raise UsageError(
+                f"--where {text!r}: no output has a label {label!r}. There are {', '.join(there) or 'none'}."
+            )
+        rows = tuple(row for row in rows if row.labels.get(label) == value)
+        if not rows:
+            raise UsageError(f"--where {text!r}: no output has the label {label!r} with this text.")
+    return rows
+
+
+def _options(arguments: argparse.Namespace, table: OutputTable) -> MetaOptions:
+    from medical_tasks.comparison.meta_evaluation import MetaOptions
+    from medical_tasks.scoring.preferences import EPSILON
+
+    human = _names("--human", arguments.human) or tuple(name for name in table.columns if name.startswith(HUMAN))
+    metrics = _names("--metrics", arguments.metrics) or tuple(name for name in table.columns if name not in human)
+    asked = {
+        "--human": human,
+        "--metrics": metrics,
+        "--against": () if arguments.against is None else (arguments.against,),
+        "--less-is-better": _names("--less-is-better", arguments.less_is_better),
+    }
+    for option, names in asked.items():
+        missing = next((name for name in names if name not in table.columns), None)
+        if missing is not None:
+            raise UsageError(
+                f"{option}: no column of numbers {missing!r}. There are {', '.join(map(repr, table.columns))}."
+            )
+    both = next((name for name in metrics if name in human), None)
+    if both is not None:
+        raise UsageError(f"{both!r} is named as a metric and as a human score. It is one of them.")
+    if arguments.against is not None and arguments.against not in metrics:
+        raise UsageError(f"--against {arguments.against}: is not among the metrics {', '.join(metrics)}.")
+    if len(metrics) > _MOST_METRICS and arguments.metrics is None:
+        raise UsageError(
+            f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Choose those to compare: --metrics A,B,..."
+        )
+    if len(metrics) < 2 and arguments.preferences is None and not human:
+        raise UsageError(f"one metric and no human scores or preferences: there is nothing to compare {metrics} with.")
+    return MetaOptions(
+        metrics=metrics,
+        human=human,
+        against=arguments.against,
+        kendall=arguments.kendall,
+        epsilon=EPSILON if arguments.epsilon is None else arguments.epsilon,
+        seed=arguments.seed,
+    )
+
+
+def _names(option: str, text: str | None) -> tuple[str, ...]:
+    names = () if text is None else tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise UsageError(f"{option} {text!r}: a column's name is empty. Write A,B")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{option} {text}: column {twice!r} is named twice. Name it once.")
+    return names

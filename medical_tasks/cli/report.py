@@ -1,0 +1,106 @@
+"""Show finished runs: one HTML page that works offline, and Markdown.
+
+    medical-tasks report runs/my-run
+    medical-tasks report runs/model-a runs/model-b --out comparison.html --open
+    medical-tasks report runs/scored --responses answers.jsonl
+
+RUN is the folder that `run` or `score` wrote. The page has the headline of all runs with intervals and coverage, breakdowns, plots,
+published results beside them with what is different there, the recipe, and every item: for open data with question, answer, gold,
+decision and why, for credentialed data ids, scores and hashes alone. It asks no server for anything.
+
+Without --out, report.html and report.md go into the run's folder; those of several runs into the folder you are in. Nothing but a
+report is ever written over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from medical_tasks.errors import doing
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folder of a finished run")
+    parser.add_argument(
+        "--out", type=Path, metavar="PLACE", help="FILE.html, FILE.md, or a folder for report.html and report.md"
+    )
+    parser.add_argument(
+        "--format", choices=("html", "markdown", "both"), help="what is written (default: both, or what --out names)"
+    )
+    parser.add_argument("--title", default="", metavar="TEXT", help="heading of the report")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the built datasets (default: the user's data home)"
+    )
+    parser.add_argument(
+        "--source", type=Path, metavar="FILE", help="the one file a dataset of your own is made of, in place of --data"
+    )
+    parser.add_argument(
+        "--responses",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a file that `score` scored, or the folder of a run whose answers it scored; can be repeated",
+    )
+    parser.add_argument(
+        "--upstream", type=Path, metavar="DIR", help="the authors' checkout, for runs with --prompts official"
+    )
+    parser.add_argument("--no-items", action="store_true", help="leave the items out")
+    parser.add_argument(
+        "--max-text-bytes",
+        type=int,
+        metavar="N",
+        help="what the texts of all items may take (default: 4,000,000); longer ones are cut in their middle, which is said",
+    )
+    parser.add_argument("--open", action="store_true", help="show the page in the browser")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the report."""
+    from medical_tasks.report.collect import report_data
+    from medical_tasks.report.cutting import MAX_TEXT_BYTES
+    from medical_tasks.report.markdown_page import render_report
+    from medical_tasks.report.page import render_page
+    from medical_tasks.report.runs import without_repeats
+    from medical_tasks.report.writing import report_places, write_report
+
+    folders, _ = without_repeats(arguments.runs)
+    places = report_places(folders, arguments.out, arguments.format)
+    limit = arguments.max_text_bytes
+    with doing(f"gather the results and items of {len(folders)} runs"):
+        data = report_data(
+            arguments.runs,
+            title=arguments.title,
+            data=arguments.data,
+            source=arguments.source,
+            responses=arguments.responses,
+            upstream=arguments.upstream,
+            items=not arguments.no_items,
+            max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
+            tell=lambda said: print(f"note: {said}", file=sys.stderr),
+        )
+    for note in data.notes:
+        print(f"note: {note}", file=sys.stderr)
+    render = {"html": render_page, "markdown": render_report}
+    for form, path in places.items():
+        with doing(f"write {path}"):
+            write_report(path, render[form](data))
+        print(f"report: {path}")
+    if arguments.open:
+        _show(places.get("html"))
+    return 0
+
+
+def _show(page: Path | None) -> None:
+    """Opens the page in the user's browser."""
+    import webbrowser
+
+    if page is None:
+        print("note: --open shows the page, and only Markdown was asked for.", file=sys.stderr)
+    elif not webbrowser.open(page.resolve().as_uri()):
+        print(f"note: no browser could be started here. Open {page} in one.", file=sys.stderr)

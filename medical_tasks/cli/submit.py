@@ -1,0 +1,46 @@
+"""Hand in a finished run: write what a leaderboard, the Hub or a shared task takes. Nothing is sent anywhere.
+
+    medical-tasks submit runs/my-run --to space --out my-model.zip
+    medical-tasks submit runs/my-run --to eval-results --out .eval_results
+    medical-tasks submit runs/my-run --to archehr --out submission.json
+
+space: a package for the leaderboard Space, which `medical-tasks verify` checks. eval-results: the YAML files that the Hub shows on
+a model's page. archehr: the shared tasks of ArchEHR-QA. Each has options of its own: medical-tasks submit --to TARGET --help.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+__all__ = ["TARGETS", "add_arguments", "add_chosen_arguments", "run"]
+
+TARGETS: Final = {
+    "eval-results": "medical_tasks.leaderboard.targets.eval_results",
+    "space": "medical_tasks.leaderboard.targets.space",
+    "archehr": "medical_tasks.leaderboard.targets.archehr",
+}
+"""Where a submission goes, and the module that writes it."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options that every target has."""
+    parser.add_argument("run", nargs="?", type=Path, metavar="RUN", help="folder of a finished run")
+    parser.add_argument("--to", required=True, choices=tuple(TARGETS), help="who takes it")
+
+
+def add_chosen_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declares the options of the target that is named among the words, if one is."""
+    known = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    known.add_argument("--to", nargs="?")
+    target = known.parse_known_args(list(words))[0].to
+    if target in TARGETS:
+        importlib.import_module(TARGETS[target]).add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes what the target takes; its exit code."""
+    return int(importlib.import_module(TARGETS[arguments.to]).run(arguments))

@@ -1,0 +1,168 @@
+"""Build the index of the UMLS that MEDCON looks concepts up in, and see which concepts a text has.
+
+    medical-tasks umls build --source 2022AA/META --out umls-index
+    medical-tasks umls find --index umls-index "Heart failure, congestive, and CKD."
+
+--source holds MRCONSO.RRF and MRSTY.RRF of your own UMLS release, gzip or not; the licence is free, and the message about a missing
+file says how to get it. A build that is stopped leaves no index behind; one that is there and of the same files is kept. `find`
+shows what a variant of MEDCON finds; with "-" it reads the text from standard input. See docs/medcon.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medical_tasks.errors import UsageError
+
+if TYPE_CHECKING:
+    from medical_tasks.scoring.umls.index import IndexInfo
+    from medical_tasks.scoring.umls.matcher import Match
+    from medical_tasks.scoring.umls.terms import Folding
+
+__all__ = ["add_arguments", "run"]
+
+_DEFAULT_VARIANT = "aci-bench"
+_FILES = frozenset({"umls.json", "hashes.u64", "places.u64", "records.bin"})  # of an index
+_STAGE = ".building-"
+_STDIN = "-"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the verb's options."""
+    parser.add_argument("step", choices=tuple(_STEPS), metavar="STEP", help=", ".join(_STEPS))
+    parser.add_argument("text", nargs="?", metavar="TEXT", help='find: the text, or "-" for standard input')
+    build = parser.add_argument_group("build")
+    build.add_argument("--source", type=Path, metavar="DIR", help="folder of MRCONSO.RRF and MRSTY.RRF")
+    build.add_argument("--out", type=Path, metavar="INDEX", help="folder to make")
+    build.add_argument("--lowercase", action="store_true", help="fold case, as QuickUMLS does with -L")
+    build.add_argument("--ascii-only", action="store_true", help="fold accents and the like, as QuickUMLS does with -U")
+    build.add_argument("--again", action="store_true", help="build although there is an index of the same files")
+    find = parser.add_argument_group("find")
+    find.add_argument("--index", type=Path, metavar="INDEX", help="folder that build made")
+    find.add_argument(
+        "--variant", metavar="NAME", help="whose rules: aci-bench (default), or archehr with its rules of syntax"
+    )
+    find.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Builds an index, or looks a text up."""
+    step, needed, allowed = _STEPS[arguments.step]
+    given = {name: value for name, value in vars(arguments).items() if name != "step" and value not in (None, False)}
+    shown = {name: "TEXT" if name == "text" else f"--{name.replace('_', '-')}" for name in (*given, *needed)}
+    missing = [shown[name] for name in needed if name not in given]
+    if missing:
+        raise UsageError(f"umls {arguments.step} needs {', '.join(missing)}. See: medical-tasks umls --help")
+    stray = [shown[name] for name in given if name not in (*needed, *allowed)]
+    if stray:
+        raise UsageError(f"umls {arguments.step} takes no {', '.join(stray)}. Leave it out.")
+    return step(arguments)
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from medical_tasks.scoring.umls.index import build_index
+    from medical_tasks.scoring.umls.rrf import find_file
+    from medical_tasks.scoring.umls.terms import Folding
+
+    source, out = arguments.source.expanduser(), arguments.out.expanduser()
+    folding = Folding(lowercase=arguments.lowercase, ascii_only=arguments.ascii_only)
+    strings, _ = (find_file(source, name) for name in ("MRCONSO.RRF", "MRSTY.RRF"))
+    _check_out(out)
+    kept = None if arguments.again else _same_index(out, strings, folding)
+    if kept is not None:
+        print(f"{out}: is built already from this MRCONSO.RRF, and kept (--again builds it anew). {_summary(kept)}")
+        return 0
+    info = build_index(source, out, folding=folding)
+    print(f"{out}: {_summary(info)}")
+    if info.without_type:
+        print(f"{info.without_type:,} strings are left out, because their concept is not in MRSTY.RRF.")
+    print(f'Try it: medical-tasks umls find --index {out} "a text"')
+    return 0
+
+
+def _check_out(out: Path) -> None:
+    """An index is a folder of its own: nothing else is written over, or lies among its files."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise UsageError(f"{out}: is a file. Give --out the name of a folder to make.")
+    others = sorted(path.name for path in out.iterdir() if path.name not in _FILES and not path.name.startswith(_STAGE))
+    if others:
+        raise UsageError(
+            f"{out}: holds something else than an index ({', '.join(others[:3])}). Give --out another folder."
+        )
+    left = sorted(path.name for path in out.glob(f"{_STAGE}*"))
+    if left:
+        print(
+            f"note: {out} holds {', '.join(left)} of a build that was killed or still runs; where none runs, delete it.",
+            file=sys.stderr,
+        )
+
+
+def _same_index(out: Path, strings: Path, folding: Folding) -> IndexInfo | None:
+    """What an index holds that this command would build the same again; None where there is none."""
+    import hashlib
+
+    from medical_tasks.io.unpacking import read_chunks
+    from medical_tasks.scoring.umls.index import UmlsIndex
+
+    try:
+        with UmlsIndex(out) as index:
+            found = index.info
+    except UsageError:
+        return None  # none, or not whole: it is built
+    if index.folding != folding:
+        return None
+    digest = hashlib.sha256()
+    for chunk in read_chunks(strings, again="Unpack it from the release again."):
+        digest.update(chunk)
+    return found if found.source == digest.hexdigest() else None
+
+
+def _summary(info: IndexInfo) -> str:
+    folded = [name for name, on in (("case folded", info.lowercase), ("ASCII only", info.ascii_only)) if on]
+    return (
+        f"{info.terms:,} terms of {info.strings:,} English strings, {len(info.types)} semantic types, "
+        f"{', '.join(folded) or 'as written'}; MRCONSO.RRF is {info.source[:16]}..."
+    )
+
+
+def _find(arguments: argparse.Namespace) -> int:
+    import json
+
+    from medical_tasks.io.table import align
+    from medical_tasks.scoring.umls.index import UmlsIndex
+    from medical_tasks.scoring.umls.matcher import Matcher
+
+    variant = arguments.variant or _DEFAULT_VARIANT
+    text = sys.stdin.buffer.read().decode(errors="replace") if arguments.text == _STDIN else arguments.text
+    with UmlsIndex(arguments.index.expanduser()) as index:
+        matches = sorted(Matcher(index, variant=variant).matches(text), key=lambda match: match.start)
+        summary = _summary(index.info)
+    if arguments.json:
+        found = [{**match._asdict(), "text": text[match.start : match.end]} for match in matches]
+        print(json.dumps({"variant": variant, "index": index.info.source, "matches": found}, indent=2))
+        return 0
+    if not matches:
+        print(f"No concept by the rules of {variant}. The index: {summary}")
+        return 0
+    print("\n".join(align(("from", "to", "text", "term", "concepts"), [_row(text, match) for match in matches])))
+    concepts = {concept for match in matches for concept in match.concepts}
+    print(f"\n{len(matches)} stretches, {len(concepts)} concepts by the rules of {variant}. The index: {summary}")
+    return 0
+
+
+def _row(text: str, match: Match) -> tuple[str, ...]:
+    stretch = " ".join(text[match.start : match.end].split())
+    return (str(match.start), str(match.end), stretch, match.term, " ".join(match.concepts))
+
+
+_STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
+    "build": (_build, ("source", "out"), ("lowercase", "ascii_only", "again")),
+    "find": (_find, ("index", "text"), ("variant", "json")),
+}
+"""Name to function, what it needs, what it takes besides."""

@@ -1,0 +1,1 @@
+"""Runs beside one another, and metrics beside people."""

@@ -1,0 +1,366 @@
+"""Comparing two runs item by item: the difference, its interval, its test, what flipped, and what so many items can show at all.
+
+Two numbers are compared only when they are of the same thing (`comparison_recipes`): the same task version, data, metrics and
+scoring. Other differences of the recipes (prompts, judge, suite version) are said, since they are often what is compared. Where
+some tasks can be compared and others not, those are, and the others say why not.
+
+    comparison_recipes, comparison_judges, comparison_wording   what forbids a comparison, what must be said
+    comparison_columns, comparison_statistics                   a metric on the items of both
+    comparison_breakdown                                        group by group
+    comparison_pairs                                            more than two runs, and the tests of all their pairs
+    comparison_flips                                            the items that changed
+    comparison_table, comparison_markdown                       how it is shown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medical_tasks.comparison.recipes import RecipeDifferences, comparable_judges, recipe_differences
+from medical_tasks.comparison.wording import mapping, one_line
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.results import read_items, read_results, weight_column
+from medical_tasks.spec import MetricSpec, TaskSpec
+
+if TYPE_CHECKING:
+    from medical_tasks.comparison.columns import Columns
+
+__all__ = [
+    "Compared",
+    "RecipeDifferences",
+    "Selection",
+    "compare_results",
+    "compare_runs",
+    "compare_tasks",
+    "read_compared",
+    "recipe_differences",
+    "refusals",
+    "reported_by_both",
+    "shared_rows",
+]
+
+NONE, ALL = "none", "all"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A result to compare.
+
+    Attributes:
+        label: what it is called in messages, such as its folder.
+        results: content of `results.json`.
+        rows: rows of `items.parquet`, or of a package's `items.jsonl`.
+    """
+
+    label: str
+    results: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What is compared.
+
+    Attributes:
+        tasks: names of tasks; all when empty.
+        metrics: names of metrics; all when empty.
+        by: breakdown to compare too, `all` of them, or `none`.
+    """
+
+    tasks: Sequence[str] = ()
+    metrics: Sequence[str] = ()
+    by: str = NONE
+
+
+def read_compared(folder: Path) -> Compared:
+    """Reads a run's folder.
+
+    Raises:
+        MissingError: The folder holds no finished run.
+        UsageError: Its files cannot be read.
+    """
+    return Compared(label=str(folder), results=read_results(folder), rows=read_items(folder))
+
+
+def compare_runs(
+    first: Path, second: Path, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
+) -> dict[str, Any]:
+    """Compares two runs' folders; see `compare_results`.
+
+    Raises:
+        MissingError: A folder holds no finished run.
+        UsageError: As `compare_results`.
+    """
+    return compare_results(read_compared(first), read_compared(second), tasks, selection=selection)
+
+
+def compare_results(
+    first: Compared, second: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
+) -> dict[str, Any]:
+    """Compares every task that both results have.
+
+    Args:
+        first: A.
+        second: B; differences are B minus A.
+        tasks: all tasks by name, for their metrics.
+        selection: which tasks, metrics and breakdowns; without it all tasks and metrics, and no breakdown.
+
+    Returns:
+        Task name to `n_items`, `warnings`, `metrics` (name to the entry of `comparison_statistics.compare_columns`), `breakdown`
+        (breakdown to group to metric to such an entry) and `refused`, why the task is not compared; then the others are empty.
+
+    Raises:
+        UsageError: No task can be compared; says why for each.
+    """
+    compared = compare_tasks(first, second, tasks, selection=selection)
+    if all(entry["refused"] for entry in compared.values()):
+        raise UsageError(refusals(first, second, compared, tasks))
+    return compared
+
+
+def refusals(first: Compared, second: Compared, compared: Mapping[str, Any], tasks: Mapping[str, TaskSpec]) -> str:
+    """Says why no task of two results can be compared.
+
+    Args:
+        first: A.
+        second: B.
+        compared: as `compare_tasks` returns it.
+        tasks: all tasks by name.
+    """
+    common = [name for name in first.results["tasks"] if name in second.results["tasks"]]
+    if not common:
+        told = [", ".join(each.results["tasks"]) or "none" for each in (first, second)]
+        return (
+            f"no task in common: {first.label} has {told[0]}; {second.label} has {told[1]}. Compare runs of one task."
+        )
+    if not compared:
+        return f"none of the tasks asked for is in {first.label} or {second.label}. Tasks of both: {', '.join(common)}."
+    shared = [name for name in compared if name in common] or list(compared)
+    if all(name in common and name not in tasks for name in shared):
+        return f"task {shared[0]!r} of both runs is not known to this version. Tasks: {', '.join(tasks)}."
+    return "\n".join(f"{name}: {sentence}" for name in shared for sentence in compared[name]["refused"])
+
+
+def compare_tasks(
+    first: Compared, second: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
+) -> dict[str, Any]:
+    """Does what `compare_results` does, and leaves it to the caller that nothing may be comparable."""
+    wanted = selection or Selection()
+    names = dict.fromkeys([*first.results["tasks"], *second.results["tasks"]])
+    chosen = [name for name in names if not wanted.tasks or name in wanted.tasks]
+    rows = (_by_task(first), _by_task(second))
+    compared: dict[str, Any] = {}
+    for name in chosen:
+        entries = [each.results["tasks"].get(name) for each in (first, second)]
+        if None in entries:
+            alone = first if entries[1] is None else second
+            compared[name] = _refused([f"only {alone.label} has this task"])
+        elif name not in tasks:
+            compared[name] = _refused(["this version of the suite does not know the task; update it"])
+        else:
+            sides = (rows[0].get(name, {}), rows[1].get(name, {}))
+            compared[name] = _compare_task(tasks[name], entries, sides, wanted)
+    return compared
+
+
+def _refused(reasons: list[str]) -> dict[str, Any]:
+    return {"n_items": 0, "warnings": [], "metrics": {}, "breakdown": {}, "refused": reasons}
+
+
+def _by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in run.rows:
+        if not ("task" in row and "id" in row):
+            raise UsageError(f"{run.label}: its items are damaged: a row lacks its task or id. Score again.")
+        of_task = found.setdefault(row["task"], {})
+        if row["id"] in of_task:
+            said = f"{one_line(str(row['task']))} has two rows of the item {one_line(str(row['id']))}"
+            raise UsageError(f"{run.label}: its items are damaged: {said}. Score again.")
+        of_task[row["id"]] = row
+    return found
+
+
+def _compare_task(
+    task: TaskSpec,
+    entries: Sequence[Mapping[str, Any]],
+    rows: tuple[Mapping[str, Mapping[str, Any]], Mapping[str, Mapping[str, Any]]],
+    wanted: Selection,
+) -> dict[str, Any]:
+    from medical_tasks.comparison.breakdown import breakdown_names, compare_breakdowns
+    from medical_tasks.comparison.columns import columns_of, is_counted
+    from medical_tasks.comparison.statistics import adjust, compare_columns
+
+    recipes = [mapping(entry.get("recipe")) for entry in entries]
+    differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
+    if differences.refused:
+        return _refused(differences.refused)
+    first, second = shared_rows(*rows)
+    warnings = list(differences.warned)
+    if alone := len(rows[0]) + len(rows[1]) - 2 * len(first):
+        warnings.append(f"{alone} items are in one run only and are left out")
+    headline = task.metrics[0]
+    if unscored := sum(
+        not (is_counted(headline, a) and is_counted(headline, b)) for a, b in zip(first, second, strict=True)
+    ):
+        warnings.append(f"{unscored} items are not scored in both runs and are left out")
+    reported = reported_by_both(task, entries, rows, differences)
+    for entry in entries:
+        reported, said = _with_figures(reported, mapping(entry.get("metrics")))
+        warnings += [each for each in said if each not in warnings]
+    warnings += [f"{name}: {why}" for name, why in _needing(task, differences).items()]
+    clusters = [row.get("cluster") for row in first] if task.cluster is not None else None
+    columns: dict[str, Columns] = {}
+    if wanted.metrics and not any({metric.name, metric.whole} & set(wanted.metrics) for metric in reported.values()):
+        return _refused(_unreported(task, wanted.metrics, entries, rows, differences))
+    for name, metric in reported.items():
+        if wanted.metrics and name not in wanted.metrics and metric.whole not in wanted.metrics:
+            continue
+        made = (
+            _average_of_both(metric, task, entries, rows, reported, warnings) if metric.kind == "average" else reported
+        )
+        if made is not None:
+            columns[name] = columns_of(metric, made, first, second, clusters)
+
+    def compare(some: Columns, **settings: Any) -> dict[str, Any]:
+        try:
+            entry = compare_columns(some, **settings)
+        except ValueError as error:
+            raise UsageError(
+                f"{task.name}: the items hold what {some.metric.name} cannot be ({error}). They were changed after scoring: "
+                "score again."
+            ) from error
+        if some.metric.judged and not comparable_judges(*recipes):
+            entry["comparable"] = False
+        return entry
+
+    metrics = {name: compare(each) for name, each in columns.items() if not each.metric.part}
+    for entry in metrics.values():
+        adjust([entry])
+    by = [name for name in breakdown_names(task) if wanted.by in (ALL, name)]
+    known = {name: [*_groups(entries[0], name), *_groups(entries[1], name)] for name in by}
+    breakdown = compare_breakdowns(task, columns, first, known, names=by, compare=compare)
+    return {"n_items": len(first), "warnings": warnings, "metrics": metrics, "breakdown": breakdown, "refused": []}
+
+
+def _with_figures(
+    reported: Mapping[str, MetricSpec], told: Mapping[str, Any]
+) -> tuple[dict[str, MetricSpec], list[str]]:
+    """Leaves out official metrics of which a run has no figure, and says why."""
+    ended = {
+        name: one_line(str(mapping(told.get(name))["reason"]), 160)
+        for name, metric in reported.items()
+        if metric.ends and mapping(told.get(name)).get("reason")
+    }
+    said = [
+        f"{', '.join(name for name in ended if ended[name] == why)} left out: no figure in one of the runs, {why}"
+        for why in dict.fromkeys(ended.values())
+    ]
+    return {name: metric for name, metric in reported.items() if name not in ended}, said
+
+
+def _unreported(
+    task: TaskSpec,
+    names: Sequence[str],
+    entries: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Mapping[str, Any]]],
+    differences: RecipeDifferences,
+) -> list[str]:
+    """Says of each metric asked for why it cannot be compared."""
+    said = []
+    for name in names:
+        metric = next((each for each in task.metrics if name in (each.name, each.whole)), None)
+        if metric is None:
+            said.append(f"{name} is no metric of this task")
+        elif metric.needs in differences.left_out:
+            said.append(f"{name} cannot be compared: {differences.left_out[metric.needs]}")
+        else:
+            lacking = [not _reports(metric, entry, of_run) for entry, of_run in zip(entries, rows, strict=True)]
+            which = (
+                "neither run reports" if all(lacking) else f"the {('first', 'second')[lacking[1]]} run does not report"
+            )
+            given = f" --task-args {metric.needs}=VALUE" if metric.needs else ""
+            said.append(f"{which} {name}. Score again: medical-tasks score {task.name} --responses RUN{given}")
+    return said
+
+
+def shared_rows(
+    first: Mapping[str, Mapping[str, Any]], second: Mapping[str, Mapping[str, Any]]
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Rows of the items that both runs have, in one order.
+
+    Args:
+        first: the first run's rows of a task, by item id.
+        second: the second run's.
+    """
+    ids = [item for item in first if item in second]
+    return [first[item] for item in ids], [second[item] for item in ids]
+
+
+def reported_by_both(
+    task: TaskSpec,
+    entries: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Mapping[str, Any]]],
+    differences: RecipeDifferences,
+) -> dict[str, MetricSpec]:
+    """Metrics by name, of those that both runs report and that are the same measure in both."""
+    return {
+        metric.name: metric
+        for metric in task.metrics
+        if metric.needs not in differences.left_out
+        and all(_reports(metric, entry, of_run) for entry, of_run in zip(entries, rows, strict=True))
+    }
+
+
+def _reports(metric: MetricSpec, entry: Mapping[str, Any], rows: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether a run reports a metric: its results name it, or where they name none, all its rows have it."""
+    if metric.kind == "average":
+        return True
+    if isinstance(told := entry.get("metrics"), Mapping) and not metric.part and metric.name not in told:
+        return False
+    column = weight_column(metric.name) if metric.kind == "ratio" else metric.name
+    return all(column in row for row in rows.values())
+
+
+def _needing(task: TaskSpec, differences: RecipeDifferences) -> dict[str, str]:
+    """Names of the metrics that a setting leaves out, to why."""
+    return {
+        ", ".join(metric.name for metric in task.metrics if metric.needs == key) + " cannot be compared": why
+        for key, why in differences.left_out.items()
+    }
+
+
+def _average_of_both(
+    metric: MetricSpec,
+    task: TaskSpec,
+    entries: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Mapping[str, Any]]],
+    reported: Mapping[str, MetricSpec],
+    warnings: list[str],
+) -> Mapping[str, MetricSpec] | None:
+    """The metrics an average is taken of; None, and a warning, where the runs have others."""
+    from medical_tasks.scoring.averages import components
+
+    of_both = []
+    for entry, of_run in zip(entries, rows, strict=True):
+        own = {each.name: each for each in task.metrics if _reports(each, entry, of_run)}
+        of_both.append(components(metric, own))
+    if of_both[0] != of_both[1]:
+        told = " and ".join(", ".join(part.shares) or "none" for part in of_both)
+        warnings.append(f"{metric.name} is of other components in each run ({told}) and is left out")
+        return None
+    if changed := [name for name in of_both[0].shares if name not in reported]:
+        warnings.append(f"{metric.name} is left out: {', '.join(changed)} in it cannot be compared")
+        return None
+    if not of_both[0].shares:
+        warnings.append(f"{metric.name} has no component in either run and is left out")
+        return None
+    return reported
+
+
+def _groups(entry: Mapping[str, Any], by: str) -> list[str]:
+    breakdown = entry.get("breakdown")
+    groups = breakdown.get(by) if isinstance(breakdown, Mapping) else None
+    return list(groups) if isinstance(groups, Mapping) else []

@@ -1,0 +1,275 @@
+"""Metrics set against each other and against people, over single outputs: the figures of `medical-tasks meta`.
+
+DocLens (Xie et al. 2024) selects the pairs of outputs of one item on which two metrics prefer different outputs, has people score
+and choose on these alone, and asks which metric they side with (section 4.3: table 2, figure 7; appendix A.4.5: tables 11 and 12).
+Kendall's tau-b between metrics is over outputs, not over systems (section 4.4, figure 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.runs.output_table import OutputTable
+from medical_tasks.runs.preference_table import PreferenceTable, votes_of
+from medical_tasks.scoring.clustered_correlation import among_annotators, clustered_correlation, mean_tau_within
+from medical_tasks.scoring.columns import Floats
+from medical_tasks.scoring.correlation import RankCorrelation
+from medical_tasks.scoring.estimates import as_json
+from medical_tasks.scoring.preferences import (
+    EPSILON,
+    HumanAgreement,
+    OutputPairs,
+    Vote,
+    compare_preferences,
+    disagreeing,
+    human_agreement,
+    output_pairs,
+    preference_signs,
+)
+
+__all__ = ["Kendall", "MetaOptions", "meta_figures"]
+
+Kendall = Literal["pooled", "item"]
+_Marks = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetaOptions:
+    """What is compared and how.
+
+    Attributes:
+        metrics: columns that are metrics.
+        human: columns of human scores, one an annotator.
+        against: the metric that all others are compared with; None for every two.
+        kendall: `pooled`, one coefficient over all outputs; or `item`, one among each item's outputs, averaged.
+        epsilon: values this close are a tie.
+        seed: of the intervals' random draws.
+        resamples: how many draws.
+    """
+
+    metrics: tuple[str, ...]
+    human: tuple[str, ...] = ()
+    against: str | None = None
+    kendall: Kendall = "pooled"
+    epsilon: float = EPSILON
+    seed: int = 0
+    resamples: int = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Outputs:
+    """The table as the statistics take it.
+
+    Attributes:
+        columns: the metrics' values.
+        human: the annotators' scores.
+        mean: mean of each output's human scores, `nan` where nobody scored it.
+        clusters: of each output.
+        pairs: of outputs of one item.
+        pair_items: item of each pair.
+        pair_clusters: cluster of each pair.
+        signs: which output of each pair each metric prefers.
+        votes: what people say of each pair; None without preferences.
+        options: what is compared.
+    """
+
+    columns: dict[str, Floats]
+    human: list[Floats]
+    mean: Floats
+    clusters: list[str]
+    pairs: OutputPairs
+    pair_items: list[str]
+    pair_clusters: list[str]
+    signs: dict[str, Floats]
+    votes: list[list[Vote]] | None
+    options: MetaOptions
+
+
+def meta_figures(
+    table: OutputTable, options: MetaOptions, preferences: PreferenceTable | None = None
+) -> dict[str, Any]:
+    """Computes everything that is reported.
+
+    Args:
+        table: the outputs.
+        options: what is compared.
+        preferences: what people prefer.
+
+    Returns:
+        JSON values: `kendall` (every two metrics), `comparisons` (two metrics on the pairs of outputs, and on those where they
+        disagree with people's preferences and scores), `alone` (each metric against people, on all pairs and outputs that were
+        annotated), `annotators` (one against the mean of the others), and how many there are of everything.
+
+    Raises:
+        UsageError: No preference is about outputs of the table.
+    """
+    pairs = output_pairs([row.item for row in table.rows])
+    votes, elsewhere = (None, 0) if preferences is None else votes_of(preferences, table, pairs)
+    human = [np.array(table.column(name)) for name in options.human]
+    columns = {name: np.array(table.column(name)) for name in options.metrics}
+    outputs = _Outputs(
+        columns=columns,
+        human=human,
+        mean=_mean(human, len(table.rows)),
+        clusters=[row.cluster for row in table.rows],
+        pairs=pairs,
+        pair_items=[table.rows[row].item for row in pairs.first],
+        pair_clusters=[table.rows[row].cluster for row in pairs.first],
+        signs={name: preference_signs(column, pairs, epsilon=options.epsilon) for name, column in columns.items()},
+        votes=votes,
+        options=options,
+    )
+    every = list(combinations(options.metrics, 2))
+    chosen = [(options.against, name) for name in options.metrics if name != options.against]
+    figures: dict[str, Any] = {
+        "items": len({row.item for row in table.rows}),
+        "systems": len({row.system for row in table.rows}),
+        "clusters": len(set(outputs.clusters)),
+        "outputs": len(table.rows),
+        "pairs": len(pairs),
+        "kendall": [_kendall(outputs, one, other) for one, other in every],
+        "comparisons": [
+            _compared(outputs, one, other) for one, other in (chosen if options.against else every) if one is not None
+        ],
+        "alone": [_alone(outputs, name) for name in options.metrics],
+        "annotators": _annotators(outputs, np.ones(len(table.rows), dtype=np.bool_)),
+    }
+    if preferences is not None and votes is not None:
+        figures["preferences"] = {
+            "annotators": len(preferences.annotators),
+            "answers": len(preferences.stated),
+            "blank": preferences.blank,
+            "elsewhere": elsewhere,
+            "pairs": sum(map(bool, votes)),
+        }
+    return figures
+
+
+def _mean(human: Sequence[Floats], n: int) -> Floats:
+    """Mean score of those who scored; added up in the order of size, so that it does not depend on theirs."""
+    table = np.array(human).reshape(-1, n)
+    there = (~np.isnan(table)).sum(axis=0)
+    sums = np.sort(np.nan_to_num(table), axis=0).sum(axis=0)
+    return np.asarray(np.divide(sums, there, out=np.full(n, np.nan), where=there > 0))
+
+
+def _kendall(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
+    options, (x, y) = outputs.options, (outputs.columns[one], outputs.columns[other])
+    if options.kendall == "pooled":
+        found = clustered_correlation(
+            x, y, clusters=outputs.clusters, seed=options.seed, resamples=options.resamples
+        ).kendall
+    else:
+        found = mean_tau_within(
+            preference_signs(x, outputs.pairs, epsilon=0.0),
+            preference_signs(y, outputs.pairs, epsilon=0.0),
+            items=outputs.pair_items,
+            clusters=outputs.pair_clusters,
+            seed=options.seed,
+            resamples=options.resamples,
+        )
+    return {"one": one, "other": other, **as_json(found)}
+
+
+def _compared(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
+    """Two metrics: on all pairs, and people on those where they disagree."""
+    signs = outputs.signs[one], outputs.signs[other]
+    found = compare_preferences(*signs, clusters=outputs.pair_clusters)
+    differ = disagreeing(*signs)
+    compared: dict[str, Any] = {
+        "one": one,
+        "other": other,
+        "pairs": {
+            "same": found.same,
+            "opposite": found.opposite,
+            "tied": found.tied,
+            "missing": found.missing,
+            "share_same": as_json(found.share_same),
+            "share_opposite": as_json(found.share_opposite),
+            "share_decided": as_json(found.share_decided),
+        },
+        "preferences": None,
+        "scores": None,
+    }
+    if outputs.votes is not None:
+        compared["preferences"] = {
+            "one": _agreed(_people(outputs, one, differ)),
+            "other": _agreed(_people(outputs, other, differ)),
+        }
+    if outputs.human:
+        among = np.zeros(len(outputs.mean), dtype=np.bool_)
+        among[outputs.pairs.first[differ]] = among[outputs.pairs.second[differ]] = True
+        compared["scores"] = {
+            "one": _scored(outputs, one, among),
+            "other": _scored(outputs, other, among),
+            "annotators": _annotators(outputs, among),
+        }
+    return compared
+
+
+def _alone(outputs: _Outputs, name: str) -> dict[str, Any]:
+    everywhere = np.ones(len(outputs.pairs), dtype=np.bool_)
+    return {
+        "metric": name,
+        "preferences": None if outputs.votes is None else _agreed(_people(outputs, name, everywhere)),
+        "scores": _scored(outputs, name, np.ones(len(outputs.mean), dtype=np.bool_)) if outputs.human else None,
+    }
+
+
+def _people(outputs: _Outputs, name: str, among: _Marks) -> HumanAgreement:
+    votes = outputs.votes or []
+    chosen = np.flatnonzero(among)
+    return human_agreement(
+        outputs.signs[name][chosen],
+        [votes[place] for place in chosen],
+        clusters=[outputs.pair_clusters[place] for place in chosen],
+    )
+
+
+def _agreed(found: HumanAgreement) -> dict[str, Any]:
+    return {
+        "same": found.same,
+        "opposite": found.opposite,
+        "metric_tied": found.metric_tied,
+        "human_tied": found.human_tied,
+        "no_majority": found.no_majority,
+        "not_annotated": found.not_annotated,
+        "share": as_json(found.share),
+    }
+
+
+def _scored(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:
+    """A metric against the mean human score."""
+    options = outputs.options
+    found = clustered_correlation(
+        np.where(among, outputs.columns[name], np.nan),
+        outputs.mean,
+        clusters=outputs.clusters,
+        seed=options.seed,
+        resamples=options.resamples,
+    )
+    return _both(found)
+
+
+def _annotators(outputs: _Outputs, among: _Marks) -> dict[str, Any] | None:
+    """One annotator against the mean of the others; None without scores."""
+    if not outputs.human:
+        return None
+    options = outputs.options
+    found = among_annotators(
+        [np.where(among, column, np.nan) for column in outputs.human],
+        clusters=outputs.clusters,
+        seed=options.seed,
+        resamples=options.resamples,
+    )
+    return _both(found)
+
+
+def _both(found: RankCorrelation) -> dict[str, Any]:
+    return {"spearman": as_json(found.spearman), "kendall": as_json(found.kendall)}

@@ -1,0 +1,266 @@
+"""Whether the numbers of two recipes can be set side by side: what forbids it, what must be said, and what to do about it.
+
+Two numbers are of the same thing when the task's version, the data, the metrics and the settings of their scoring are the same.
+What else differs (prompts, judge, limits) is often what is compared, so it is only said: a difference of the numbers may then be
+one of these and not of the models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from medical_tasks.comparison.judges import comparable_judges, judge_differences
+from medical_tasks.comparison.wording import differing, mapping, short
+from medical_tasks.spec import MetricSpec
+
+__all__ = ["RecipeDifferences", "comparable_judges", "recipe_differences"]
+
+# What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.
+_SETTINGS_TOLD: Final = ("output_claims", "style")
+# How many ask at once changes no answer.
+_NEUTRAL: Final = ("processes",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeDifferences:
+    """What two recipes of one task differ in.
+
+    Attributes:
+        refused: why their numbers cannot be compared at all, a sentence each; empty when they can.
+        warned: what a reader must know of the comparison, a sentence each.
+        left_out: scoring argument to why the metrics that need it (`MetricSpec.needs`) cannot be compared; all others can.
+    """
+
+    refused: list[str]
+    warned: list[str]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def recipe_differences(
+    name: str, first: Mapping[str, Any], second: Mapping[str, Any], *, metrics: Sequence[MetricSpec] = ()
+) -> RecipeDifferences:
+    """Compares the recipes of two results of one task.
+
+    Args:
+        name: the task, for what to do about a difference.
+        first: the recipe of the first (`results.json`, `tasks.NAME.recipe`).
+        second: the recipe of the second.
+        metrics: the task's, so that a setting that only some of them need forbids these alone.
+
+    Returns:
+        Sentences, each with short values, the reason and the next step. The recipes can be compared when `refused` is empty.
+    """
+    refused = [said for check in (_version, _data, _metrics) if (said := check(name, first, second))]
+    settings = _settings(name, first, second, metrics)
+    told: list[Callable[..., str | None]] = [
+        _interface,
+        _prompts,
+        _generation,
+        _truncation,
+        _protocol,
+        _baseline,
+        _max_samples,
+        _suite,
+    ]
+    warned = [said for check in told if (said := check(name, first, second))]
+    return RecipeDifferences(
+        refused=refused + settings.refused,
+        warned=warned + settings.warned + judge_differences(first, second),
+        left_out=settings.left_out,
+    )
+
+
+def _version(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    versions = _versions(first, second)
+    if versions[0].partition("-")[0] == versions[1].partition("-")[0]:
+        return None
+    return (
+        f"the runs cannot be compared, their task version differs: {short(versions[0], quote=True)} and "
+        f"{short(versions[1], quote=True)}. Scores of another version are of another test: run {name} again with one version of "
+        "the suite."
+    )
+
+
+def _versions(*recipes: Mapping[str, Any]) -> list[str]:
+    return [short(recipe.get("task_version")) for recipe in recipes]
+
+
+def _interface(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    versions = _versions(first, second)
+    if versions[0] == versions[1] or _version(name, first, second):
+        return None
+    return (
+        f"the task version differs in its letter alone: {short(versions[0])} and {short(versions[1])}. That is the interface; the "
+        "scores mean the same, nothing needs to be done."
+    )
+
+
+def _data(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    # The same rows can come from a renamed file.
+    parts = [
+        {key: value for key, value in mapping(recipe.get("data")).items() if key != "source" and value is not None}
+        for recipe in (first, second)
+    ]
+    if parts[0] == parts[1]:
+        return None
+    return (
+        f"the runs cannot be compared, their data differs: {differing(*parts)}. Other rows are other questions: build the dataset "
+        f"of {name} once and run both on it."
+    )
+
+
+def _metrics(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    parts = [mapping(recipe.get("metrics")) for recipe in (first, second)]
+    if parts[0] == parts[1]:
+        return None
+    return (
+        f"the runs cannot be compared, the definitions of their metrics differ: {differing(*parts)}. The same name may stand for "
+        f"another number: score both with one version, medical-tasks score {name} --responses RUN."
+    )
+
+
+def _settings(
+    name: str, first: Mapping[str, Any], second: Mapping[str, Any], metrics: Sequence[MetricSpec]
+) -> RecipeDifferences:
+    """Compares the settings of scoring. Those of one run alone add metrics to it, and change none of the others."""
+    found = RecipeDifferences(refused=[], warned=[], left_out={})
+    left_out: dict[str, str] = {}
+    settings = [mapping(recipe.get("scoring")) for recipe in (first, second)]
+    needed = {metric.needs for metric in metrics if metric.needs}
+    for key in dict.fromkeys([*settings[0], *settings[1]]):
+        again = f"score both alike, medical-tasks score {name} --responses RUN --task-args {short(key)}=VALUE"
+        if all(key in part for part in settings) and _same_file(settings[0][key], settings[1][key]):
+            continue
+        values = differing({key: settings[0].get(key)}, {key: settings[1].get(key)})
+        # What some metrics need is given or not; `no` is the same as nothing said.
+        given = [key in part and not (key in needed and part[key] in (None, False)) for part in settings]
+        if not any(given):
+            continue
+        if not all(given):
+            alone = "first" if given[0] else "second"
+            found.warned.append(
+                f"only the {alone} run was scored with {short(key)}, so metrics that need it are left out. For these, {again}."
+            )
+        elif key in needed:
+            left_out[key] = (
+                f"its setting differs ({values}), so that it is another measure in each run. For these, {again}."
+            )
+        elif key == "output_claims":
+            kinds = {isinstance(part[key], Mapping) for part in settings}
+            if len(kinds) > 1:  # each model's answers have claims of their own, but of one making
+                found.warned.append(
+                    f"the claims of the answers were made in different ways ({values}), which moves recall and precision. Have "
+                    "both made by one: give --task-args output_claims=FILE for both, or for none."
+                )
+        elif key in _SETTINGS_TOLD:
+            found.warned.append(
+                f"how the judge was asked differs: {values}. What differs may be that and not the models: {again}."
+            )
+        else:
+            found.refused.append(
+                f"the runs cannot be compared, their scoring differs: {values}. That changes what the metrics mean: {again}."
+            )
+    return RecipeDifferences(refused=found.refused, warned=found.warned, left_out=left_out)
+
+
+def _same_file(first: Any, second: Any) -> bool:
+    """Whether two settings are equal, but for the name of a file whose hash is told."""
+    if not (isinstance(first, Mapping) and isinstance(second, Mapping) and "sha256" in first):
+        return bool(first == second)
+    return {**first, "file": None} == {**second, "file": None}
+
+
+def _prompts(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    parts = [recipe.get("prompts") for recipe in (first, second)]
+    if parts[0] == parts[1]:
+        return None
+    if None in parts:
+        alone, other = ("first", "second") if parts[1] is None else ("second", "first")
+        unasked = mapping((second if parts[1] is None else first).get("model")).get("name")
+        if str(unasked).startswith("baseline/"):
+            return None  # a baseline is asked nothing, and its name says what it is
+        asked = mapping(parts[0] if parts[1] is None else parts[1])
+        return (
+            f"the prompts differ: only the {alone} run's model was asked by this suite (prompts {short(asked.get('set'))}), the "
+            f"{other} is answers from a file. How those were asked for is not known here: see their origin."
+        )
+    return (
+        f"the prompts differ: {differing(mapping(parts[0]), mapping(parts[1]))}. What differs may be the way of asking and not the "
+        "models: run both with one --prompts and the same --task-args."
+    )
+
+
+def _generation(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    given = [recipe.get("generation") for recipe in (first, second)]
+    if None in given:
+        return None  # nothing was asked there, which the prompts say
+    from medical_tasks.models.opener import NEUTRAL_ARGS
+
+    parts = []
+    for each in map(mapping, given):
+        arguments = {key: value for key, value in mapping(each.get("model_args")).items() if key not in NEUTRAL_ARGS}
+        parts.append({**{key: value for key, value in each.items() if key not in _NEUTRAL}, "model_args": arguments})
+    if parts[0] == parts[1]:
+        return None
+    return (
+        f"the limits of the answers or the models' settings differ: {differing(*parts)}. Longer answers are cut less often: run "
+        "both with one --max-new-tokens, unless the setting is what you compare."
+    )
+
+
+def _truncation(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    cuts = [mapping(recipe.get("truncation")) for recipe in (first, second)]
+    left = [mapping(cut.get("words_left_out")) for cut in cuts]
+    if left[0] == left[1]:
+        return None
+    return (
+        f"the questions differ: {len(left[0])} and {len(left[1])} of them were shortened to fit the models' contexts. Who reads "
+        "less can know less: run both with one --truncate and contexts of one length."
+    )
+
+
+def _protocol(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    return _told(
+        "protocol",
+        first,
+        second,
+        "More tries or other steps can change every answer: run both with the same --task-args.",
+    )
+
+
+def _baseline(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    if "baseline" not in first or "baseline" not in second:
+        return None  # a model beside a baseline: another model, as told by its name
+    return _told("baseline", first, second, "It is another baseline: run both with the same --task-args.")
+
+
+def _max_samples(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    return _told(
+        "max_samples",
+        first,
+        second,
+        "Only items of both are compared, which are fewer: run both with the same --max-samples, or with none.",
+    )
+
+
+def _suite(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+    return _told(
+        "suite",
+        first,
+        second,
+        f"A repaired scorer can move a score: score the older again, medical-tasks score {name} --responses RUN.",
+    )
+
+
+def _told(key: str, first: Mapping[str, Any], second: Mapping[str, Any], why: str) -> str | None:
+    parts = [recipe.get(key) for recipe in (first, second)]
+    if parts[0] == parts[1]:
+        return None
+    values = (
+        differing(mapping(parts[0]), mapping(parts[1]))
+        if all(isinstance(part, Mapping) for part in parts)
+        else f"{short(parts[0])} and {short(parts[1])}"
+    )
+    return f"{key.replace('_', ' ')} differs: {values}. {why}"

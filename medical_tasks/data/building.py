@@ -1,0 +1,356 @@
+"""Builds datasets into folders that `load_dataset` reads, whole or not at all.
+
+    find the official files -> run the `datasets` builder into a stage -> check the rows -> put everything in place
+
+What is written, and in which order it comes to count, is `dataset_folder`'s; what a build reads is a `DatasetSource`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import importlib
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from medical_tasks._version import __version__
+from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec
+from medical_tasks.data.build_options import chosen_options
+from medical_tasks.data.card import card_text
+from medical_tasks.data.croissant import croissant_text
+from medical_tasks.data.dataset_folder import flush_to_disk, put_in_place, stage_in
+from medical_tasks.data.dataset_source import DatasetSource, Row, file_sha256, find_files, steps_to_get
+from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, datasets_home, marker_text
+from medical_tasks.data.hub_builder import builder_class
+from medical_tasks.data.hub_eval import eval_text
+from medical_tasks.data.published_sums import check_published_sum
+from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, memory_error, system_reason
+
+__all__ = ["BuiltDataset", "build_dataset", "build_source", "dataset_source"]
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# `datasets` looks for free space before it writes, and says so by an OSError without a number.
+_NO_SPACE_TEXT = "Not enough disk space"
+_WRITER_SETTINGS = threading.Lock()
+_HASH_DIGITS = 12
+_LEAST_OF_A_RELEASE = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltDataset:
+    """What a build made.
+
+    Attributes:
+        folder: for `load_dataset(folder, config)`.
+        config: the configuration that was built.
+        rows: its number of rows, all splits together.
+        splits: split name to number of rows.
+        notes: what the user should know though it is no error.
+    """
+
+    folder: Path
+    config: str
+    rows: int
+    splits: Mapping[str, int]
+    notes: tuple[str, ...]
+
+
+def dataset_source(name: str) -> DatasetSource:
+    """Finds how a dataset is built: by convention in `SOURCES` of its benchmark's `data` module.
+
+    Args:
+        name: of a dataset.
+
+    Returns:
+        Its source.
+
+    Raises:
+        UsageError: There is no such dataset.
+    """
+    spec = dataset_spec(name)
+    benchmark = next(benchmark for benchmark in BENCHMARKS if spec in benchmark.datasets)
+    sources: tuple[DatasetSource, ...] = importlib.import_module(
+        f"medical_tasks.benchmarks.{benchmark.name}.data"
+    ).SOURCES
+    return next(source for source in sources if source.spec.name == name)
+
+
+def build_dataset(
+    name: str,
+    *,
+    source: Path | None,
+    config: str,
+    out: Path | None = None,
+    options: Mapping[str, int | None] | None = None,
+    partial: bool = False,
+) -> BuiltDataset:
+    """Builds one configuration of a dataset from its official files.
+
+    Other configurations in the same folder stay as they are; an earlier build of the same one is replaced at once.
+
+    Args:
+        name: of the dataset.
+        source: folder of the official files, or the file where one is enough; None for `demo`.
+        config: which configuration.
+        out: the dataset's folder; by default the one `run` looks in.
+        options: of a generated configuration, name to value; None where one is not given.
+        partial: whether a part of a release that is still corrected is wanted.
+
+    Returns:
+        Where it is and how many rows it has.
+
+    Raises:
+        UsageError: Wrong name or options, official files that are not as they should be, or a folder of something else.
+        MissingError: The official files are not there.
+        IncompleteError: The disk is full; what was built before is as it was.
+    """
+    folder = out or datasets_home() / name
+    return build_source(
+        dataset_source(name), place=source, config=config, folder=folder, options=options, partial=partial
+    )
+
+
+def build_source(
+    source: DatasetSource,
+    *,
+    place: Path | None,
+    config: str,
+    folder: Path,
+    options: Mapping[str, int | None] | None = None,
+    partial: bool = False,
+) -> BuiltDataset:
+    """Builds one configuration of a given source; see `build_dataset`.
+
+    Args:
+        source: the dataset.
+        place: folder or file of the official files.
+        config: which configuration.
+        folder: the dataset's folder, made when absent.
+        options: as `build_dataset`.
+        partial: as `build_dataset`.
+
+    Returns:
+        Where it is and how many rows it has.
+
+    Raises:
+        UsageError: As `build_dataset`.
+        MissingError: As `build_dataset`.
+        IncompleteError: As `build_dataset`.
+    """
+    with _reading_begun(source.placed(config, place), config, place) as begun:
+        return _build(begun, place, config, folder, options or {}, partial=partial)
+
+
+def _build(
+    source: DatasetSource,
+    place: Path | None,
+    config: str,
+    folder: Path,
+    options: Mapping[str, int | None],
+    *,
+    partial: bool,
+) -> BuiltDataset:
+    spec = source.spec
+    made_from = _file_hashes(source, config, place)
+    chosen = chosen_options(f"{spec.name}, config {config}", source.generated.get(config), options)
+    made_from |= {name: str(value) for name, value in chosen.items()}
+    try:
+        with stage_in(folder, spec.name) as (stage, before):
+            splits = _write_splits(source, config, place, stage, chosen)
+            notes = _check_rows(source, config, splits, partial=partial)
+            made = BuiltConfig(version=spec.version, suite=__version__, source=made_from, splits=splits)
+            built = {
+                name: made if name == config else before[name] for name in spec.configs if name in {*before, config}
+            }
+            # Rows of an older version may have other columns than the card declares: kept, but readers ask to rebuild.
+            current = {name: entry for name, entry in built.items() if entry.version == spec.version}
+            # Only of what the folder holds: demo rows are nobody's leaderboard.
+            leaderboards = eval_text(
+                spec,
+                [task for benchmark in BENCHMARKS for task in benchmark.tasks],
+                built={name: entry.splits for name, entry in current.items()},
+            )
+            texts = {
+                "README.md": card_text(source, current),
+                "croissant.json": croissant_text(source, current),
+                **({"eval.yaml": leaderboards} if leaderboards else {}),
+                MARKER: marker_text(spec.name, built),
+            }
+            put_in_place(folder, stage, built, texts, private=spec.access == "credentialed")
+    except OSError as error:
+        if memory_error(error):
+            raise
+        raise _write_error(folder, error) from error
+    notes += [
+        f"{folder}: config {name} was built in version {built[name].version}, now {spec.version}; build it again"
+        for name in built.keys() - current.keys()
+    ]
+    rows = {name: split.rows for name, split in splits.items()}
+    return BuiltDataset(folder=folder, config=config, rows=sum(rows.values()), splits=rows, notes=tuple(notes))
+
+
+@contextlib.contextmanager
+def _reading_begun(source: DatasetSource, config: str, place: Path | None) -> Iterator[DatasetSource]:
+    """Lets a reader that works beside its caller begin before the files are hashed and `datasets` is imported.
+
+    Of any other reader nothing runs before its first row is asked for. What is wrong with a file is told when it is read again,
+    after what its checksum says.
+    """
+    begun: list[Iterator[Row]] = []
+    first = source.splits.get(config, ("",))[0]
+    if source.files.get(config):
+        with contextlib.suppress(MedicalTasksError):
+            begun.append(source.read(config, first, find_files(source, config, place)))
+
+    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
+        return begun.pop() if begun and split == first else source.read(config, split, files)
+
+    try:
+        yield dataclasses.replace(source, read=read)
+    finally:
+        begun.clear()
+
+
+def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict[str, str]:
+    """Hashes the official files by name; refuses one that differs from its published sum or belongs to another config."""
+    hashes: dict[str, str] = {}
+    for path in find_files(source, config, place).values():
+        name = path.name if place is None or place.is_file() else path.relative_to(place).as_posix()
+        try:
+            hashes[name] = file_sha256(path)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
+        check_published_sum(path, hashes[name])
+        true_config = source.known_files.get(hashes[name], config)
+        if true_config != config:
+            raise UsageError(
+                f"{path}: is the official file of config {true_config}, not of {config}. Give --config {true_config}, or "
+                f"the right file.\n{steps_to_get(source.spec)}"
+            )
+    return hashes
+
+
+def _write_splits(
+    source: DatasetSource, config: str, place: Path | None, stage: Path, options: Mapping[str, int]
+) -> dict[str, BuiltSplit]:
+    """Runs the builder in the stage; its files are `stage/<config>/<split>-<hash>.parquet` afterwards."""
+    from datasets.exceptions import DatasetGenerationError
+
+    out = stage / "written"
+    with _progress_on_terminals_only(), _failing_writes_raise():
+        builder = builder_class(source)(
+            # A cache of its own: no trace of credentialed rows in the user's, and no earlier result taken for this one.
+            cache_dir=str(stage / "cache"),
+            config_name=config,
+            data_dir=None if place is None else str(place),
+            **options,
+        )
+        try:
+            builder.download_and_prepare(
+                output_dir=str(out), file_format="parquet", max_shard_size="1TB", verification_mode="no_checks"
+            )
+        except DatasetGenerationError as error:
+            # The library wraps whatever the reader or the disk said; both are told to the user as they are.
+            told = _told_by(error)
+            if told is None:
+                raise
+            raise told from None
+    splits: dict[str, BuiltSplit] = {}
+    (stage / config).mkdir()
+    for split in source.splits[config]:
+        path = out / f"{builder.dataset_name}-{split}.parquet"
+        flush_to_disk(path)
+        digest = file_sha256(path)
+        info = builder.info.splits[split]
+        entry = BuiltSplit(
+            path=f"{config}/{split}-{digest[:_HASH_DIGITS]}.parquet",
+            rows=info.num_examples,
+            sha256=digest,
+            file_bytes=path.stat().st_size,
+            num_bytes=info.num_bytes,
+        )
+        path.rename(stage / entry.path)
+        splits[split] = entry
+    return splits
+
+
+@contextlib.contextmanager
+def _progress_on_terminals_only() -> Iterator[None]:
+    import datasets
+
+    hide = not sys.stderr.isatty() and not datasets.are_progress_bars_disabled()
+    if hide:
+        datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if hide:
+            datasets.enable_progress_bars()
+
+
+@contextlib.contextmanager
+def _failing_writes_raise() -> Iterator[None]:
+    """Switches content-defined chunking off, which `datasets` asks for in every parquet file it writes.
+
+    With it pyarrow treats a failed write as a broken invariant and aborts the process; without it a full disk is an OSError.
+    The writer takes this from a setting of the whole library alone, so one build at a time changes it.
+    """
+    import datasets
+
+    with _WRITER_SETTINGS:
+        before = getattr(datasets.config, "DEFAULT_CDC_OPTIONS", None)
+        if before is None:  # versions before 4.1 never chunk so
+            yield
+            return
+        datasets.config.DEFAULT_CDC_OPTIONS = False
+        try:
+            yield
+        finally:
+            datasets.config.DEFAULT_CDC_OPTIONS = before
+
+
+def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
+    """Finds what a wrapped error is about: closing a parquet file that failed to be written raises errors of its own."""
+    inner = error.__cause__
+    while inner is not None and not isinstance(inner, MedicalTasksError | OSError):
+        inner = inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__)
+    return inner
+
+
+def _check_rows(source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit], *, partial: bool) -> list[str]:
+    """Compares the numbers of rows with the published ones; a release still being corrected may differ, with a note."""
+    notes: list[str] = []
+    for split, published in source.published_rows.get(config, {}).items():
+        rows = splits[split].rows
+        if rows == published:
+            continue
+        text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
+        if config not in source.living:
+            raise UsageError(f"{text}. The file is cut off or of another release.\n{steps_to_get(source.spec)}")
+        # Corrections add and drop a row here and there.
+        if rows < _LEAST_OF_A_RELEASE * published and not partial:
+            raise UsageError(
+                f"{text}. The file is cut off or of another release; build a smaller one on purpose with --partial.\n"
+                f"{steps_to_get(source.spec)}"
+            )
+        notes.append(
+            f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one"
+        )
+    return notes
+
+
+def _write_error(folder: Path, error: OSError) -> MedicalTasksError:
+    kept = "Nothing of this build was kept; what was built there before is as it was."
+    said_by_datasets = error.errno is None and str(error).startswith(_NO_SPACE_TEXT)
+    reason = os.strerror(errno.ENOSPC) if said_by_datasets else system_reason(error)
+    if error.errno in _NO_SPACE or said_by_datasets:
+        return IncompleteError(
+            f"{folder}: no space to write ({reason}). {kept} Free some space, or choose another place with --out, and give "
+            "the same command again."
+        )
+    return UsageError(f"{folder}: cannot write there ({reason}). {kept} Choose another place with --out.")

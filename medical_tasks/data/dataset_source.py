@@ -1,0 +1,255 @@
+"""What building a dataset needs to know of it: its official files, its columns, and the function that reads them.
+
+`DatasetSpec` says what a dataset is, for lists and messages. `DatasetSource` adds how its built form is made. Each
+benchmark's `data.py` has a tuple `SOURCES` of them; building, cards and Croissant files work from nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.data.build_options import Generated
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.columns import Column
+from medical_tasks.io.whole_file import open_file
+from medical_tasks.spec import DatasetSpec
+
+__all__ = ["DatasetSource", "OfficialFile", "Row", "file_sha256", "find_files", "repository_file", "steps_to_get"]
+
+Row = Mapping[str, Any]
+RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfficialFile:
+    """A file of the official distribution.
+
+    Attributes:
+        places: paths at which it may lie, `/` between parts, each from the outermost folder that a user may give: the file is
+            found at the path or any end of it, so that the folder above a checkout, the checkout, and the folders in it all do.
+        description: what it is, for messages and the card.
+    """
+
+    places: tuple[str, ...]
+    description: str
+
+    def found_in(self, folder: Path) -> list[Path]:
+        """Finds the file below a folder, at every place where it lies."""
+        ends = dict.fromkeys(end for place in self.places for end in _ends(place))
+        return [folder / end for end in ends if (folder / end).is_file()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetSource:
+    """How the built form of a dataset is made.
+
+    Attributes:
+        spec: what the dataset is.
+        summary: one paragraph for the card.
+        changes: what the built form changes against the official files, one a line (share-alike licences ask for it).
+        licence_note: what the publisher asks for beside the licence, one sentence.
+        columns: of every row, the same in all configurations.
+        key: column that no two rows of a split share.
+        splits: configuration to its split names, in order.
+        published_rows: configuration to split to the number of rows its publisher released.
+        living: configurations their publishers still correct: another number of rows than published is noted, not refused.
+        files: configuration to the official files it is read from, by a short key; empty for those made here.
+        read: called with configuration, split and the found files by key; yields the rows in order. Raises `UsageError`
+            for files that are not of the official form. It may begin its work when it is called; dropping what it returned
+            must end that.
+        generated: configuration to how this package generates it; such a one has no files and is not given to `read`.
+        known_files: SHA-256 of an official file to the configuration it belongs to, to refuse a mix-up.
+        at: for releases of which not each has every split: called with configuration and the place of the official files, or
+            None, it gives the source with the splits and files that are there.
+        published: date the dataset came out, ISO 8601.
+        creators: who made it, for the Croissant file.
+        languages: of the text, BCP 47.
+        task_categories: as the Hub names them.
+        tags: for the Hub's search.
+    """
+
+    spec: DatasetSpec
+    summary: str
+    changes: tuple[str, ...]
+    columns: tuple[Column, ...]
+    key: str
+    splits: Mapping[str, tuple[str, ...]]
+    files: Mapping[str, Mapping[str, OfficialFile]]
+    read: RowReader
+    published: str
+    creators: tuple[str, ...]
+    licence_note: str = ""
+    published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    living: frozenset[str] = frozenset()
+    generated: Mapping[str, Generated] = field(default_factory=dict)
+    known_files: Mapping[str, str] = field(default_factory=dict)
+    at: Callable[[str, Path | None], DatasetSource] | None = None
+    languages: tuple[str, ...] = ("en",)
+    task_categories: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, configs in (("splits", set(self.splits)), ("files", set(self.files))):
+            if configs != set(self.spec.configs):
+                raise ValueError(
+                    f"{self.spec.name}: {name} has {sorted(configs)}, the spec {sorted(self.spec.configs)}"
+                )
+        for config in self.generated:
+            if self.files.get(config, "none"):
+                raise ValueError(f"{self.spec.name}: {config} is generated, so it must be a config without files")
+        if self.key not in {column.name for column in self.columns}:
+            raise ValueError(f"{self.spec.name}: key {self.key!r} is not a column")
+
+    def placed(self, config: str, place: Path | None) -> DatasetSource:
+        """Says how a configuration is built from what lies at a place.
+
+        Args:
+            config: one of the dataset's.
+            place: where the official files lie; None when not given.
+
+        Returns:
+            The source with the splits and files that are there; itself for a dataset whose releases all have the same.
+
+        Raises:
+            UsageError: It is not clear which files are meant.
+        """
+        return self if self.at is None else self.at(config, place)
+
+
+def steps_to_get(spec: DatasetSpec) -> str:
+    """Writes the steps that bring a dataset's official files, for the end of a message.
+
+    Args:
+        spec: the dataset.
+
+    Returns:
+        One step a line, indented.
+    """
+    return f"How to get {spec.title}:\n" + "\n".join(f"  - {step}" for step in spec.how_to_get)
+
+
+def file_sha256(path: Path) -> str:
+    """Hashes a file without holding it in memory.
+
+    Args:
+        path: the file.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    with open_file(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[str, Path]:
+    """Finds the official files of a configuration.
+
+    Args:
+        source: the dataset.
+        config: one of its configurations.
+        place: the folder the user downloaded to, or the file itself where only one is needed; None when not given.
+
+    Returns:
+        Short key to path, for every file the configuration is read from; empty for one that is made here.
+
+    Raises:
+        UsageError: Unknown configuration, a source given for one that has none, or several unlike files that could be meant.
+        MissingError: No source given, or a file is not in it; the message says what was looked for and how to get it.
+    """
+    spec = source.spec
+    if config not in source.files:
+        raise UsageError(f"unknown config {config!r} of {spec.name}. Configs: {', '.join(spec.configs)}.")
+    wanted = source.files[config]
+    label = f"{spec.name}, config {config}"
+    if not wanted:
+        if place is not None:
+            raise UsageError(f"{label}: made from this package alone, reads no source. Leave out --source ({place}).")
+        return {}
+    listing = "\n".join(f"  {file.description}: {' or '.join(file.places)}" for file in wanted.values())
+    if place is None:
+        raise MissingError(
+            f"{label}: needs the official files, none given. Give --source the folder (or the one file) with\n{listing}\n"
+            f"{steps_to_get(spec)}"
+        )
+    if not place.exists():
+        raise MissingError(f"{label}: {place} is not there. It should hold\n{listing}\n{steps_to_get(spec)}")
+    if place.is_file():
+        if len(wanted) > 1:
+            raise UsageError(
+                f"{label}: needs {len(wanted)} files, got the file {place}. Give the folder that holds\n{listing}"
+            )
+        return dict.fromkeys(wanted, place)
+    found: dict[str, Path] = {}
+    missing: list[str] = []
+    for key, file in wanted.items():
+        paths = file.found_in(place)
+        if len({file_sha256(path) for path in paths}) > 1:
+            step = (
+                "Give --source the right one itself"
+                if len(wanted) == 1
+                else "Keep the right one there and move the others"
+            )
+            raise UsageError(
+                f"{label}: {place} has several files that could be {file.description}: "
+                f"{', '.join(path.relative_to(place).as_posix() for path in paths)}. {step}."
+            )
+        if paths:
+            found[key] = paths[0]
+        else:
+            missing.append(f"  {file.description}: {' or '.join(file.places)}")
+    if missing:
+        raise MissingError(
+            "\n".join(
+                [
+                    f"{label}: {place} lacks",
+                    *missing,
+                    "Each path was looked for there, and every end of it.",
+                    steps_to_get(spec),
+                ]
+            )
+        )
+    return found
+
+
+_FOLDERS_ABOVE = 3
+"""How far above the given folder a file of the same repository is looked for."""
+
+
+def repository_file(place: Path, path: str, *, repository: str) -> Path:
+    """Finds a file of a repository that the user has a checkout of.
+
+    Args:
+        place: the checkout, the folder above it, a folder inside, or the file itself.
+        path: of the file in the repository, `/` between parts.
+        repository: its address, whose last part is the checkout's name.
+
+    Returns:
+        The file. A whole path counts before its end: `evaluation/utils.py` is not mistaken for another `utils.py`.
+
+    Raises:
+        MissingError: It is not there; names the file, where it was looked for, and the next step.
+    """
+    place = place.expanduser()
+    ends = _ends(path)
+    if place.is_file() and place.name == ends[-1]:
+        return place
+    folder = place.parent if place.is_file() else place
+    below = folder / repository.rpartition("/")[2]
+    whole = [each / path for each in (folder, below, *folder.resolve().parents[:_FOLDERS_ABOVE])]
+    for each in (*whole, *(folder / end for end in ends)):
+        if each.is_file():
+            return each
+    raise MissingError(
+        f"{place}: the authors' {path} is not there (looked for in {folder}, in {below} and in the folders above; in {folder} also "
+        f"as {' or '.join(ends)}). Clone {repository} and give its folder with --upstream."
+    )
+
+
+def _ends(path: str) -> list[str]:
+    """The path, then it without its first folder, and so on down to the name."""
+    parts = path.split("/")
+    return ["/".join(parts[start:]) for start in range(len(parts))]

@@ -1,0 +1,278 @@
+"""Built datasets on disk: where they are, which are whole, and their rows.
+
+A built dataset is a folder that `datasets.load_dataset` reads and that says of itself what it is:
+
+    README.md                     card; its YAML names the files of each configuration and split
+    croissant.json                the same for Croissant tools
+    medical_tasks.json            the marker: every file with rows and SHA-256, written last of all
+    v1.0/test-3b1f0c5a9d2e.parquet    named by content, so that a rebuild never writes over what is being read
+
+Only what the marker names exists for this package: a build that was killed leaves the marker, and with it the dataset, as
+it was. Looking for built configurations reads the marker alone; pyarrow is imported when rows are read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from medical_tasks.data.dataset_source import file_sha256, steps_to_get
+from medical_tasks.errors import MissingError, UsageError, doing
+from medical_tasks.io.whole_file import read_text
+from medical_tasks.spec import DatasetSpec
+
+__all__ = [
+    "MARKER",
+    "BuiltConfig",
+    "BuiltSplit",
+    "built_configs",
+    "built_name",
+    "built_split",
+    "datasets_home",
+    "marker_text",
+    "read_rows",
+    "split_names",
+]
+
+MARKER = "medical_tasks.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltSplit:
+    """One parquet file of a built dataset.
+
+    Attributes:
+        path: relative to the dataset's folder, `/` between parts.
+        rows: number of rows.
+        sha256: of the file.
+        file_bytes: size of the file.
+        num_bytes: size of the rows in memory, as `datasets` counts it.
+    """
+
+    path: str
+    rows: int
+    sha256: str
+    file_bytes: int
+    num_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltConfig:
+    """One configuration of a built dataset.
+
+    Attributes:
+        version: `DatasetSpec.version` of its making.
+        suite: version of this package that made it.
+        source: what it was made from: official files, name to SHA-256; for a generated configuration its options, name to
+            value; empty for `demo`.
+        splits: split name to file, in order.
+    """
+
+    version: str
+    suite: str
+    source: Mapping[str, str]
+    splits: Mapping[str, BuiltSplit]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all splits."""
+        return sum(split.rows for split in self.splits.values())
+
+
+def datasets_home() -> Path:
+    """Returns the folder of built datasets: `$MEDICAL_TASKS_DATA`, or one in the user's data directory."""
+    chosen = os.environ.get("MEDICAL_TASKS_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    data_home = os.environ.get("XDG_DATA_HOME", "")
+    # The XDG rules: a relative path is invalid and to be ignored.
+    base = Path(data_home) if Path(data_home).is_absolute() else Path.home() / ".local" / "share"
+    return base / "medical-tasks" / "datasets"
+
+
+def marker_text(name: str, configs: Mapping[str, BuiltConfig]) -> str:
+    """Writes a marker.
+
+    Args:
+        name: the dataset.
+        configs: its built configurations.
+
+    Returns:
+        JSON text, ending with a newline.
+    """
+    content = {"format": FORMAT, "dataset": name, "configs": {key: asdict(config) for key, config in configs.items()}}
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def built_name(folder: Path) -> str | None:
+    """Returns the name of the dataset a folder holds, None when it has no marker.
+
+    Raises:
+        UsageError: The marker is damaged.
+    """
+    content = _read_marker(folder)
+    return None if content is None else str(content["dataset"])
+
+
+def built_configs(folder: Path) -> dict[str, BuiltConfig]:
+    """Says which configurations a folder holds, by its marker alone.
+
+    Args:
+        folder: of a built dataset; may be absent.
+
+    Returns:
+        Configuration name to what was built; empty when there is no marker.
+
+    Raises:
+        UsageError: The marker is damaged, or written by a newer version.
+    """
+    content = _read_marker(folder)
+    if content is None:
+        return {}
+    try:
+        configs = {
+            name: BuiltConfig(
+                version=entry["version"],
+                suite=entry["suite"],
+                source=entry["source"],
+                splits={split: BuiltSplit(**fields) for split, fields in entry["splits"].items()},
+            )
+            for name, entry in content["configs"].items()
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _damaged(folder, f"{type(error).__name__}: {error}") from error
+    for config in configs.values():
+        for split in config.splits.values():
+            path = PurePosixPath(split.path)
+            if path.is_absolute() or ".." in path.parts:
+                raise _damaged(folder, f"path {split.path!r} leaves the folder")
+    return configs
+
+
+def split_names(split: str) -> tuple[str, ...]:
+    """Takes a sum of splits apart: `a+b` is the rows of both, as in `datasets`.
+
+    Raises:
+        UsageError: A name is missing, or stands twice.
+    """
+    names = tuple(name.strip() for name in split.split("+"))
+    if not all(names) or len(set(names)) < len(names):
+        raise UsageError(f"a split is a name, or different names with + between (test+test_2026), got {split!r}.")
+    return names
+
+
+def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> str:
+    """Writes a split, or a sum of some, as recipes have it: the parts in the order in which they were built.
+
+    Args:
+        folder: of the built dataset.
+        config: configuration.
+        split: split, or splits with `+` between.
+        spec: the dataset, for messages.
+
+    Raises:
+        MissingError: The configuration is not built there.
+        UsageError: A part is not built there; the message names it.
+    """
+    wanted, built = split_names(split), _built(folder, config, spec).splits
+    if missing := [name for name in wanted if name not in built]:
+        there = "+".join(name for name in built if name in wanted) or " or --split ".join(built)
+        said = f"split {missing[0]} is" if len(missing) == 1 else f"splits {', '.join(missing)} are"
+        raise UsageError(
+            f"{folder}: config {config}: {said} not built; it has {', '.join(built)}. Take --split {there}, or build "
+            f"{spec.name if spec else folder.name} again from files that have what is missing."
+        )
+    return "+".join(name for name in built if name in wanted)
+
+
+def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
+    """Reads the rows of a built split, after checking that the file is the one that was built.
+
+    Args:
+        folder: of the built dataset.
+        config: configuration.
+        split: split, or splits with `+` between: the rows of each, in the order in which they were built.
+        spec: the dataset; with it, its version is checked and messages say how to get the official files.
+
+    Returns:
+        The rows in order, column name to value.
+
+    Raises:
+        MissingError: Nothing of the kind is built there.
+        UsageError: The file changed since it was built, or was built by another version.
+    """
+    built = _built(folder, config, spec)
+    if spec is not None and built.version != spec.version:
+        raise UsageError(
+            f"{folder}: config {config} was built in version {built.version}, this suite reads {spec.version}. Build it "
+            f"again: medical-tasks build {spec.name} --config {config}"
+        )
+    names = split_names(built_split(folder, config, split, spec=spec))
+    return [row for name in names for row in _split_rows(folder, config, built.splits[name], spec)]
+
+
+def _built(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
+    configs = built_configs(folder)
+    if config not in configs:
+        have = f"; built there: {', '.join(configs)}" if configs else ""
+        raise MissingError(f"{folder}: config {config} is not built{have}. {_steps(folder, config, spec)}")
+    return configs[config]
+
+
+def _split_rows(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> list[dict[str, Any]]:
+    path = folder / entry.path
+    if not path.is_file():
+        raise MissingError(f"{path}: is gone since config {config} was built. {_steps(folder, config, spec)}")
+    digest = file_sha256(path)
+    if digest != entry.sha256:
+        raise UsageError(
+            f"{path}: not the file that was built (SHA-256 {digest[:12]}..., the marker says {entry.sha256[:12]}...). "
+            f"Build it again: medical-tasks build {spec.name if spec else folder.name} --config {config}"
+        )
+    import pyarrow.parquet as pq
+
+    # In one thread: where memory is short, threads that cannot be started are waited for without end.
+    with doing(f"load the rows of {path}"), pq.ParquetFile(path) as file:
+        rows: list[dict[str, Any]] = file.read(use_threads=False).to_pylist()
+    if len(rows) != entry.rows:
+        raise UsageError(f"{path}: has {len(rows)} rows, the marker {MARKER} says {entry.rows}. Build it again.")
+    return rows
+
+
+def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:
+    if spec is None:
+        return f"Build it: medical-tasks build {folder.name} --config {config}"
+    if config == "demo":
+        return f"Build it, no download needed: medical-tasks build {spec.name} --config demo"
+    return steps_to_get(spec)
+
+
+def _read_marker(folder: Path) -> dict[str, Any] | None:
+    path = folder / MARKER
+    try:
+        content = json.loads(read_text(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}).") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise _damaged(folder, str(error)) from error
+    if not isinstance(content, dict) or not {"format", "dataset", "configs"} <= content.keys():
+        raise _damaged(folder, "not an object with format, dataset and configs")
+    if content["format"] != FORMAT:
+        raise UsageError(
+            f"{path}: format {content['format']!r}, this version reads {FORMAT}. Upgrade medical-tasks, or build the "
+            "dataset into another folder."
+        )
+    return content
+
+
+def _damaged(folder: Path, reason: str) -> UsageError:
+    return UsageError(
+        f"{folder / MARKER}: damaged ({reason}). Delete the folder and build the dataset again, or choose another --out."
+    )

@@ -1,0 +1,318 @@
+"""A task's items from a built dataset: which folder, which configuration, which items."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.data.dataset_store import (
+    built_configs,
+    built_name,
+    built_split,
+    datasets_home,
+    read_rows,
+    split_names,
+)
+from medical_tasks.errors import MissingError, UsageError, doing
+from medical_tasks.runs.protocol import MultiStep
+from medical_tasks.spec import DatasetSpec, Item, PromptSet, TaskSpec
+
+__all__ = [
+    "TaskData",
+    "benchmark_module",
+    "choose_config",
+    "leaking_examples",
+    "load_task_data",
+    "locate",
+    "open_protocol",
+    "prompt_set",
+    "rows_sha256",
+    "subset",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskData:
+    """Items of a task, and where they come from.
+
+    Attributes:
+        items: what is asked, in the dataset's order.
+        config: the dataset's configuration.
+        folder: the built dataset.
+        revision: what the recipe says of the data: name, configuration, split, version and hashes.
+        exemplars: rows of the split that worked examples are drawn from, for a task that shows some.
+    """
+
+    items: list[Item]
+    config: str
+    folder: Path
+    revision: dict[str, Any]
+    exemplars: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The revision without the official files' names: the same rows are the same data, whatever the file was called."""
+        return {name: value for name, value in self.revision.items() if name != "source"}
+
+
+def benchmark_module(task: TaskSpec, name: str) -> Any:
+    """Imports one of the benchmark's modules (`data`, `prompts`, `scoring`), when it is needed."""
+    return importlib.import_module(f"{task.benchmark}.{name}")
+
+
+def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
+    """Picks the configuration to run.
+
+    Args:
+        spec: the dataset.
+        folder: where it was built.
+        wanted: the user's choice, or None for the default.
+
+    Returns:
+        A configuration that is built in `folder`.
+
+    Raises:
+        UsageError: The dataset has no such configuration, or several are built and none is the default.
+        MissingError: It is not built; the message holds the steps.
+    """
+    if wanted is not None and wanted not in spec.configs:
+        raise UsageError(f"dataset {spec.name} has no configuration {wanted!r}. It has: {', '.join(spec.configs)}.")
+    holds = built_name(folder)
+    if holds not in (None, spec.name):
+        raise UsageError(
+            f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}."
+        )
+    built = built_configs(folder)
+    if wanted is not None:
+        if wanted in built:
+            return wanted
+        raise MissingError(_not_built(spec, folder, wanted))
+    if spec.default_config in built:
+        return spec.default_config
+    real = [config for config in spec.configs if config in built and config != "demo"]
+    if len(real) == 1:
+        return real[0]
+    if real:
+        raise UsageError(f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config.")
+    raise MissingError(_not_built(spec, folder, spec.default_config))
+
+
+def _not_built(spec: DatasetSpec, folder: Path, config: str) -> str:
+    if config == "demo":
+        return f"dataset {spec.name}: demo is not built in {folder}. Build it: medical-tasks build {spec.name} --config demo"
+    steps = "\n".join(f"  {number}. {step}" for number, step in enumerate(spec.how_to_get, start=1))
+    return (
+        f"dataset {spec.name}, configuration {config}, is not in {folder}. To get it:\n{steps}\n"
+        f"To try the task without any download: medical-tasks build {spec.name} --config demo, then --config demo."
+    )
+
+
+@doing("load the items of the tasks")
+def load_task_data(
+    task: TaskSpec,
+    spec: DatasetSpec,
+    *,
+    data: Path | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    max_samples: int | None = None,
+) -> TaskData:
+    """Reads the items of a task.
+
+    Args:
+        task: the task.
+        spec: its dataset.
+        data: folder of the built dataset, or one that holds it under its name; the user's data home by default.
+        config: configuration; the dataset's default one otherwise.
+        split: split to ask, or splits with `+` between; the task's own otherwise.
+        max_samples: how many items at most; which ones depends on their ids alone, and fewer are a part of more.
+
+    Returns:
+        The items and their source.
+
+    Raises:
+        UsageError: Bad option, or a dataset that is not whole.
+        MissingError: The dataset is not built.
+    """
+    if max_samples is not None and max_samples < 1:
+        raise UsageError(f"--max-samples must be 1 or more, got {max_samples}.")
+    folder, chosen = locate(spec, data, config)
+    asked = split or task.split
+    if task.exemplars in split_names(asked):
+        raise UsageError(
+            f"{task.name}: its worked examples come from the split {task.exemplars}, so that cannot be asked. Choose another "
+            "--split, or a task without examples."
+        )
+    rows = read_rows(folder, chosen, asked, spec=spec)
+    asked = built_split(folder, chosen, asked)
+    items: list[Item] = benchmark_module(task, "data").load_items(task, rows)
+    if twice := [name for name, times in Counter(item.id for item in items).items() if times > 1]:
+        raise UsageError(
+            f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the first is {twice[0]}), so that they "
+            "are no one set of questions. Ask one at a time."
+        )
+    if not items:
+        raise UsageError(
+            f"{task.name}: configuration {chosen} of {spec.name} in {folder} has no question of this task among its {len(rows):,} "
+            "rows. Choose another with --config."
+        )
+    revision: dict[str, Any] = {
+        "name": spec.name,
+        "config": chosen,
+        "split": asked,
+        "version": spec.version,
+        "source": dict(built_configs(folder)[chosen].source),
+        "rows_sha256": _rows_hash(rows),
+    }
+    return TaskData(
+        items=subset(items, max_samples),
+        config=chosen,
+        folder=folder,
+        revision=revision,
+        exemplars=read_rows(folder, chosen, task.exemplars, spec=spec) if task.exemplars else (),
+    )
+
+
+def prompt_set(
+    task: TaskSpec,
+    name: str,
+    upstream: Path | None,
+    *,
+    arguments: Mapping[str, str],
+    exemplars: Sequence[Mapping[str, Any]] = (),
+) -> PromptSet:
+    """Loads a task's prompts, with what the task takes beside their name.
+
+    Args:
+        task: the task.
+        name: `own` or `official`.
+        upstream: the authors' checkout, for `official`.
+        arguments: of `TaskSpec.arguments`; empty for a task without any.
+        exemplars: `TaskData.exemplars`.
+
+    Raises:
+        UsageError: A setting's value is not allowed.
+        MissingError: Something the prompts need (a checkout, documents) is not there.
+    """
+    more: dict[str, Any] = {"arguments": dict(arguments)} if task.arguments else {}
+    if task.exemplars:
+        more["exemplars"] = exemplars
+    prompts: PromptSet = benchmark_module(task, "prompts").load_prompts(task, name, upstream, **more)
+    return prompts
+
+
+def leaking_examples(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], *, tell: bool = True) -> list[str]:
+    """Finds the items whose question shows the item itself, with its answer, as the worked example.
+
+    Args:
+        task: the task.
+        prompts: how its items are put.
+        items: its items.
+        tell: whether to name them on the terminal.
+
+    Returns:
+        Their ids.
+    """
+    if prompts.example is None:
+        return []
+    found = [item.id for item in items if prompts.example(item).leaks]
+    if found and tell:
+        print(
+            f"note: {task.name}: the worked example ({prompts.name} prompts) is the item itself, answer included, for {len(found)} "
+            f"of {len(items)} items: {', '.join(found)}. They are asked and counted; leaking_examples in the recipe names them.",
+            file=sys.stderr,
+        )
+    return found
+
+
+def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Path, str]:
+    """Finds a built dataset and the configuration that is meant.
+
+    Args:
+        spec: the dataset.
+        data: as in `load_task_data`.
+        config: likewise.
+
+    Returns:
+        Its folder, and the configuration's name.
+
+    Raises:
+        UsageError: As `choose_config`.
+        MissingError: Likewise.
+    """
+    folder = _folder(spec, data)
+    if data is not None and config is None:
+        config = _only_config(folder)
+    return folder, choose_config(spec, folder, config)
+
+
+def _only_config(folder: Path) -> str | None:
+    """The one configuration of a folder that the user named: it is what they mean, also when it is the demo."""
+    built = list(built_configs(folder))
+    if len(built) != 1:
+        return None
+    print(f"note: configuration {built[0]}, the only one in {folder}", file=sys.stderr)
+    return built[0]
+
+
+def _folder(spec: DatasetSpec, data: Path | None) -> Path:
+    home = datasets_home() if data is None else data.expanduser()
+    return home if data is not None and built_name(home) is not None else home / spec.name
+
+
+def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Hashes the content of the rows; unlike the parquet file's bytes it does not depend on who wrote the file."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(json.dumps(row, sort_keys=True, ensure_ascii=True, default=str).encode())
+    return digest.hexdigest()
+
+
+def open_protocol(
+    task: TaskSpec, arguments: Mapping[str, str], *, prompts: str = "own", upstream: Path | None = None
+) -> MultiStep:
+    """Opens the protocol of a task that has one.
+
+    Args:
+        task: the task.
+        arguments: of `TaskSpec.arguments`.
+        prompts: name of the task's prompt set, which it has.
+        upstream: the authors' checkout, for `official`.
+
+    Raises:
+        UsageError: A setting's value is not allowed.
+        MissingError: Something it needs is not on this machine.
+    """
+    more: dict[str, Any] = {"arguments": dict(arguments)} if task.arguments else {}
+    if prompts != "own":
+        more |= {"prompts": prompts, "upstream": upstream}
+    opened: MultiStep = benchmark_module(task, "protocol").open_protocol(task, **more)
+    return opened
+
+
+def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:
+    """Hashes the rows of a built configuration as a recipe does.
+
+    Args:
+        folder: the built dataset.
+        config: one of its configurations.
+        split: of it.
+        spec: the dataset.
+    """
+    return _rows_hash(read_rows(folder, config, split, spec=spec))
+
+
+def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
+    """Takes the items whose hashed ids are smallest: the same ones whatever the order, and nested for growing numbers."""
+    if max_samples is None or max_samples >= len(items):
+        return list(items)
+    ranked = sorted(items, key=lambda item: hashlib.sha256(item.id.encode()).digest())
+    kept = {item.id for item in ranked[:max_samples]}
+    return [item for item in items if item.id in kept]

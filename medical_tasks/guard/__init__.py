@@ -1,0 +1,1 @@
+"""What may leave the machine: policy, private store, redaction, leakcheck."""

@@ -1,0 +1,374 @@
+"""Every text in a file: what `leakcheck` looks through in a run's folder.
+
+By content, not by name: what a file's bytes stand for (`leak_views`) is looked through in turn, be it an archive's member, a
+cell of a table or base64 in a log, until there is text, or something that cannot be looked into, which is said.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import pickletools
+import re
+import shutil
+import sqlite3
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from medical_tasks.guard.leak_views import (
+    Closed,
+    Contained,
+    Values,
+    contained,
+    decoded,
+    encoded,
+    inflated,
+    readings,
+    rearranged,
+    sniffed,
+)
+from medical_tasks.io.whole_file import open_file
+
+__all__ = ["Looking"]
+
+_CHUNK = 2**20
+_OVERLAP = 2**16  # bytes seen twice, so that no run of words is cut
+_WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that go on over the end of a chunk
+_DEEPEST = 8  # encodings and archives in one another
+_UNPACKED_LIMIT = 8 * 2**30
+_IN_MEMORY = 8 * 2**20
+_HASH_BYTES = 64
+_KEY_BYTES = 256  # bytes inside a text or table that may be a hash, a key or a signature
+_ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\\r\n"
+_LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
+_BROKEN = (OSError, EOFError, ValueError, TypeError, RecursionError, RuntimeError, NotImplementedError, zlib.error)
+_BROKEN_FORMS = (lzma.LZMAError, sqlite3.Error, zipfile.BadZipFile, tarfile.TarError, MemoryError)
+
+
+class Looking:
+    """Looks through one file.
+
+    Args:
+        scratch: empty folder of the user's own for what is unpacked; emptied as it goes.
+
+    Attributes:
+        reasons: why something in the file could not be looked into; empty when all was.
+        pictures: pictures and fonts, of which only the words in their bytes were looked at.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        self.reasons: dict[str, None] = {}
+        self.pictures = 0
+        self._scratch = scratch
+        self._unpacked = 0
+        self._seen: set[int] = set()
+
+    def file(self, path: Path) -> Iterator[str]:
+        """Yields the texts in a file, in every reading; some more than once."""
+        try:
+            with open_file(path) as stream:
+                yield from self._stream(stream, 0, path)
+        # The reason's class alone: a parser's words may quote the file.
+        except (*_BROKEN, *_BROKEN_FORMS) as error:
+            self._closed(f"{type(error).__name__} while reading it")
+
+    def _closed(self, reason: str) -> None:
+        self.reasons[reason] = None
+
+    def _new(self, part: str | bytes) -> bool:
+        seen = hash((type(part), len(part), part))  # texts that are stored in the same bytes have one hash
+        if not part or seen in self._seen:
+            return False
+        self._seen.add(seen)
+        return True
+
+    def _stream(self, stream: IO[bytes], depth: int, path: Path | None = None) -> Iterator[str]:
+        """What a file, or a member of another, holds: by its form, then by its bytes."""
+        head = stream.read(512)
+        stream.seek(0)
+        form = sniffed(head)
+        if not form and zipfile.is_zipfile(stream):  # a program may stand before it
+            form = "zip"
+        if form == "log" and not (path and path.with_name(path.name.rpartition("-")[0]).is_file()):
+            form = ""  # what belongs to no database here
+        if form in _OPENERS:
+            try:
+                stream.seek(0)
+                yield from _OPENERS[form](self, io.BufferedReader(_Lent(stream)), depth, path)
+            except (*_BROKEN, *_BROKEN_FORMS) as error:
+                self._closed(f"{type(error).__name__} while reading {form}")
+        elif " " in form:
+            self._closed(f"{form} cannot be looked into")
+        stream.seek(0)
+        for number, block in enumerate(self._blocks(stream)):
+            texts, whole = decoded(block)
+            if not form and not whole:
+                plain = b"" if number else inflated(block)
+                if plain:
+                    yield from self._found([plain], depth)
+                else:
+                    self._closed("bytes of an unknown form")
+            yield from self._text(texts[0], depth)
+            for text in texts[1:]:
+                yield from readings(text) if form else self._text(text, depth)
+
+    def _blocks(self, stream: IO[bytes]) -> Iterator[bytes]:
+        """Reads in parts that overlap and that cut no encoded bytes."""
+        kept = b""
+        while part := stream.read(_CHUNK):
+            block = kept + part
+            while _running(block) > _OVERLAP and (part := stream.read(_CHUNK)):
+                if len(block) > _WHOLE_LIMIT:
+                    self._closed(f"encoded bytes of more than {_WHOLE_LIMIT // 2**20} MiB in a row")
+                    break
+                block += part
+            yield block
+            kept = block[-max(_OVERLAP, min(_running(block), _WHOLE_LIMIT)) :] if len(block) >= _CHUNK else b""
+
+    def _text(self, text: str, depth: int) -> Iterator[str]:
+        """A text in all readings and orders, and what is stored in it."""
+        if not self._new(text):
+            return
+        views = list(dict.fromkeys(readings(text)))
+        yield from views
+        for view in dict.fromkeys((text, *views[-2:])):
+            for other in rearranged(view):
+                yield other
+                yield from self._found(encoded(other), depth)
+        for view in {text: None, views[-1]: None}:
+            yield from self._found(contained(view), depth)
+
+    def _found(self, parts: Iterable[Contained], depth: int) -> Iterator[str]:
+        for part in parts:
+            if isinstance(part, Closed):
+                self._closed(part.reason)
+            elif depth >= _DEEPEST:
+                self._closed(f"more than {_DEEPEST} encodings and archives in one another")
+            elif isinstance(part, str):
+                yield from self._text(part, depth + 1)
+            elif self._new(part):
+                yield from self._embedded(part, depth + 1)
+
+    def _embedded(self, raw: bytes, depth: int) -> Iterator[str]:
+        """Bytes from inside a text or a table. A few that nobody knows are a hash; many are not."""
+        form, (texts, whole) = sniffed(raw), decoded(raw)
+        if form or whole or (plain := inflated(raw)):
+            before = dict(self.reasons)
+            yield from self._stream(io.BytesIO(raw if form or whole else plain), depth)
+            if form and len(raw) <= _HASH_BYTES:  # a hash may begin like anything
+                self.reasons = before
+            return
+        if len(raw) > _HASH_BYTES:
+            yield from texts
+        if len(raw) > _KEY_BYTES and len(set(raw)) > 100:
+            self._closed("encoded bytes of an unknown form")
+
+    def _members(self, parts: Iterable[tuple[str, Callable[[], IO[bytes]]]], depth: int) -> Iterator[str]:
+        for name, opened in parts:
+            yield from self._text(name, depth)
+            try:
+                with opened() as member:
+                    yield from self._unpack(_parts(member), depth)
+            except (*_BROKEN, *_BROKEN_FORMS) as error:
+                self._closed(f"{type(error).__name__} while reading a member of an archive")
+
+    def _unpack(self, blocks: Iterable[bytes], depth: int) -> Iterator[str]:
+        """Looks through what comes out of an archive."""
+        if depth >= _DEEPEST:
+            self._closed(f"more than {_DEEPEST} encodings and archives in one another")
+            return
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(self._scratch)) as place:
+            try:
+                for block in blocks:
+                    self._unpacked += len(block)
+                    if self._unpacked > _UNPACKED_LIMIT:
+                        self._closed(f"unpacks to more than {_UNPACKED_LIMIT // 2**30} GiB")
+                        break
+                    place.write(block)
+            except (*_BROKEN, *_BROKEN_FORMS) as error:  # what came before it is looked through
+                self._closed(f"{type(error).__name__} while unpacking it")
+            place.seek(0)
+            yield from self._stream(place, depth + 1)
+
+    def _zlib(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        unpack = zlib.decompressobj()
+
+        def blocks() -> Iterator[bytes]:
+            while part := stream.read(_OVERLAP):
+                while part and not unpack.eof:
+                    yield unpack.decompress(part, _CHUNK)
+                    part = unpack.unconsumed_tail
+            if not unpack.eof:
+                raise EOFError
+
+        yield from self._unpack(blocks(), depth)
+
+    def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        with zipfile.ZipFile(stream) as archive:
+            files = archive.infolist()
+            yield from self._members(((file.filename, partial(archive.open, file)) for file in files), depth)
+
+    def _tar(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        with tarfile.open(fileobj=stream) as archive:
+            entries = ((entry.name, partial(_member, archive, entry)) for entry in archive)
+            yield from self._members(entries, depth)
+
+    def _parquet(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(stream) as file:
+            yield str(file.schema_arrow)
+            yield from self._found([part for pair in (file.metadata.metadata or {}).items() for part in pair], depth)
+            yield from self._rows(
+                (row for batch in file.iter_batches(batch_size=2048) for row in batch.to_pylist()), depth
+            )
+
+    def _arrow(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        import pyarrow as pa
+
+        try:
+            reader = pa.ipc.open_file(stream)
+            batches: Any = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        except pa.ArrowInvalid:
+            stream.seek(0)
+            batches = reader = pa.ipc.open_stream(stream)
+        yield str(reader.schema)
+        yield from self._found([part for pair in (reader.schema.metadata or {}).items() for part in pair], depth)
+        yield from self._rows((row for batch in batches for row in batch.to_pylist()), depth)
+
+    def _rows(self, rows: Iterable[Any], depth: int) -> Iterator[str]:
+        values = Values(whole=True)
+        for row in rows:
+            yield from self._found(values.add(row), depth)
+        yield from self._found(values.rest(), depth)
+
+    def _numpy(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        import numpy as np
+
+        array = np.load(stream, allow_pickle=False)
+        if array.dtype.kind in "OVM" or array.size > 10**8:
+            raise ValueError
+        if array.dtype.kind != "f":
+            yield from self._rows([array.ravel().tolist()], depth)
+
+    def _pickle(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        """A pickle's constants; it is never loaded. What they make together is not known."""
+        parts = [part for _, part, _ in pickletools.genops(stream) if isinstance(part, str | bytes | int)]
+        yield from self._rows([[part for part in parts if not isinstance(part, int)]], depth)
+        self._closed("a pickle, of which only the texts were read")
+
+    def _picture(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        """What a PNG holds beside its pixels; of other pictures, and of fonts, the bytes are looked through alone."""
+        self.pictures += 1
+        if stream.read(8)[1:4] != b"PNG":
+            return
+        while len(head := stream.read(8)) == 8:
+            part = stream.read(int.from_bytes(head[:4], "big") + 4)
+            packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
+            if head[4:] in (b"zTXt", b"iTXt") and packed:
+                yield from self._found([part[packed.start() :]], depth)
+            elif head[4:] == b"IEND":
+                yield from self._found([stream.read()], depth)
+
+    def _sqlite(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        """All values of all tables, of a copy: opening the file itself would change it. What was written last may be in its log."""
+        with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
+            copy = Path(folder) / "database"
+            with copy.open("wb") as out:
+                shutil.copyfileobj(stream, out)
+            for end in ("-wal", "-journal"):
+                beside = path.with_name(path.name + end) if path else None
+                if beside and beside.is_file():
+                    shutil.copyfile(beside, copy.with_name(copy.name + end))
+            with closing(sqlite3.connect(copy)) as connection:
+                connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+                tables = connection.execute("SELECT name, sql, type FROM sqlite_master").fetchall()
+                for name, sql, kind in tables:
+                    yield f"{name} {sql}"
+                    if kind == "table":
+                        quoted = '"' + name.replace('"', '""') + '"'
+                        rows = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - a quoted name of its own
+                        names = [column[0] for column in rows.description]
+                        yield from self._rows((dict(zip(names, row, strict=True)) for row in rows), depth)
+
+
+class _Lent(io.RawIOBase):
+    """A stream whose reader may close it: it stays open."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._stream.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+
+_Opener = Callable[[Looking, IO[bytes], int, Path | None], Iterator[str]]
+
+
+def _running(block: bytes) -> int:
+    """Counts the bytes at the end that may go on as one encoded part."""
+    return len(block) - min(len(block.rstrip(_ENCODED)), len(block.rstrip(_LISTED)))
+
+
+def _parts(stream: Any) -> Iterator[bytes]:
+    while part := stream.read(_CHUNK):
+        yield part
+
+
+def _member(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
+    return archive.extractfile(entry) or io.BytesIO()
+
+
+def _packed(open_it: Callable[[IO[bytes]], Any]) -> _Opener:
+    def opened(looking: Looking, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
+        with open_it(stream) as plain:
+            yield from looking._unpack(_parts(plain), depth)
+
+    return opened
+
+
+def _by_arrow(stream: IO[bytes], codec: str) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(pa.PythonFile(stream, mode="r"), compression=codec)
+
+
+_OPENERS: dict[str, _Opener] = {
+    "gzip": _packed(gzip.open),
+    "bzip2": _packed(bz2.open),
+    "xz": _packed(lzma.open),
+    "zstd": _packed(partial(_by_arrow, codec="zstd")),
+    "lz4": _packed(partial(_by_arrow, codec="lz4")),
+    "zlib": Looking._zlib,
+    "zip": Looking._zip,
+    "tar": Looking._tar,
+    "parquet": Looking._parquet,
+    "arrow": Looking._arrow,
+    "sqlite": Looking._sqlite,
+    "numpy": Looking._numpy,
+    "pickle": Looking._pickle,
+    "picture": Looking._picture,
+}

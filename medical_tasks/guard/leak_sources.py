@@ -1,0 +1,201 @@
+"""The source whose text must not be found: its rows one after another, whatever its size."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from medical_tasks.data.dataset_store import built_configs, built_name, datasets_home
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.guard.leak_views import Values, readings
+from medical_tasks.io.csv_table import FIELD_LIMIT_BYTES
+from medical_tasks.io.whole_file import checked_file
+
+__all__ = ["SourceRow", "source_files", "source_rows"]
+
+_FORMS = (".csv", ".jsonl", ".ndjson", ".json", ".txt", ".md", ".xml", ".parquet")
+_PLAIN_ID = re.compile(r"[\w.:-]{1,64}")
+_BLOCK_LINES = 2000  # of a text file; one row each
+_SHARED_LINES = 50  # lines a block begins with again
+
+
+_NUMBERS = re.compile(r"[\s,;]*(?:[0-9]{1,4}(?:[\s,;]+|$))*")
+"""A cell of ids or counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceRow:
+    """A row of the source.
+
+    Attributes:
+        label: file and id, or file and number; no text.
+        texts: its strings, and those of each list in it joined.
+    """
+
+    label: str
+    texts: tuple[str, ...]
+
+
+def source_files(source: str) -> list[Path]:
+    """Finds the files of a source.
+
+    Args:
+        source: name of a built dataset, or a file or folder: of a built dataset, or of csv, jsonl, json, txt and parquet files
+            (gzip or not), which are all taken, those in subfolders too.
+
+    Returns:
+        The files, in order.
+
+    Raises:
+        MissingError: There is nothing of that name.
+        UsageError: A file is of another form; nothing is compared then, since what is not read proves nothing.
+    """
+    path = Path(source).expanduser()
+    if not path.exists():
+        built = datasets_home() / source
+        if "/" in source or not built_configs(built):
+            raise MissingError(
+                f"{source}: neither a file or folder nor a built dataset. Give --source the official files' folder, or build the "
+                f"dataset: medical-tasks build {source} (`medical-tasks list` names them)."
+            )
+        path = built
+    if path.is_dir() and built_name(path) is not None:
+        splits = [split for config in built_configs(path).values() for split in config.splits.values()]
+        return list(dict.fromkeys(path / split.path for split in splits))
+    files = sorted(_files(path)) if path.is_dir() else [path]
+    strange = [str(file) for file in files if _form(file) not in _FORMS]
+    if strange or not files:
+        shown = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
+        raise UsageError(
+            f"{source}: {f'of a form that is not read: {shown}' if strange else 'an empty folder'}. A source is made of "
+            f"{', '.join(_FORMS)} files, also with .gz; what is not read would prove nothing. Give the file itself, or a folder of "
+            "such files alone."
+        )
+    return files
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of a folder, those in folders behind links too; hidden ones are none of the source."""
+    seen: set[tuple[int, int]] = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        status = Path(place).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()  # a link that leads back
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        yield from (Path(place) / name for name in names if not name.startswith(".") and (Path(place) / name).is_file())
+
+
+def _readings(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts, and what they are without their escapes and markup: that is what a model is given and repeats."""
+    return tuple(dict.fromkeys(reading for text in texts for reading in readings(text)))
+
+
+def _form(file: Path) -> str:
+    return Path(file.name.lower().removesuffix(".gz")).suffix
+
+
+def source_rows(file: Path) -> Iterator[SourceRow]:
+    """Reads a source file row by row.
+
+    Args:
+        file: from `source_files`.
+
+    Raises:
+        UsageError: It cannot be read, or is damaged.
+    """
+    form = _form(file)
+    try:
+        if form == ".parquet":
+            rows = _parquet(file)
+        elif form == ".csv":
+            rows = _csv(file)
+        elif form in (".jsonl", ".ndjson", ".json"):
+            rows = _json(file, lines=form != ".json")
+        else:
+            rows = _text(file)
+        yield from rows
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error, csv.Error) as error:
+        reason = system_reason(error) if isinstance(error, OSError) and error.errno else type(error).__name__
+        raise UsageError(f"{file}: the source cannot be read to its end ({reason}). Is it whole?") from error
+
+
+def _open(file: Path) -> IO[str]:
+    opener = gzip.open if file.name.lower().endswith(".gz") else open
+    return cast("IO[str]", opener(checked_file(file), "rt", encoding="utf-8-sig", errors="replace", newline=""))
+
+
+def _row(file: Path, number: int, value: Mapping[str, Any]) -> SourceRow:
+    values = Values()
+    for name, part in value.items():  # names of columns are no text of the source
+        values.collect(part, (str(name),))
+    texts: list[str] = []
+    for place, strings in values.strings.items():
+        if place[-1] == "":
+            continue
+        said = [string for string in strings if not _NUMBERS.fullmatch(string)]
+        texts.extend(said)
+        # A list of nothing but numbers, such as the ids of sentences, is no text: results name sentences by them.
+        if said and len(strings) > 1:
+            texts.append(" ".join(strings))
+    return SourceRow(label=f"{file.name}, {_id(value) or f'row {number}'}", texts=_readings(texts))
+
+
+def _id(value: Mapping[str, Any]) -> str:
+    """The row's id, where a column is called one and holds no more than a word."""
+    for name, part in value.items():
+        called = str(name).lower()
+        if (called == "id" or called.endswith(("_id", "row number"))) and _PLAIN_ID.fullmatch(str(part)):
+            return f"{name} {part}"
+    return ""
+
+
+def _parquet(file: Path) -> Iterator[SourceRow]:
+    import pyarrow.parquet as pq
+
+    number = 0
+    with pq.ParquetFile(checked_file(file)) as table:
+        for batch in table.iter_batches(batch_size=1024):
+            for value in batch.to_pylist():
+                number += 1
+                yield _row(file, number, value)
+
+
+def _csv(file: Path) -> Iterator[SourceRow]:
+    csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
+    with _open(file) as stream:
+        for number, value in enumerate(csv.DictReader(stream, restkey="", restval=""), start=1):
+            yield _row(file, number, value)
+
+
+def _json(file: Path, *, lines: bool) -> Iterator[SourceRow]:
+    with _open(file) as stream:
+        values = (json.loads(line) for line in stream if line.strip()) if lines else iter(_listed(json.load(stream)))
+        for number, value in enumerate(values, start=1):
+            yield _row(file, number, value if isinstance(value, dict) else {"": value})
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _text(file: Path) -> Iterator[SourceRow]:
+    with _open(file) as stream:
+        block: list[str] = []
+        first = 1
+        for number, line in enumerate(stream, start=1):
+            block.append(line)
+            if len(block) >= _BLOCK_LINES:
+                yield SourceRow(label=f"{file.name}, lines {first}-{number}", texts=_readings(("".join(block),)))
+                block = block[-_SHARED_LINES:]
+                first = number - len(block) + 1
+        if block:
+            yield SourceRow(label=f"{file.name}, from line {first}", texts=_readings(("".join(block),)))

@@ -1,0 +1,592 @@
+"""What bytes and texts may stand for; `leak_files` asks again of every answer, until nothing new comes.
+
+- `decoded`: which texts bytes are, and whether they are text at all; `sniffed`: of which other form they are.
+- `readings`: a text with its escapes undone, without markup, hyphens at line ends and terminal colours.
+- `rearranged`: its words in another order: without what a log puts before each line, by column, without numbering, put
+  together from pieces of words.
+- `contained`: what is stored in it: values of JSON and literals by their place, encoded bytes, lists of numbers.
+
+Nothing here knows a file's name. What is decoded only on a guess is given on only where the outcome is text or of a known
+form, so that hashes and keys stay what they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import codecs
+import contextlib
+import csv
+import functools
+import html
+import json
+import quopri
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote, unquote_to_bytes
+
+from medical_tasks.io.csv_table import FIELD_LIMIT_BYTES
+
+__all__ = ["Closed", "Values", "contained", "decoded", "encoded", "inflated", "readings", "rearranged", "sniffed"]
+
+_ROUNDS = 4  # JSON in JSON in a log: escapes of escapes
+_ESCAPE = re.compile(r"\\(?:u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})|x([0-9a-fA-F]{2})|([0-3][0-7]{2})|([\s\S]))")
+# UTF-8 that was taken for another encoding, byte by byte.
+_MISREAD = re.compile("[\u00c2-\u00f4](?:[\x80-\xbf\u0152-\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122])+")
+_SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+_TAG = re.compile(r"<[^<>]*>")
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # and other orders to a terminal
+_HYPHEN = re.compile(r"(?<=\w)[-\u2010][ \t]*\r?\n[ \t]*")
+_QUOTED_PRINTABLE = re.compile(r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n")  # no end of base64
+# Encoded bytes: base64 of both alphabets, base32 and hex, over as many lines as it takes.
+_RUN = re.compile(r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}")
+_CODED = re.compile(r"[A-Za-z0-9+/=_-]{4,}")
+_LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
+_WRAPPED = (60, 64, 72, 76, 80)  # letters of a line, where a program breaks encoded bytes into lines
+_SEPARATED = re.compile(
+    r"(?<![0-9A-Za-z])(?:(?:0[xX]|\\?[xX]|[uU]\+)?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
+)
+_NUMBER = re.compile(r"(0[xX]|\\?[xX]|[uU]\+)?([0-9A-Fa-f]{1,8})(?:[\s,;:|'\"\])}-]|\Z)")
+_DUMP = re.compile(
+    r"(?m)^\s*[0-9a-fA-F]{4,}:?[ \t]+((?:[0-9a-fA-F]{2}){1,2}(?:[ ]{1,2}(?:[0-9a-fA-F]{2}){1,2})*)(?=\s|$)"
+)
+_LITERAL = re.compile(r"""\bb(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
+_UU = re.compile(r"(?m)^begin [0-7]{3,4} .*\n((?:[ -`]{2,61}\r?\n)+)")
+_BASE85 = re.compile(r"\S{40,}")
+_VALUE = re.compile(r"[\[{]\s*[\"'{\[(\d-]")
+_IN_LIST = re.compile(r"\*|(?:token|input|prompt|output)_?ids?$")
+_ATTEMPTS = 24  # characters read in vain for values, for each one of the text
+_LITERAL_LIMIT = 2**20
+_DIGITS = re.compile(r"\d+")
+_HARMLESS_BYTES = bytes(range(32, 127)) + b"\t\n\r\f\b\x1b"
+_CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\b\x1b") + b"\x7f"
+# Letters of Europe and typographic signs; numpy keeps strings like this.
+_UTF_32 = (
+    ("utf-32-le", re.compile(rb"(?:[^\0][\0-\x05\x20]\0\0){16,}")),
+    ("utf-32-be", re.compile(rb"(?:\0\0[\0-\x05\x20][^\0]){16,}")),
+)
+_DENSE = re.compile("(?:\ufffd[^\ufffd]{0,4}){12}")
+_UTF_16 = (("utf-16-le", 0), ("utf-16-be", 0), ("utf-16-le", 1), ("utf-16-be", 1))
+_FORMS = {  # to what a file of it begins with; a hash may begin with two or three bytes by chance
+    "gzip": rb"\x1f\x8b\x08[\0-\x1f]",
+    "bzip2": rb"BZh[1-9](?:1AY&SY|\x17rE8P)",
+    "xz": rb"\xfd7zXZ\0|\x5d\0\0.[\0-\x08](?:\xff{8}|.{5}\0{3})",
+    "zstd": rb"\x28\xb5\x2f\xfd",
+    "lz4": rb"\x04\x22\x4d\x18",
+    "zlib": rb"\x78[\x01\x5e\x9c\xda]",
+    "zip": rb"PK(?:\x03\x04|\x05\x06)",
+    "tar": rb".{257}ustar",
+    "parquet": rb"PAR1",
+    "arrow": rb"ARROW1|\xff{4}..[\0-\x0f]\0[\x04-\x40]\0\0\0",
+    "sqlite": rb"SQLite format 3\0",
+    "log": rb"\x37\x7f\x06[\x82\x83]|\x18\xe2\x2d\0|\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",  # of SQLite, read with its database
+    "numpy": rb"\x93NUMPY",
+    "pickle": rb"\x80[\x02-\x05](?:\x95.{6}\0\0|[\]\x28}cX\x8c\x58NK\x29\x8f].*\.\Z)",
+    "picture": rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff[\xc0-\xfe]|GIF8|RIFF....WEBP|wOF[F2]|OTTO|\0\1\0\0\0",
+    "7z files": rb"7z\xbc\xaf\x27\x1c",
+    "rar files": rb"Rar!",
+    "PDF files": rb"%PDF",
+    "compress files": rb"\x1f\x9d",
+    "HDF5 files": rb"\x89HDF\r\n",
+    "Avro files": rb"Obj\x01",
+    "ORC files": rb"ORC[^\n]*\0",
+    "encrypted files": rb"Salted__|-----BEGIN PGP MESSAGE|age-encryption\.org/|\$ANSIBLE_VAULT|\x80\0{4}",  # and Fernet
+}
+_FORM = re.compile(b"|".join(b"(%b)" % form for form in _FORMS.values()), re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Something that holds what cannot be looked into; the reason."""
+
+    reason: str
+
+
+Contained = str | bytes | Closed
+
+
+# --- bytes
+
+
+def sniffed(head: bytes) -> str:
+    """Names the form that bytes begin like; one word: it can be looked into. "" for none."""
+    match = _FORM.match(head)
+    form = [*_FORMS][(match.lastindex or 1) - 1] if match else ""
+    if form == "zlib":
+        try:
+            zlib.decompressobj().decompress(head)
+        except zlib.error:
+            return ""
+    return form
+
+
+def decoded(raw: bytes) -> tuple[list[str], bool]:
+    """Returns every text that bytes may stand for, and whether they are text from one end to the other."""
+    text = raw.decode("utf-8", "replace")
+    texts = [text]
+    controls = len(raw) - len(raw.translate(None, _CONTROLS))
+    broken = text.count("\ufffd")  # a character may be cut at either end
+    dense = broken > 12 and bool(_DENSE.search(text))  # other bytes within a text
+    whole = broken <= 4 + len(text) // 500 and controls <= 0.3 * len(raw) and not dense
+    if b"\0" in raw:
+        for encoding, start in _UTF_16:
+            wide = raw[start:].decode(encoding, "replace")
+            texts.append(wide)
+            whole = whole or _legible(wide)
+        for encoding, form in _UTF_32:
+            found = [match[0] for match in form.finditer(raw)]
+            texts += [part.decode(encoding, "replace") for part in found]
+            whole = whole or sum(map(len, found)) > 0.9 * len(raw)
+    elif broken:
+        texts.append(raw.decode("cp1252", "replace"))
+        plain = len(raw) - len(raw.translate(None, _HARMLESS_BYTES))
+        whole = whole or (controls <= 0.01 * len(raw) and plain > 0.7 * len(raw) and not dense)
+    return texts, whole
+
+
+def _legible(text: str) -> bool:
+    """Says whether nearly all of a text is letters and what stands between words, in shares that a text can have."""
+    sample = text[:20_000]
+    letters, blanks = sum(map(str.isalpha, sample)), sum(map(str.isspace, sample))
+    latin = sum(char < "\u0250" or "\u2000" < char < "\u2070" for char in sample)
+    return letters > 0.55 * len(sample) and blanks > 0.03 * len(sample) and latin > 0.9 * len(sample)
+
+
+def inflated(raw: bytes) -> bytes:
+    """Undoes deflate without a header, where that is what bytes are; b"" otherwise."""
+    unpack = zlib.decompressobj(-15)
+    try:
+        plain = unpack.decompress(raw, 2**26)
+    except zlib.error:
+        return b""
+    return plain if unpack.eof and len(plain) > 16 and (decoded(plain)[1] or sniffed(plain)) else b""
+
+
+def _known(raw: bytes) -> bool:
+    return bool(sniffed(raw)) or decoded(raw)[1] or bool(inflated(raw))
+
+
+# --- readings
+
+
+def readings(text: str) -> Iterator[str]:
+    """Yields a text, what it is with its escapes undone (as often as there are some), and that without markup or hyphens."""
+    yield text
+    for _ in range(_ROUNDS):
+        plain = _unescaped(text)
+        if plain == text:
+            break
+        text = plain
+        yield text
+    if "<" in text:
+        yield _TAG.sub(" ", text)
+        yield _TAG.sub("", text)
+    if "\x1b" in text:
+        yield _COLOUR.sub("", text)
+    if "-" in text and _HYPHEN.search(text):
+        yield _HYPHEN.sub("", _TAG.sub(" ", text))
+
+
+def _unescaped(text: str) -> str:
+    if "\\" in text:
+        text = _joined(_ESCAPE.sub(_character, text))
+    if "&" in text:
+        text = html.unescape(text)
+    if "%" in text:
+        text = unquote(re.sub(r"%u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text), errors="replace")
+    return text if text.isascii() else _MISREAD.sub(_repaired, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    code = match[1] or match[2] or match[3]
+    if match[4]:
+        return chr(int(match[4], 8))
+    return chr(min(int(code, 16), 0x10FFFF)) if code else _SIMPLE.get(match[5], match[5])
+
+
+def _repaired(match: re.Match[str]) -> str:
+    for encoding in ("latin-1", "cp1252"):
+        with contextlib.suppress(UnicodeError):
+            return match[0].encode(encoding).decode("utf-8")
+    return match[0]
+
+
+def _joined(text: str) -> str:
+    """Makes characters of the pairs of surrogates that JSON writes; a lone one becomes a sign between words."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+# --- other orders of the words
+
+_LEAD = re.compile(
+    r"""(?x) (?: [^\w\n]+ | \[[^\]\n]{0,80}\] | \([^)\n]{0,40}\) | \d[\w.,:/+-]* | \w{1,3}[.)](?=\s)
+    | (?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|[A-Z][a-z]{2}(?=\s+\d))\b
+    | [\w./@-]{1,40}(?:\[\d+\])?(?::(?=\s)|=|\s-(?=\s)|\s?\|) )+"""
+)
+_CELL = re.compile(r"[^\s,;|:=]+")
+_COUNTED = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
+_MEASURED = re.compile(r"-?\d+\.\d{2,}(?:[eE]-?\d+)?|-?\d(?:\.\d+)?[eE]-\d+")
+_TAGGED = re.compile(r"(?<!\S)([^\s/|:=_]+)[/|:=_](\S+)")
+_SPACED = re.compile(r"(?<!\w\w)(?<=\w)[ \n,.-](?=\w(?!\w))")
+_LETTERS = re.compile(r"(?:(?<!\w)\w[ \n,.-]+){12}")
+_MARK = re.compile("[\u0120\u2581]|</w>")
+_BETWEEN = re.compile(r"""['",\s\[\]]+""")
+_ROTATED, _BACKWARDS = (" gur ", " naq ", " jvgu ", " jnf "), (" eht ", " dna ", " htiw ")
+_LEAST_LINES = 3
+_COLUMNS = 12
+_LONG_LINE = 250  # lines of prose: a run of words stands in one
+
+
+def _byte_letters() -> dict[int, int]:
+    """GPT-2's letters for bytes, as code points: what its tokens are written in."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {256 + number: byte for number, byte in enumerate(others)}
+
+
+_BYTE_LETTERS = _byte_letters()
+
+
+def rearranged(text: str) -> Iterator[str]:
+    """Yields the words of a text in the orders they may have had before a program numbered, tagged, cut or listed them."""
+    for view in (text, *_by_lines(text)):
+        if view is not text:
+            yield view
+        if _MARK.search(view):
+            whole = _MARK.sub(" ", _BETWEEN.sub("", view))
+            yield whole
+            with contextlib.suppress(UnicodeError):
+                yield whole.translate(_BYTE_LETTERS).encode("latin-1").decode("utf-8")
+        if "##" in view or "@@" in view:
+            yield re.sub(r"@@[\s'\",]+|[\s'\",]+##", "", view)
+    yield from _without_numbers(text)
+    words = text.split()
+    often, count = Counter(words).most_common(1)[0] if words else ("", 0)
+    if count * 4 > len(words) > 12:  # one that was put between all others
+        yield " ".join(word for word in words if word != often)
+    if len(tagged := _TAGGED.findall(text)) >= _LEAST_LINES:
+        yield " ".join(word for word, _ in tagged)
+        yield " ".join(tag for _, tag in tagged)
+    if _LETTERS.search(text):
+        yield _SPACED.sub("", text)
+    if any(word in text for word in _ROTATED):
+        yield codecs.encode(text, "rot13")
+    if any(word in text for word in _BACKWARDS):
+        yield text[::-1]
+
+
+def _by_lines(text: str) -> Iterator[str]:
+    """Yields the lines without what stands before each one, all and those of a kind, and the columns they may have."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < _LEAST_LINES or len(text) > _LONG_LINE * len(lines):
+        return
+    kinds: dict[str, list[str]] = {}
+    rests = []
+    for line in lines:
+        lead = _LEAD.match(line)
+        start = lead.end() if lead else 0
+        rests.append(line[start:])
+        kinds.setdefault(_DIGITS.sub("0", line[:start]), []).append(line[start:])
+    if kinds.keys() != {""}:
+        yield "\n".join(rests)
+        if 1 < len(kinds) < len(lines) / 2:
+            for kind in (kind for kind in kinds.values() if len(kind) >= _LEAST_LINES):
+                before = _framed([line.split() for line in kind])
+                yield "\n".join(line.split(None, before)[-1] for line in kind) if before else "\n".join(kind)
+    cells = [_CELL.findall(line) for line in lines]
+    before, after = _framed(cells), _framed([row[::-1] for row in cells])
+    if before or after:
+        yield " ".join(" ".join(row[before : len(row) - after]) for row in cells)
+    if sum(map(len, cells)) <= 2 * _COLUMNS * len(cells):
+        for number in range(_COLUMNS):
+            column = [row[number] for row in cells if len(row) > number]
+            if len(column) >= _LEAST_LINES:
+                yield "\n".join(column)
+
+
+def _framed(rows: Sequence[Sequence[str]]) -> int:
+    """Counts the cells with which nearly all rows begin alike: numbers, or a few words that come again and again."""
+    sample = rows[:: max(1, len(rows) // 2000)]
+    for number in range(_COLUMNS):
+        column = [row[number] for row in sample if len(row) > number]
+        often = sum(count for _, count in Counter(column).most_common(4) if count > 1)
+        numbers = sum(any(map(str.isdigit, cell)) for cell in column)
+        if max(often, numbers) < 0.8 * len(sample):
+            return number
+    return _COLUMNS
+
+
+def _without_numbers(text: str) -> Iterator[str]:
+    numbers = len(_COUNTED.findall(text)) if text.count("1") * 200 > len(text) else 0
+    if numbers < _LEAST_LINES or numbers * 25 < len(text):
+        return
+    expected = -1
+
+    def counted(match: re.Match[str]) -> str:
+        nonlocal expected
+        number = int(match[0]) if len(match[0]) < 12 else -2
+        if number not in (0, 1, expected):
+            return match[0]
+        expected = number + 1
+        return " "
+
+    plain = _MEASURED.sub(" ", text)
+    yield _COUNTED.sub(counted, plain)
+    yield _COUNTED.sub(" ", plain)
+
+
+# --- what is stored in a text
+
+
+def contained(text: str) -> Iterator[Contained]:
+    """Yields what is stored in a text: values of one place joined, encoded bytes, lists of numbers."""
+    yield from encoded(text)
+    yield from _escaped(text)
+    yield from _numbered(text)
+    values = Values(whole=True)
+    if all(len(word) > 11 and _CODED.fullmatch(word) for word in text.split(None, 50)[:50]):  # a line each
+        values.collect(text.split())
+    for value in _values_in(text):
+        if isinstance(value, Closed):
+            yield value
+        else:
+            yield from values.add(value)
+    yield from _cells(text)
+    yield from values.rest()
+
+
+def encoded(text: str) -> Iterator[bytes]:
+    """Yields what stands in a text in base64, base32, base85, hex or uuencode."""
+    if _LONG.search(text):
+        for match in _RUN.finditer(text):
+            lines = match[0].replace(">", " ").replace("\\", " ").split()
+            packed = "".join(lines)
+            if len(packed) < 40:
+                continue
+            raw = (_unpacked if len(packed) < 200 else _unpacked.__wrapped__)(packed)
+            # A column of hashes is no message that was broken into lines.
+            wrapped = len(lines[0]) in _WRAPPED and not (len(lines[0]) == 64 and _HEX.fullmatch(lines[0]))
+            if len(lines) == 1 or wrapped or _known(raw):
+                yield raw
+    for match in _UU.finditer(text):
+        with contextlib.suppress(binascii.Error):
+            yield b"".join(map(binascii.a2b_uu, match[1].splitlines()))
+    for match in _BASE85.finditer(text):
+        for decode in (base64.a85decode, base64.b85decode):
+            with contextlib.suppress(ValueError):
+                raw = decode(match[0].strip("\"'").removeprefix("<~").removesuffix("~>"))
+                if len(raw) > 24 and _known(raw):
+                    yield raw
+
+
+@functools.lru_cache(maxsize=2**13)
+def _unpacked(packed: str) -> bytes:
+    """The bytes of hex, base32 or base64; of these the first that are known, with up to three letters before them."""
+    if _HEX.fullmatch(packed[: len(packed) // 2 * 2]):
+        raw = bytes.fromhex(packed[: len(packed) // 2 * 2])
+        if _known(raw) or len(set(packed.lower())) <= 16:
+            return raw
+    tried = []
+    if re.fullmatch("[A-Z2-7]+", packed):
+        tried.append(base64.b32decode(packed[: len(packed) // 8 * 8]))
+    letters = packed.replace("=", "").replace("-", "+").replace("_", "/")
+    starts = [letters[start : len(letters) - ((len(letters) - start) % 4 == 1)] for start in range(4)]
+    tried += [base64.b64decode(part + "=" * (-len(part) % 4)) for part in starts]
+    return next((raw for raw in tried if _known(raw)), tried[-4])
+
+
+def _escaped(text: str) -> Iterator[bytes]:
+    """Bytes that were written as text with escapes: they need not be text."""
+    if "=" in text and len(_QUOTED_PRINTABLE.findall(text)) > 2:
+        yield quopri.decodestring(text.encode("utf-8", "surrogatepass"))
+    if text.count("%") > _LEAST_LINES:
+        for word in text.split():
+            if word.count("%") > _LEAST_LINES and _known(raw := unquote_to_bytes(word.strip("\"'"))):
+                yield raw
+    if "\\x" in text or "\\0" in text:
+        for match in _LITERAL.finditer(text):
+            with contextlib.suppress(ValueError, SyntaxError):
+                yield ast.literal_eval(match[0])
+    if not text.isascii() and sniffed(text[:16].encode("latin-1", "replace")):
+        with contextlib.suppress(UnicodeError):  # bytes that a program took for characters
+            yield text.encode("latin-1")
+
+
+def _numbered(text: str) -> Iterator[Contained]:
+    for match in _SEPARATED.finditer(text):
+        found = _NUMBER.findall(match[0])
+        marks, numbers = {mark for mark, _ in found}, [number for _, number in found]
+        if marks == {""} and all(map(str.isdigit, numbers)) and not {*map(len, numbers)} <= {8}:
+            yield from _of_numbers([*map(int, numbers)], listed=text[match.start() - 1 : match.start()] in ("[", "("))
+        sizes = {*map(len, numbers)}
+        if sizes == {8} and set("".join(numbers)) <= {"0", "1"}:
+            tried = bytes(int(number, 2) for number in numbers)
+        elif sizes <= {2, 4, 8}:
+            tried = bytes.fromhex("".join(numbers))
+        else:
+            tried = b""
+        if tried and _known(tried):
+            yield tried
+        points = [int(number, 16) for number in numbers]
+        if marks != {""} and max(points) < 0x110000 and _legible(letters := "".join(map(chr, points))):
+            yield letters
+    dump = [line.split() for line in _DUMP.findall(text)]
+    if len(dump) > 1 and _known(raw := b"".join(bytes.fromhex("".join(line))[:16] for line in dump)):
+        yield raw
+
+
+def _of_numbers(numbers: Sequence[int], *, listed: bool, tokens: bool = True) -> Iterator[Contained]:
+    """What whole numbers stand for: characters, bytes, or words of a vocabulary that nobody has here."""
+    if len(numbers) < 12 or min(numbers) < 0:
+        return
+    if max(numbers) < 0x110000 and _legible(text := "".join(map(chr, numbers))):
+        yield text
+    if max(numbers) < 256:
+        if _known(raw := bytes(numbers)) and (listed or len(set(numbers)) > 8):
+            yield raw
+        elif listed and len(numbers) > 256 and len(set(numbers)) > 100:
+            yield Closed("lists of bytes of an unknown form")
+    elif (
+        listed
+        and tokens
+        and max(numbers) < 2**20
+        and len(set(numbers)) * 3 > len(numbers)
+        and [*numbers] != sorted(numbers)
+    ):
+        yield Closed("lists of whole numbers that may be tokens of a text")
+
+
+def _values_in(text: str) -> Iterator[Any]:
+    """Yields the JSON values and Python literals that stand in a text, wherever; one that is in another comes with it alone."""
+    decoder, at, spent = json.JSONDecoder(strict=False), 0, 0
+    while match := _VALUE.search(text, at):
+        start, at = match.start(), match.start() + 1
+        if spent > _ATTEMPTS * len(text) + 10**6:
+            yield Closed("more brackets than can be tried")
+            return
+        try:
+            value, at = decoder.raw_decode(text, start)
+            yield value
+            continue
+        except (ValueError, RecursionError) as error:
+            spent += getattr(error, "pos", start + 1000) - start
+        end = text.find("\n", start) % (len(text) + 1)
+        last = max(text.rfind(sign, start, end) for sign in "])}")
+        if "'" in text[start : start + 300] and last - start <= _LITERAL_LIMIT:
+            spent += 8 * max(last - start, 0)  # these take longer
+            with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+                yield ast.literal_eval(text[start : last + 1])
+                at = last
+
+
+def _cells(text: str) -> Iterator[Contained]:
+    """The columns of a table with a separator, each as one text: it may hold a word a row."""
+    head = [line for line in text[:20_000].splitlines()[:40] if line.strip()]
+    for delimiter in ",;\t|":
+        counts = [line.count(delimiter) for line in head]
+        usual, lines = Counter(counts).most_common(1)[0] if counts else (0, 0)
+        if not usual or lines < max(_LEAST_LINES, 0.8 * len(counts)):
+            continue
+        csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
+        values = Values(whole=False)
+        with contextlib.suppress(csv.Error):  # no table after all
+            for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
+                yield from values.add(
+                    {f"column {chr(97 + number % 26)}{number // 26 * 'x'}": cell for number, cell in enumerate(row)}
+                )
+        yield from values.rest()
+
+
+_KEPT_STRINGS = 200_000
+_FEW_NUMBERS = 4
+_SHARED_STRINGS = 64  # strings of a place that are seen twice, when there are too many to hold
+
+
+@dataclass
+class Values:
+    """Strings, bytes and whole numbers inside values, by where they stand; lists have one place for all their elements.
+
+    So a text that was stored word by word, as lists of tokens are, is a text again. Names of fields are strings as well.
+
+    Attributes:
+        whole: all strings are also joined, as one more place.
+        strings: place to strings, in order.
+        numbers: place to whole numbers.
+        longest: place to the length of the longest list there.
+        blobs: bytes that are no text.
+    """
+
+    whole: bool = False
+    strings: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    numbers: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
+    longest: dict[tuple[str, ...], int] = field(default_factory=dict)
+    blobs: list[bytes] = field(default_factory=list)
+
+    def collect(self, value: Any, place: tuple[str, ...] = ()) -> None:
+        """Adds a value: dicts, lists, strings, bytes and numbers; anything else is passed over."""
+        if isinstance(value, bytes):
+            text = value.decode("utf-8", "replace")
+            if "\ufffd" in text or "\0" in text or sniffed(value):
+                self.blobs.append(value)
+            value = text
+        if isinstance(value, str):
+            self.strings.setdefault(place, []).append(value)
+            if self.whole:
+                self.strings.setdefault(("**",), []).append(value)
+        elif isinstance(value, dict):
+            for name, part in value.items():
+                self.strings.setdefault((*place, ""), []).append(str(name))
+                self.collect(part, (*place, _DIGITS.sub("#", str(name))))
+        elif isinstance(value, list | tuple | set):
+            self.longest[*place, "*"] = max(len(value), self.longest.get((*place, "*"), 0))
+            mixed = any(isinstance(part, str) for part in value)
+            for part in value:
+                number = mixed and isinstance(part, int | float)
+                self.collect(str(part) if number else part, (*place, "*"))
+        elif isinstance(value, int) and not isinstance(value, bool):
+            self.numbers.setdefault(place, []).append(value)
+
+    def add(self, value: Any) -> Iterator[Contained]:
+        """Adds a value; gives out what is there when that is too much to hold."""
+        self.collect(value)
+        if sum(map(len, self.strings.values())) + sum(map(len, self.numbers.values())) > _KEPT_STRINGS:
+            yield from self.rest()
+            self.strings = {place: strings[-_SHARED_STRINGS:] for place, strings in self.strings.items()}
+            self.numbers = {place: numbers[-_SHARED_STRINGS:] for place, numbers in self.numbers.items()}
+            self.blobs = []
+
+    def rest(self) -> Iterator[Contained]:
+        """Gives out what is there."""
+        for strings in self.strings.values():
+            yield " ".join(strings)
+            letters = sum(map(len, strings)) < 2.5 * len(strings)
+            cut = sum(string[:1] == " " or string[-1:] == " " for string in strings) * 4 > len(strings)
+            coded = all(map(_CODED.fullmatch, strings))
+            if len(strings) > 1 and (letters or cut):
+                yield "".join(strings)
+            if len(strings) > 1 and coded and _known(raw := _unpacked("".join(strings))):
+                yield raw
+            if coded and len(strings) >= _LEAST_LINES:  # each word in base64, or in hex
+                parts = [_word(string) for string in strings]
+                if all(parts):
+                    yield " ".join(parts)
+        for place, numbers in self.numbers.items():
+            # Two or three numbers may be the bytes of a token, but are no text in tokens.
+            tokens = self.longest.get(place, _FEW_NUMBERS) >= _FEW_NUMBERS
+            yield from _of_numbers(numbers, listed=bool(_IN_LIST.search(place[-1] if place else "")), tokens=tokens)
+        yield from self.blobs
+
+
+def _word(packed: str) -> str:
+    for decode in (bytes.fromhex, lambda text: base64.b64decode(text, validate=True)):
+        with contextlib.suppress(ValueError):
+            word = decode(packed).decode("utf-8")
+            if word.isprintable():
+                return str(word)
+    return ""

@@ -1,0 +1,297 @@
+"""Does any run of words of a source's text stand in any file of a folder?
+
+The folder's runs of words are held in memory, about 100 bytes for each of its words; the source is read row by row, so it may
+be of any size. A text of the source that is shorter than a run is looked for as a whole, down to half a run; shorter ones are
+counted, not compared. What this package says itself (names of calculators, instructions, labels) is no text of the source.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.guard.leak_files import Looking
+from medical_tasks.guard.leak_sources import source_files, source_rows
+from medical_tasks.guard.leak_views import readings
+from medical_tasks.guard.leak_words import Batch, RunIndex, distinct, runs_of
+from medical_tasks.io.progress import Progress
+from medical_tasks.io.whole_file import read_text
+
+__all__ = ["LEAST_WORDS", "LeakReport", "check_leaks"]
+
+LEAST_WORDS = 4
+_BATCH_WORDS = 200_000
+_ROWS_KEPT = 1000
+_TEXTS = (".py", ".json", ".md", ".txt", ".html", ".js", ".css", ".csv")
+_SYNTHETIC = re.compile(
+    r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]"
+)  # names of modules and values with synthetic patients
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakReport:
+    """What a comparison found.
+
+    Attributes:
+        words: words of a run.
+        files: files looked through.
+        file_words: words in them, in every reading.
+        rows: rows of the source.
+        source_words: words in them.
+        too_short: texts of the source with too few words to be compared.
+        found: file to number of different runs of the source in it; file names relative to the folder.
+        row_labels: rows of the source that were found, in order; at most the first thousand.
+        unreadable: file to the reasons why it, or a part of it, could not be looked into.
+        pictures: pictures and fonts in them; what they show was not looked at.
+    """
+
+    words: int
+    files: int
+    file_words: int
+    rows: int
+    source_words: int
+    too_short: int
+    found: dict[str, int]
+    row_labels: tuple[str, ...]
+    unreadable: dict[str, str]
+    pictures: int = 0
+
+
+@dataclass(kw_only=True)
+class _Folder:
+    """What a folder holds.
+
+    Attributes:
+        runs: each file's runs by size.
+        names: the files.
+        words: words in them.
+        unreadable: what could not be looked into.
+        pictures: pictures and fonts.
+    """
+
+    runs: dict[str, dict[int, Any]] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    words: int = 0
+    unreadable: dict[str, str] = field(default_factory=dict)
+    pictures: int = 0
+
+
+class _Wanted:
+    """The folder's runs, by size, and those of the source that were found among them, with their rows."""
+
+    def __init__(self, indexes: dict[int, RunIndex]) -> None:
+        self.sizes = list(indexes)
+        self.runs: dict[int, list[Any]] = {}
+        self.rows: dict[str, None] = {}
+        self._indexes = indexes
+
+    def found(self, size: int, runs: Any) -> Any:
+        """Returns the positions of the runs that stand in the folder and are not the package's own."""
+        found = self._indexes[size].found(runs)
+        return self._others[size].found(runs) if len(found) else found
+
+    @cached_property
+    def _others(self) -> dict[int, RunIndex]:
+        return {size: self._indexes[size].without(runs) for size, runs in _own_runs(tuple(self.sizes)).items()}
+
+
+@cache
+def _own_runs(sizes: tuple[int, ...]) -> dict[int, Any]:
+    own = _Collected(sizes)
+    for text in _published():
+        own.add(text)
+    return own.finished()
+
+
+def _published() -> Iterator[str]:
+    """Yields the texts of the installed package: of its code and its files, but not those of its synthetic patients."""
+    for path in sorted(Path(__file__).parents[1].rglob("*")):
+        if path.suffix not in _TEXTS or _SYNTHETIC.search(path.stem):
+            continue
+        text = read_text(path, errors="replace")
+        yield from _constants(ast.parse(text)) if path.suffix == ".py" else (text,)
+
+
+def _constants(node: ast.AST) -> Iterator[str]:
+    """Yields the texts in a piece of code, outside of what is called a demo or a twin."""
+    named = node.func if isinstance(node, ast.Call) else node
+    if _SYNTHETIC.search(str(getattr(named, "name", getattr(named, "id", getattr(named, "attr", ""))))):
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    for part in ast.iter_child_nodes(node):
+        yield from _constants(part)
+
+
+def check_leaks(folder: Path, source: str, *, words: int = 12) -> LeakReport:
+    """Compares a folder with a source.
+
+    Args:
+        folder: a run's folder, or any other; or a single file.
+        source: a built dataset's name, or files (`leak_sources.source_files`).
+        words: words of a run.
+
+    Returns:
+        What was found and what could not be read.
+
+    Raises:
+        UsageError: `words` is too small, the folder holds no file, or the source no text to compare.
+        MissingError: There is no such folder or source.
+    """
+    if words < LEAST_WORDS:
+        raise UsageError(f"--words must be {LEAST_WORDS} or more, got {words}: fewer stand in any text.")
+    sources = source_files(source)
+    sizes = range(max(LEAST_WORDS // 2, words // 2), words + 1)
+    folder_found = _look_through(folder, sizes)
+    if not folder_found.names:
+        raise UsageError(f"{folder}: there is no file in it. Give the folder that a run wrote.")
+    wanted = _Wanted({size: RunIndex([part[size] for part in folder_found.runs.values()]) for size in sizes})
+    counts: Counter[str] = Counter()
+    with Progress("source files compared", len(sources)) as progress:
+        for file in sources:
+            _compare(file, wanted, counts)
+            progress.step()
+    if not counts["words"]:
+        raise UsageError(f"{source}: holds no text of {sizes[0]} words or more, so there is nothing to look for.")
+    found, unread = _by_file(folder_found, wanted)
+    return LeakReport(
+        words=words,
+        files=len(folder_found.names),
+        file_words=folder_found.words,
+        rows=counts["rows"],
+        source_words=counts["words"],
+        too_short=counts["too short"],
+        found=found,
+        row_labels=tuple(wanted.rows),
+        unreadable=unread,
+        pictures=folder_found.pictures,
+    )
+
+
+def _look_through(folder: Path, sizes: range) -> _Folder:
+    found = _Folder()
+    # The folder is closed to others, as mkdtemp makes it.
+    with tempfile.TemporaryDirectory(prefix="medical-tasks-leakcheck-") as scratch:
+        for name, path, problem in _walk(folder):
+            found.names.append(name)
+            if problem:
+                found.unreadable[name] = problem
+                continue
+            collected, looking = _Collected(sizes), Looking(Path(scratch))
+            for text in readings(name):  # names may quote as well
+                collected.add(text)
+            for text in looking.file(path):
+                collected.add(text)
+            if looking.reasons:
+                found.unreadable[name] = "; ".join(looking.reasons)
+            found.runs[name] = collected.finished()
+            found.words += collected.words
+            found.pictures += looking.pictures
+    return found
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
+    """Yields name, path and problem of all files, hidden ones and those behind links too, each once."""
+    if not folder.exists():
+        raise MissingError(f"{folder}: no such folder. Give the folder that `medical-tasks run` or `score` wrote.")
+    if folder.is_file():
+        yield folder.name, folder, ""
+        return
+    denied: list[OSError] = []
+    seen: set[tuple[int, int]] = set()
+    for place, folders, files in os.walk(folder, followlinks=True, onerror=denied.append):
+        status = Path(place).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()  # a link that leads back
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        folders.sort()
+        for file in sorted(files):
+            path = Path(place) / file
+            name = str(path.relative_to(folder))
+            yield name, path, "" if path.is_file() else "a link that leads nowhere, a socket, a pipe or a device"
+    for error in denied:
+        yield os.path.relpath(str(error.filename), folder), Path(str(error.filename)), "a folder that cannot be entered"
+
+
+class _Collected:
+    """The different runs of one file."""
+
+    def __init__(self, sizes: Iterable[int]) -> None:
+        self.words = 0
+        self._batch = Batch()
+        self._parts: dict[int, list[Any]] = {size: [] for size in sizes}
+
+    def add(self, text: str) -> None:
+        self.words += self._batch.add(text)
+        if len(self._batch.hashes) >= _BATCH_WORDS:
+            self._flush()
+
+    def _flush(self) -> None:
+        for size, parts in self._parts.items():
+            parts.append(distinct([runs_of(self._batch, size)[0]]))
+        self._batch = Batch()
+
+    def finished(self) -> dict[int, Any]:
+        self._flush()
+        return {size: distinct(parts) for size, parts in self._parts.items()}
+
+
+def _compare(file: Path, wanted: _Wanted, counts: Counter[str]) -> None:
+    batch, labels = Batch(), list[str]()
+    shortest = min(wanted.sizes)
+    for row in source_rows(file):
+        counts["rows"] += 1
+        for text in row.texts:
+            length = batch.add(text)
+            labels.append(row.label)
+            counts["words"] += length if length >= shortest else 0
+            counts["too short"] += 0 < length < shortest
+        if len(batch.hashes) >= _BATCH_WORDS:
+            _look_up(batch, labels, wanted)
+            batch, labels = Batch(), []
+    _look_up(batch, labels, wanted)
+
+
+def _look_up(batch: Batch, labels: list[str], wanted: _Wanted) -> None:
+    import numpy as np
+
+    longest = max(wanted.sizes)
+    for size in wanted.sizes:
+        runs, owners = runs_of(batch, size, whole_texts=size < longest)
+        found = wanted.found(size, runs)
+        if len(found):
+            wanted.runs.setdefault(size, []).append(distinct([runs[found]]))
+            for owner in np.unique(owners[found]):
+                if len(wanted.rows) < _ROWS_KEPT:
+                    wanted.rows[labels[owner]] = None
+
+
+def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str, str]]:
+    """Counts each file's runs of the source; names that quote it are not given on, nor those of what cannot be read."""
+    looked_for = {size: RunIndex(parts) for size, parts in wanted.runs.items()}
+
+    def count(part: dict[int, Any]) -> int:
+        return sum(len(index.found(part[size])) for size, index in looked_for.items())
+
+    def shown(name: str) -> str:
+        named = _Collected(list(looked_for))
+        for view in readings(name):
+            named.add(view)
+        digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+        quotes = count(named.finished())
+        return f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})" if quotes else name
+
+    counted = {name: count(part) for name, part in folder.runs.items()}
+    found = {shown(name): number for name, number in counted.items() if number}
+    return found, {shown(name): problem for name, problem in folder.unreadable.items()}

@@ -1,0 +1,271 @@
+"""The private store: the one place where answers to tasks on credentialed data lie, with their verdicts and server logs.
+
+It is a folder of the user's cache, outside every run's folder and closed to everybody else. Each run has a folder of its own
+in it, named by a random id that the run's `run.json` holds. `medical-tasks purge` empties it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
+from medical_tasks.guard.audit_log import HOME_VARIABLE
+from medical_tasks.guard.redaction import redact_reason, redact_row, redact_value
+from medical_tasks.io.whole_file import read_text
+
+__all__ = [
+    "PrivateFolder",
+    "Purged",
+    "in_use",
+    "list_folders",
+    "new_private_id",
+    "private_folder",
+    "private_home",
+    "purge",
+    "redact_reason",
+    "redact_row",
+    "redact_value",
+]
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_OWNER_FILE = "run.txt"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateFolder:
+    """A run's part of the store.
+
+    Attributes:
+        private_id: its name.
+        path: where it is.
+        run: the run's folder when it was last opened, "" when it does not say.
+        files: number of files.
+        bytes: their size.
+    """
+
+    private_id: str
+    path: Path
+    run: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purged:
+    """What a purge did, or would do.
+
+    Attributes:
+        removed: what went.
+        used: what stayed because a command is using it.
+        strange: names of entries that are not of this package; they stayed.
+    """
+
+    removed: tuple[PrivateFolder, ...]
+    used: tuple[PrivateFolder, ...]
+    strange: tuple[str, ...]
+
+
+def private_home() -> Path:
+    """Returns the store's place: `$MEDICAL_TASKS_HOME/private`, or one in the user's cache directory."""
+    chosen = os.environ.get(HOME_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser().absolute() / "private"
+    cache_home = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(cache_home) if Path(cache_home).is_absolute() else Path.home() / ".cache"
+    return base / "medical-tasks" / "private"
+
+
+def new_private_id() -> str:
+    """Draws the name of a new folder; it says nothing about the run."""
+    return secrets.token_hex(16)
+
+
+def private_folder(private_id: str, *, run: Path | None = None) -> Path:
+    """Makes or enters a run's folder in the store, and closes it to others.
+
+    Args:
+        private_id: from `new_private_id`.
+        run: the run's folder, so that `purge` can name it.
+
+    Returns:
+        The folder: mode 0700, its files 0600.
+
+    Raises:
+        UsageError: The id is not one.
+        RefusedError: The store belongs to somebody else, is a link, or cannot be closed to others.
+        IncompleteError: It cannot be made.
+    """
+    # Read from run.json, which anybody may have edited.
+    if not isinstance(private_id, str) or not _ID.fullmatch(private_id):
+        raise UsageError(f"a private id has 32 hexadecimal digits, got {private_id!r}. Is run.json as it was written?")
+    home = private_home()
+    folder = home / private_id
+    try:
+        # The audit log lies beside the store: where others may write, they could remove it.
+        home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for path in (home, folder):
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _close(path)
+        for place, _, names in os.walk(folder):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):  # another process's journal, gone since it was listed
+                    _close_file(Path(place) / name)
+        if run is not None:
+            _write_owner(folder / _OWNER_FILE, run)
+    except OSError as error:
+        raise IncompleteError(
+            f"{folder}: the private store cannot be used ({system_reason(error)}). Make {home} a folder of your own, or name "
+            f"another place: export {HOME_VARIABLE}=DIR"
+        ) from error
+    return folder
+
+
+def _close_file(path: Path) -> None:
+    found = path.lstat()
+    if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & 0o077:
+        path.chmod(0o600)
+
+
+def _write_owner(path: Path, run: Path) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
+        stream.write(f"{run.absolute()}\n")
+
+
+def _close(path: Path) -> None:
+    """Makes sure that a folder is the user's own and nobody else can enter it."""
+    handle = _opened(path)
+    try:
+        found = os.fstat(handle)
+        if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+            raise _refused(path, "it belongs to somebody else")
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            os.fchmod(handle, 0o700)
+            if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
+                raise _refused(path, "others can enter it, and this file system does not let that be changed")
+    finally:
+        os.close(handle)
+
+
+def _opened(path: Path) -> int:
+    """Opens a folder that is no link.
+
+    Raises:
+        RefusedError: It is a link, or no folder.
+    """
+    try:
+        return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP):  # what a link gives depends on the system
+            raise
+        raise _refused(path, "it is a link or a file") from None
+
+
+def _refused(path: Path, why: str) -> RefusedError:
+    return RefusedError(
+        f"{path}: is no place for answers to tasks on credentialed data: {why}. Remove it, or name another place: export "
+        f"{HOME_VARIABLE}=DIR"
+    )
+
+
+@contextlib.contextmanager
+def in_use(folder: Path) -> Iterator[None]:
+    """Keeps `purge` from a run's folder; several may use it at once. The system frees it however the process ends.
+
+    Args:
+        folder: from `private_folder`.
+
+    Raises:
+        UsageError: It is being purged at this moment.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        yield
+        return
+    handle = _opened(folder)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(f"{folder}: is being purged. Give the command again when that has ended.") from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def list_folders() -> list[PrivateFolder]:
+    """Lists what lies in the store, by name."""
+    home = private_home()
+    names = sorted(entry.name for entry in os.scandir(home)) if home.is_dir() else []
+    return [_described(home / name) for name in names if _ID.fullmatch(name)]
+
+
+def _described(path: Path) -> PrivateFolder:
+    sizes = []
+    for folder, _, names in os.walk(path, followlinks=False):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # gone since it was listed
+                sizes.append((Path(folder) / name).lstat().st_size)
+    owner = path / _OWNER_FILE
+    run = "" if path.is_symlink() or owner.is_symlink() or not owner.is_file() else read_text(owner).strip()
+    return PrivateFolder(private_id=path.name, path=path, run=run, files=len(sizes), bytes=sum(sizes))
+
+
+def purge(*, dry_run: bool = False) -> Purged:
+    """Deletes every run's folder that no command is using. Links are removed, never followed.
+
+    Args:
+        dry_run: only say what would go.
+
+    Raises:
+        RefusedError: The store belongs to somebody else, or is a link.
+        IncompleteError: Something could not be deleted.
+    """
+    home = private_home()
+    if not home.is_dir() and not home.is_symlink():
+        return Purged(removed=(), used=(), strange=())
+    _close(home)
+    strange = tuple(sorted(entry.name for entry in os.scandir(home) if not _ID.fullmatch(entry.name)))
+    removed: list[PrivateFolder] = []
+    used: list[PrivateFolder] = []
+    for found in list_folders():
+        try:
+            (removed if _deleted(found.path, dry_run=dry_run) else used).append(found)
+        except OSError as error:
+            raise IncompleteError(
+                f"{found.path}: could not be deleted ({system_reason(error)}). {len(removed)} folders were. Make it writable and "
+                "give the command again."
+            ) from error
+    return Purged(removed=tuple(removed), used=tuple(used), strange=strange)
+
+
+def _deleted(path: Path, *, dry_run: bool) -> bool:
+    if path.is_symlink() or not path.is_dir():
+        if not dry_run:
+            path.unlink()
+        return True
+    with contextlib.ExitStack() as stack:
+        try:
+            import fcntl
+        except ImportError:  # not a POSIX system: who uses it cannot be seen
+            pass
+        else:
+            handle = _opened(path)
+            stack.callback(os.close, handle)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        if not dry_run:
+            shutil.rmtree(path)  # never leaves the folder: links inside are unlinked
+    return True

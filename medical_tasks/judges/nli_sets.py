@@ -1,0 +1,191 @@
+"""Labelled pairs to check a judge on: ANLI and MedNLI, read from their official files.
+
+    ANLI    Nie et al. (2020), https://github.com/facebookresearch/anli: anli_v1.0/R1|R2|R3/train|dev|test.jsonl, a line
+            {"uid", "context", "hypothesis", "label": "e" | "n" | "c", ...}
+    MedNLI  Romanov and Shivade (2018), https://physionet.org/content/mednli/: mli_train|dev|test_v1.jsonl, a line
+            {"pairID", "sentence1", "sentence2", "gold_label": "entailment" | "neutral" | "contradiction", ...}.
+            Its premises are sentences of MIMIC-III notes: credentialed, they stay on this machine
+
+DocLens reports its judges on both (its appendix A.1, tables 4 and 5).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.whole_file import read_text
+from medical_tasks.judges.base import Label
+
+__all__ = ["ROUNDS", "SPLITS", "LabelledPair", "find_anli", "find_mednli", "read_anli", "read_mednli"]
+
+ROUNDS: Final = ("R1", "R2", "R3")
+SPLITS: Final = ("train", "dev", "test")
+
+_SHOWN = 16
+_ANLI_LABELS: Mapping[str, Label] = {"e": "entailment", "n": "neutral", "c": "contradiction"}
+_MEDNLI_LABELS: Mapping[str, Label] = {name: name for name in _ANLI_LABELS.values()}
+_ANLI_STEPS = "Get anli_v1.0.zip from https://github.com/facebookresearch/anli, unpack it and give --source anli_v1.0."
+_MEDNLI_STEPS = (
+    "Get it from https://physionet.org/content/mednli/ (credentialed access) and give --source its folder or file."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledPair:
+    """A premise, a hypothesis and what is between them.
+
+    Attributes:
+        id: upstream's id.
+        premise: what is given.
+        hypothesis: what may or may not follow from it.
+        label: entailment, neutral or contradiction.
+        group: round of ANLI; "" elsewhere.
+    """
+
+    id: str
+    premise: str
+    hypothesis: str
+    label: Label
+    group: str = ""
+
+
+def find_anli(source: Path, *, round_name: str | None = None, split: str = "test") -> dict[Path, str]:
+    """Finds the files of ANLI.
+
+    Args:
+        source: one file, the unpacked folder, or the folder of one round.
+        round_name: `R1`, `R2` or `R3`; None for all rounds.
+        split: `train`, `dev` or `test`; of a single file it is up to the file.
+
+    Returns:
+        Each file with its round ("" for a file whose folder is named after none).
+
+    Raises:
+        MissingError: A file is not there.
+        UsageError: A round was asked of a file of another one.
+    """
+    source = source.expanduser()
+    if source.is_file() or (source.is_dir() and (source / f"{split}.jsonl").is_file()):
+        path = source if source.is_file() else source / f"{split}.jsonl"
+        folder = path.resolve().parent.name
+        here = folder if folder in ROUNDS else ""
+        if round_name is not None and here != round_name:
+            raise UsageError(
+                f"{path}: is {f'round {here}' if here else 'in a folder not named after a round'}, --round asks for "
+                f"{round_name}. Give the unpacked folder anli_v1.0 as --source, or leave out --round."
+            )
+        return {path: here}
+    wanted = ROUNDS if round_name is None else (round_name,)
+    found = {source / name / f"{split}.jsonl": name for name in wanted}
+    missing = [str(path) for path in found if not path.is_file()]
+    if missing:
+        raise MissingError(f"ANLI: no such file: {', '.join(missing)}. {_ANLI_STEPS}")
+    return found
+
+
+def find_mednli(source: Path, *, split: str = "test") -> Path:
+    """Finds the file of MedNLI.
+
+    Args:
+        source: the file, or the folder with the files.
+        split: `train`, `dev` or `test`; of a single file it is up to the file.
+
+    Raises:
+        MissingError: It is not there.
+    """
+    source = source.expanduser()
+    path = source / f"mli_{split}_v1.jsonl" if source.is_dir() else source
+    if not path.is_file():
+        raise MissingError(f"MedNLI: no such file: {path}. {_MEDNLI_STEPS}")
+    return path
+
+
+def read_anli(files: Mapping[Path, str]) -> list[LabelledPair]:
+    """Reads files of ANLI in order.
+
+    Args:
+        files: from `find_anli`.
+
+    Raises:
+        UsageError: A line is not of the official form; names the file, the line and the field.
+    """
+    pairs: list[LabelledPair] = []
+    for path, group in files.items():
+        fields = ("uid", "context", "hypothesis", "label")
+        pairs += _read(
+            path, fields, _ANLI_LABELS, group=group, form='{"uid", "context", "hypothesis", "label": "e|n|c"}'
+        )
+    return _unique(pairs, ", ".join(map(str, files)))
+
+
+def read_mednli(path: Path) -> list[LabelledPair]:
+    """Reads a file of MedNLI. Messages never quote its sentences.
+
+    Args:
+        path: from `find_mednli`.
+
+    Raises:
+        UsageError: A line is not of the official form; names the file, the line and the field.
+    """
+    fields = ("pairID", "sentence1", "sentence2", "gold_label")
+    form = '{"pairID", "sentence1", "sentence2", "gold_label": "entailment|neutral|contradiction"}'
+    return _unique(_read(path, fields, _MEDNLI_LABELS, group="", form=form), str(path))
+
+
+def _read(
+    path: Path, fields: Sequence[str], labels: Mapping[str, Label], *, group: str, form: str
+) -> list[LabelledPair]:
+    """Reads one file; the fields' names are those of id, premise, hypothesis and label."""
+    try:
+        text = read_text(path, encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}).") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    pairs = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+            raise UsageError(f"{where}: not JSON ({reason}). A line is like {form}.") from error
+        if not isinstance(value, dict):
+            raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
+        uid, premise, hypothesis, label = (_text(value, name, where, form) for name in fields)
+        if label not in labels:
+            # A long one, or one of several words, may be a sentence of a note in the wrong field: not shown.
+            short = len(label) <= _SHOWN and len(label.split()) <= 1
+            got = repr(label) if short else f"a text of {len(label)} characters"
+            raise UsageError(f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}.")
+        pairs.append(LabelledPair(id=uid, premise=premise, hypothesis=hypothesis, label=labels[label], group=group))
+    if not pairs:
+        raise UsageError(f"{path}: no lines. A line is like {form}.")
+    return pairs
+
+
+def _text(value: Mapping[str, Any], name: str, where: str, form: str) -> str:
+    if name not in value:
+        raise UsageError(f"{where}: field {name!r} is missing. A line is like {form}.")
+    text = value[name]
+    if not isinstance(text, str) or not text.strip():
+        got = "empty text" if isinstance(text, str) else type(text).__name__
+        raise UsageError(f"{where}, field {name!r}: must be text, got {got}.")
+    return text
+
+
+def _unique(pairs: list[LabelledPair], files: str) -> list[LabelledPair]:
+    seen: set[str] = set()
+    for pair in pairs:
+        if pair.id in seen:
+            named = repr(pair.id) if " " not in pair.id else f"of {len(pair.id)} characters"  # as for a label
+            raise UsageError(f"{files}: the id {named} stands twice. Give each file once, as it was released.")
+        seen.add(pair.id)
+    return pairs

@@ -1,0 +1,281 @@
+"""Verifying: the verdicts of a package given again by its own judge, or held against what the judge's texts say.
+
+The judge that compares words is asked again; it always says the same. What any other judge said is taken from the package, each
+verdict for the very question it was given on, and where the judge's text is there it is read again: a verdict that was turned
+round then contradicts its text. That the text is the judge's own only the judge can show: `--judge` asks it about a sample.
+Verdicts that are all what the judge of words would say are not called checked: whoever has no judge could have made them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
+from medical_tasks.judges.case import UNREADABLE, asked_sha256
+from medical_tasks.judges.lexical import decide
+from medical_tasks.leaderboard.submission_package.comparing import differences, told
+from medical_tasks.leaderboard.submission_package.problems import shown
+from medical_tasks.leaderboard.submission_package.scrubbing import scrub_recipe
+from medical_tasks.leaderboard.submission_package.verification import Check
+from medical_tasks.leaderboard.submission_package.verify_options import VerifyOptions
+from medical_tasks.runs.finishing import score_responses
+from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
+from medical_tasks.runs.runner import AnsweredTask
+from medical_tasks.spec import TaskSpec
+
+__all__ = ["LEAST_AGREEMENT", "Replay", "ask_again", "check_verdicts", "judge_request", "unread_replies", "withheld"]
+
+LEAST_AGREEMENT: Final = 0.8
+"""Share of equal verdicts below which a judge that samples is said not to have given them."""
+
+LEAST_VERDICTS: Final = 20
+"""Verdicts of entailment from which on it says something that all of them are those of the judge that compares words."""
+
+_ALWAYS_SAME: Final = ("lexical", "nli")
+_FROM_FILE: Final = "recorded"
+
+
+def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: str) -> JudgeRequest:
+    """The judge of a recipe, asked in the same way.
+
+    Args:
+        recipe: the recipe's `judge`.
+        options: with the authors' checkout, and the settings of the judge's backend.
+        name: whom to open.
+    """
+    asked = JudgeOptions(
+        votes=1 if name.startswith(RECORDED) else recipe["votes"],
+        reasks=_whole(recipe.get("reasks"), 2),
+        reply_tokens=None if recipe.get("reply_tokens") is None else _whole(recipe["reply_tokens"], 512),
+        upstream=options.upstream,
+    )
+    mode = recipe.get("mode") if recipe.get("mode") in ("single", "batched") else "single"
+    args = {} if name == "lexical" or name.startswith(RECORDED) else options.judge_args
+    return JudgeRequest(name=name, args=args, options=asked, mode=mode, prompts=str(recipe["prompts"].get("set")))
+
+
+def unread_replies(rows: Sequence[Mapping[str, Any]], votes: int) -> dict[tuple[str, str], str]:
+    """Replies that are said to be unreadable; only of one vote, since of several it may be another one that is told."""
+    if votes > 1:
+        return {}
+    return {
+        (row["id"], row["sha256"]): row["text"] for row in rows if row.get("unscored") == UNREADABLE and row.get("text")
+    }
+
+
+def withheld(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether verdicts were more than labels and numbers, and what they said was taken out with the texts."""
+    return any('""' in json.dumps(row.get("value")) for row in rows)
+
+
+@dataclass
+class _Checked:
+    """A judge from a file whose texts are read again. Implements `judges.base.Judge`."""
+
+    judge: Judge
+    unread: Mapping[tuple[str, str], str]
+    texts: int = 0
+    contradicted: list[str] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
+    asked: set[tuple[str, str]] = field(default_factory=set)
+    by_words: list[bool] = field(default_factory=list)
+    values: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.name, self.comparable = self.judge.name, self.judge.comparable
+        self.reads: Literal["prompt", "pair"] = self.judge.reads
+
+    def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
+        outcomes = self.judge.ask(questions)
+        for question, outcome in zip(questions, outcomes, strict=True):
+            paired = question.pair if self.reads == "pair" else None
+            key = (question.id, asked_sha256(paired or question.messages))
+            self.asked.add(key)
+            if not isinstance(outcome, Verdict):
+                if key in self.unread and not isinstance(question.read(self.unread[key]), Unreadable):
+                    self.contradicted.append(question.id)
+                continue
+            if question.pair is not None:
+                said = decide(question.pair.premise, question.pair.hypothesis)
+                self.by_words.append(said in question.pair.values and question.pair.values[said] == outcome.value)
+                self.values.add(repr(outcome.value))
+            if self.reads == "prompt":
+                self.texts += bool(outcome.text)
+                if question.read(outcome.text) != outcome.value:
+                    (self.contradicted if outcome.text else self.silent).append(question.id)
+        return outcomes
+
+
+class Replay(RunJudge):
+    """The verdicts of a package in place of their judge.
+
+    Args:
+        request: with `recorded/FILE`.
+        store: where nothing will be kept.
+        log_dir: likewise.
+    """
+
+    checked: _Checked | None = None
+    unread: Mapping[tuple[str, str], str] = {}
+    """Question and hash to a reply that could not be read, as the package says."""
+
+    def task_judge(self, task: TaskSpec) -> TaskJudge:
+        """The verdicts, looked up question by question."""
+        made = super().task_judge(task)
+        self.checked = _Checked(made.judging.judge, self.unread)
+        made.judging = replace(made.judging, judge=self.checked)
+        return made
+
+
+def check_verdicts(
+    name: str,
+    judge: str,
+    rows: Sequence[Mapping[str, Any]],
+    made: Sequence[Mapping[str, Any]],
+    replay: Replay | None,
+) -> Check:
+    """Compares the verdicts of a package with those that scoring again has led to.
+
+    Args:
+        name: of the task.
+        judge: of the recipe.
+        rows: of the package.
+        made: of scoring again.
+        replay: what stood in for the judge; None when it was asked again.
+    """
+    title = f"{name}: verdicts"
+    if replay is None:
+        found = [told(each) for each in differences(_by_id(rows), _by_id(made))]
+        if found:
+            return Check(
+                name=title, outcome="mismatch", detail=f"{len(found)} differ from what the judge says: {found[0]}"
+            )
+        return Check(name=title, outcome="match", detail=f"the judge, asked again, gave the same {len(rows):,}")
+    checked = replay.checked
+    if checked is None:
+        return Check(name=title, outcome="not checked", detail="no question was asked")
+    wrong = [f"{shown(each)} contradicts the judge's own text" for each in checked.contradicted]
+    kind = judge.partition("/")[0]
+    texts = all("text" in row for row in rows)  # of credentialed data there are none
+    if kind != _FROM_FILE:
+        wrong += [f"{shown(each)} has no text of a judge that says why" for each in checked.silent if texts]
+        wrong += [
+            f"{shown(row['id'])} is not by a judge of that kind" for row in rows if ("reads" in row) != (kind == "nli")
+        ]
+    asked = {each for each, _ in checked.asked}
+    wrong += [f"{shown(row['id'])} is a verdict on no question" for row in rows if row["id"] not in asked]
+    here = {row["id"] for row in rows}
+    wrong += [f"{shown(each)} has no verdict" for each in sorted(asked - here)]
+    wrong += [
+        f"{shown(row['id'])} was given on another question or answer"
+        for row in rows
+        if row["id"] in asked and (row["id"], row["sha256"]) not in checked.asked
+    ]
+    if wrong:
+        return Check(name=title, outcome="mismatch", detail=f"{len(wrong)} are not sound: {wrong[0]}")
+    if len(rows) != len(made):
+        detail = f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
+        return Check(name=title, outcome="mismatch", detail=detail)
+    # Where every verdict is the same, any two judges may agree.
+    if all(checked.by_words) and len(checked.by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
+        detail = f"all {len(checked.by_words):,} on entailment are what the judge that compares words says; --judge asks {judge}"
+        return Check(name=title, outcome="not checked", detail=detail)
+    read = f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
+    return Check(
+        name=title,
+        outcome="match",
+        detail=f"{len(rows):,} verdicts were given on these very questions and answers{read}",
+    )
+
+
+def ask_again(
+    answered: AnsweredTask,
+    recipe: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    options: VerifyOptions,
+    scratch: Path,
+) -> Check:
+    """Asks the recipe's judge again about a sample of items.
+
+    Args:
+        answered: the task with its answers.
+        recipe: the recipe's `judge`.
+        rows: the verdicts of the package.
+        options: with the judge.
+        scratch: folder for what it says.
+
+    Raises:
+        UsageError: It is another judge than the recipe's.
+        MissingError: It is not there.
+    """
+    title = f"{answered.task.name}: judge"
+    if not options.judge:
+        detail = f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample"
+        return Check(name=title, outcome="not checked", detail=detail)
+    request = judge_request(recipe, options, name=options.judge)
+    with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
+        task_judge = judge.task_judge(answered.task)
+        found = next(differences(recipe, scrub_recipe({"judge": task_judge.recipe})["judge"], ("judge",)), None)
+        if found is not None:
+            raise UsageError(
+                f"--judge {options.judge}: is another judge than that of {answered.task.name}: {told(found)}. Give the same one, "
+                "with the same --judge-args, or leave it out."
+            )
+        sample = _sampled(answered, options)
+        score_responses(sample, task_judge.judging)
+        made = task_judge.rows(private=not all("text" in row for row in rows))
+    return _agreement(title, recipe, rows, made, len(sample.items))
+
+
+def _agreement(
+    title: str,
+    recipe: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    made: Sequence[Mapping[str, Any]],
+    items: int,
+) -> Check:
+    said = {(row["id"], row["sha256"]): row.get("value") for row in rows}
+    pairs = [
+        (said[key], _json(row["value"]))
+        for row in made
+        if "value" in row and (key := (row["id"], row["sha256"])) in said
+    ]
+    same = sum(one == other for one, other in pairs)
+    detail = f"asked again about {items} items: {same:,} of {len(pairs):,} verdicts are the same"
+    if not pairs:
+        return Check(name=title, outcome="not checked", detail=f"asked again about {items} items, and got no verdict")
+    if len(pairs) < sum("value" in row for row in made):
+        detail += (
+            f"; {sum('value' in row for row in made) - len(pairs)} are on questions that the package has no verdict on"
+        )
+    least = 1.0 if recipe.get("kind") in _ALWAYS_SAME else LEAST_AGREEMENT
+    return Check(name=title, outcome="match" if same >= least * len(pairs) else "mismatch", detail=detail)
+
+
+def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
+    """Items by the hash of seed and id: the same ones for the same seed, whoever asks."""
+    ids = [item.id for item in answered.items if item.id in answered.responses]
+    ids.sort(key=lambda each: hashlib.sha256(f"{options.seed}:{each}".encode()).digest())
+    chosen = set(ids[: options.sample])
+    items = [item for item in answered.items if item.id in chosen]
+    return replace(
+        answered, items=items, responses={item.id: answered.responses[item.id] for item in items}, unanswered={}
+    )
+
+
+def _by_id(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {f"{row['id']} {row['sha256'][:12]}": _json(dict(row)) for row in rows}
+
+
+def _json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def _whole(value: Any, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000 else default

@@ -1,0 +1,201 @@
+"""A finished run written as a package: the same run gives the same bytes.
+
+The run's own answers are found again (`run_responses`) and hashed, item by item; for open data they go into the package, for
+credentialed data nothing does but what the run's folder holds, which is ids, hashes and scores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.errors import UsageError
+from medical_tasks.io.whole_file import WholeFile, read_text
+from medical_tasks.leaderboard.submission_package.contents import (
+    ANSWERS,
+    ITEMS,
+    MANIFEST,
+    RESULTS,
+    VERDICTS,
+    Package,
+    Submitter,
+)
+from medical_tasks.leaderboard.submission_package.hashes import answer_sha256, verdicts_sha256
+from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
+from medical_tasks.leaderboard.submission_package.manifest_form import make_manifest
+from medical_tasks.leaderboard.submission_package.partial import partial_facts
+from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
+from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.result_forms import reported_task
+from medical_tasks.leaderboard.submission_package.row_forms import NAN, item_columns
+from medical_tasks.leaderboard.submission_package.run_answers import answers_of_run
+from medical_tasks.leaderboard.submission_package.scrubbing import scrub
+from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
+from medical_tasks.leaderboard.submission_package.verdict_items import verdicts_of_items
+from medical_tasks.leaderboard.submission_package.zip_writing import zip_bytes
+from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_results
+from medical_tasks.runs.run_responses import check_recipe
+from medical_tasks.spec import TaskSpec
+
+__all__ = ["write_package"]
+
+_NOT_TASKS_OWN = ("asked", "response_sha256")
+"""Columns that a task's items have where the run had something to say there; `sources` names the submitter's files, and stays."""
+
+
+def write_package(
+    folder: Path,
+    out: Path,
+    submitter: Submitter,
+    *,
+    tasks: Sequence[str] = (),
+    responses: Path | None = None,
+    data: Path | None = None,
+    source: Path | None = None,
+    upstream: Path | None = None,
+    allow_partial: bool = False,
+) -> Package:
+    """Writes a finished run as a package.
+
+    Args:
+        folder: the run's folder.
+        out: the zip file.
+        submitter: who and what.
+        tasks: names of those of the run's tasks that are submitted; all by default.
+        responses: for a run of `medical-tasks score`, the file that was scored.
+        data: folder of the built datasets; the user's data home by default.
+        source: what the dataset is made of, in place of `data`.
+        upstream: the authors' checkout, for a run with the official prompts.
+        allow_partial: write it also when it is not the whole official split that was answered.
+
+    Returns:
+        What was written, as `read_package` reads it.
+
+    Raises:
+        UsageError: The run cannot be submitted; says why.
+        MissingError: The run, its answers or the data are not there.
+        IncompleteError: The disk is full.
+    """
+    checked = read_submitter("the submitter", submitter_values(submitter))
+    raw = read_results(folder)
+    names = _chosen(folder, raw["tasks"], tasks)
+    _check_size(folder, {name: raw["tasks"][name]["n_items"] for name in names})
+    results = scrub({**raw, "tasks": {name: raw["tasks"][name] for name in names}})
+    partial = partial_facts(results)
+    if partial and not allow_partial:
+        said = "\n".join(f"  {name}: {' '.join(reasons)}" for name, reasons in partial.items())
+        raise UsageError(
+            f"{folder}: is not a result over the whole official split:\n{said}\nRun it on all of it, or write a package that "
+            "leaderboards may refuse with --allow-partial."
+        )
+    rows = read_items(folder)
+    verdicts = _verdict_rows(folder)
+    items: list[dict[str, Any]] = []
+    answers: list[dict[str, str]] = []
+    kept: list[Mapping[str, Any]] = []
+    for name in names:
+        entry = raw["tasks"][name]
+        task = reported_task(task_spec(name), entry)
+        own = [row for row in rows if row["task"] == name]
+        judged = [row for row in verdicts if row.get("task") == name]
+        found = None
+        if texts_allowed(task):
+            found = answers_of_run(
+                task, entry["recipe"], folder, responses=responses, data=data, source=source, upstream=upstream
+            )
+            answers += [
+                {"task": name, "id": row["id"], "response": found[row["id"]]} for row in own if row["id"] in found
+            ]
+        items += _item_rows(folder, task, own, judged, found)
+        kept += judged
+    files = {RESULTS: _json(results), ITEMS: _lines(items)}
+    files |= {ANSWERS: _lines(answers)} if answers else {}
+    files |= {VERDICTS: _lines(kept)} if kept else {}
+    content = zip_bytes({MANIFEST: _json(make_manifest(checked, names, partial, files)), **files})
+    try:
+        # What is handed in is what a stranger would take.
+        package = read_package(content)
+    except PackageError as error:
+        raise UsageError(f"{folder}: cannot be submitted as it is: {error}") from error
+    with WholeFile(out) as file:
+        file.write_bytes(content)
+    return package
+
+
+def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> list[str]:
+    missing = [name for name in wanted if name not in entries]
+    if missing or not entries:
+        raise UsageError(
+            f"{folder}: has no results of {', '.join(missing) or 'any task'}, but of {', '.join(entries)}."
+        )
+    chosen = [name for name in entries if not wanted or name in wanted]
+    for name in chosen:
+        task_spec(name)
+        check_recipe(folder, entries[name]["recipe"])
+    return chosen
+
+
+def _check_size(folder: Path, counts: Mapping[str, int], most: int = DEFAULT_LIMITS.items) -> None:
+    """Refuses a run that no reader would take, before its answers are looked for."""
+    if sum(counts.values()) <= most:
+        return
+    largest = max(counts, key=lambda name: counts[name])
+    step = (
+        f"{largest} alone has more, as no official split has. Run it on one of those, or with --max-samples {most}."
+        if counts[largest] > most
+        else f"Submit the tasks in several packages, the largest by itself: --task {largest}"
+    )
+    told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    raise UsageError(
+        f"{folder}: a package takes at most {most:,} items of all its tasks, and this run has {told}. {step}"
+    )
+
+
+def _verdict_rows(folder: Path) -> list[dict[str, Any]]:
+    path = folder / VERDICTS_FILE
+    if not path.is_file():
+        return []
+    try:
+        rows = [json.loads(line) for line in read_text(path).split("\n") if line]
+    except ValueError as error:
+        raise UsageError(f"{path}: not JSON lines ({error}). Give the run's command again to write it anew.") from error
+    return rows
+
+
+def _item_rows(
+    folder: Path,
+    task: TaskSpec,
+    rows: Sequence[Mapping[str, Any]],
+    verdicts: Sequence[Mapping[str, Any]],
+    answers: Mapping[str, str] | None,
+) -> Iterator[dict[str, Any]]:
+    by_item, _ = verdicts_of_items(verdicts, {row["id"] for row in rows})
+    columns = item_columns(task)
+    for row in rows:
+        made = {name: _value(row.get(name)) for name in columns}
+        made |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
+        answered = not str(row["unscored"] or "").startswith("no answer: ")
+        digest = str(row.get("response_sha256") or "") if answers is None else answer_sha256(answers.get(row["id"]))
+        if answered != bool(digest):
+            raise UsageError(
+                f"{folder}: the answer to {row['id']!r} of {task.name} is not found again, or was not there when the run was "
+                "scored. Give the run's command again, then this one."
+            )
+        yield {**made, "answer_sha256": digest, "verdicts_sha256": verdicts_sha256(by_item.get(row["id"], ()))}
+
+
+def _value(value: Any) -> Any:
+    """JSON has no `nan`: a value without a denominator is a text, and null stays a value that is not decided."""
+    return NAN if isinstance(value, float) and value != value else value
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, ensure_ascii=True, allow_nan=False, indent=1) + "\n").encode()
+
+
+def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows).encode()

@@ -1,0 +1,154 @@
+"""Eval Results of the Hugging Face Hub: a run's headline number of each task, as files of a model repository.
+
+    medical-tasks submit runs/my-run --to eval-results --dataset-repo kqa=OWNER/kqa --dataset-repo medcalc_bench=OWNER/medcalc
+    medical-tasks submit runs/my-run --to eval-results --tasks kqa --dataset-repo OWNER/kqa --out my-model/.eval_results
+
+The files go into the folder .eval_results of the model's repository, by its owner's commit or by anybody's pull request. Values are
+in percent; the notes have the interval, the coverage and what matters of the recipe. Nothing is sent anywhere. Refused are demo
+data, baselines, parts of a benchmark, and judges whose verdicts cannot be compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from medical_tasks.errors import UsageError
+
+if TYPE_CHECKING:
+    from medical_tasks.leaderboard.eval_results.files import EvalResult
+    from medical_tasks.spec import TaskSpec
+
+__all__ = ["add_arguments", "run"]
+
+DEFAULT_OUT: Final = Path(".eval_results")
+_DECIMALS: Final = 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the target's options."""
+    parser.add_argument(
+        "--dataset-repo",
+        action="append",
+        default=[],
+        metavar="[DATASET=]OWNER/NAME",
+        help="the dataset repository whose eval.yaml has the tasks; once for each dataset",
+    )
+    parser.add_argument("--tasks", metavar="NAMES", help="those of the run's tasks to write (default: all)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"where the files go (default: {DEFAULT_OUT})")
+    parser.add_argument(
+        "--dataset-revision",
+        action="append",
+        default=[],
+        metavar="[DATASET=]COMMIT",
+        help="commit of that repository with the rows the run was on",
+    )
+    parser.add_argument("--date", metavar="ISO", help="when it was run (default: left to the commit)")
+    parser.add_argument("--source-url", metavar="URL", help="a page that says more, such as the run's report")
+    parser.add_argument("--source-name", metavar="TEXT", help="how the page is called")
+    whose = parser.add_mutually_exclusive_group()
+    whose.add_argument("--source-user", metavar="NAME", help="user of the Hub whose page it is")
+    whose.add_argument("--source-org", metavar="NAME", help="organisation of the Hub whose page it is")
+    parser.add_argument("--notes", metavar="TEXT", help="one line of your own, before what is always noted")
+    parser.add_argument(
+        "--variant", metavar="NAME", help="tells it from another result of the same benchmark, in file name and notes"
+    )
+    parser.add_argument("--allow-partial", action="store_true", help="also where items have no score; the notes say so")
+    parser.add_argument("--force", action="store_true", help="write over files that say something else")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes a file a task."""
+    from medical_tasks.leaderboard.eval_results.files import result_text, write_results
+
+    if arguments.run is None:
+        raise UsageError(
+            "give the folder of a finished run: medical-tasks submit runs/my-run --to eval-results --dataset-repo OWNER/NAME"
+        )
+    results = _results(arguments)
+    texts = {result.file: result_text(result) for result in results}
+    out: Path = arguments.out or DEFAULT_OUT
+    written = write_results(texts, out, force=arguments.force)
+    for result in results:
+        done = "written" if out.expanduser() / result.file in written else "says so already"
+        print(f"{out / result.file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}")
+    print(
+        "Put the files into .eval_results of the model's repository on the Hub, by a commit or a pull request. Nothing was sent "
+        "anywhere."
+    )
+    return 0
+
+
+def _results(arguments: argparse.Namespace) -> list[EvalResult]:
+    from medical_tasks.leaderboard.eval_results.files import EvalResult
+    from medical_tasks.leaderboard.eval_results.notes import result_notes
+    from medical_tasks.leaderboard.eval_results.options import (
+        check_date,
+        check_line,
+        check_variant,
+        dataset_repos,
+        dataset_revisions,
+        source_of,
+    )
+    from medical_tasks.runs.results import read_results
+
+    source = source_of({name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")})
+    date = None if arguments.date is None else check_date(arguments.date)
+    notes = "" if arguments.notes is None else check_line("--notes", arguments.notes)
+    variant = "" if arguments.variant is None else check_variant(arguments.variant)
+    entries: Mapping[str, Any] = read_results(arguments.run)["tasks"]
+    tasks = _chosen(arguments, entries)
+    needed = list(dict.fromkeys(task.dataset for task in tasks))
+    _check_publishable(arguments, tasks, entries)
+    repos = dataset_repos(arguments.dataset_repo, needed)
+    revisions = dataset_revisions(arguments.dataset_revision, needed)
+    return [
+        EvalResult(
+            file=f"{task.name}_{variant}.yaml" if variant else f"{task.name}.yaml",
+            dataset_id=repos[task.dataset],
+            task_id=task.name,
+            value=round(100 * entries[task.name]["metrics"][task.metrics[0].name]["value"], _DECIMALS),
+            notes=result_notes(task, entries[task.name], variant=variant, more=notes),
+            revision=revisions.get(task.dataset),
+            date=date,
+            source=source,
+        )
+        for task in tasks
+    ]
+
+
+def _chosen(arguments: argparse.Namespace, entries: Mapping[str, Any]) -> list[TaskSpec]:
+    from medical_tasks.benchmarks.catalog import task_spec
+    from medical_tasks.runs.task_names import parse_task_names
+
+    if arguments.tasks is None:
+        return [task_spec(name) for name in entries]
+    wanted = list(parse_task_names(arguments.tasks))
+    if missing := [task.name for task in wanted if task.name not in entries]:
+        raise UsageError(f"{arguments.run}: has no results of {', '.join(missing)}. It has {', '.join(entries)}.")
+    return wanted
+
+
+def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]) -> None:
+    from medical_tasks.benchmarks.catalog import dataset_spec
+    from medical_tasks.leaderboard.eval_results.refusals import refusals
+    from medical_tasks.leaderboard.eval_results.soundness import check_entry
+    from medical_tasks.runs.run_responses import check_recipe
+
+    problems: list[str] = []
+    refused: list[str] = []
+    for task in tasks:
+        check_recipe(arguments.run, entries[task.name]["recipe"])
+        check_entry(arguments.run, task, entries[task.name])
+        found = refusals(task, dataset_spec(task.dataset), entries[task.name], allow_partial=arguments.allow_partial)
+        problems += [f"{task.name}: {reason}" for reason in found]
+        refused += [task.name] if found else []
+    if problems:
+        rest = [task.name for task in tasks if task.name not in refused]
+        raise UsageError(
+            f"{arguments.run}: nothing was written, since a reader of the leaderboard would be misled:\n  "
+            + "\n  ".join(problems)
+            + (f"\nThe others can be written with --tasks {','.join(rest)}" if rest else "")
+        )

@@ -1,0 +1,104 @@
+"""A package for the leaderboard Space, written from a finished run. Nothing is sent anywhere.
+
+    medical-tasks submit runs/my-run --to space --model-name "My Model 7B"
+    medical-tasks submit runs/my-run --to space --model-name "My Model 7B" --organisation "My Lab" --url https://example.org/model
+        --open-weights yes --parameters 7 --out my-model.zip
+
+The package holds the results with their recipe, a line an item with hashes of answer and verdicts, and for open data the answers
+themselves, so that anybody with the same data can check it: medical-tasks verify my-model.zip. For credentialed data it holds no
+text. Paths, addresses and file names of this machine are taken out of the recipe. What is said of the submitter is shown as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from medical_tasks.errors import UsageError
+
+__all__ = ["add_arguments", "run"]
+
+DEFAULT_OUT: Final = Path("submission.zip")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the target's options."""
+    parser.add_argument("--model-name", metavar="N", help="name of the model, as the leaderboard shows it")
+    parser.add_argument("--organisation", default="", metavar="O", help="who submits it")
+    parser.add_argument("--url", default="", metavar="U", help="https:// page of the model")
+    parser.add_argument("--notes", default="", metavar="T", help="one line about it, at most 280 characters")
+    parser.add_argument("--open-weights", choices=("yes", "no"), help="whether anybody can have the weights")
+    parser.add_argument("--parameters", type=float, metavar="B", help="number of parameters in billions, such as 7")
+    parser.add_argument("--out", type=Path, metavar="FILE.zip", help=f"the package (default: {DEFAULT_OUT})")
+    parser.add_argument("--task", action="append", default=[], metavar="NAME", help="only this task; may be repeated")
+    parser.add_argument(
+        "--responses", type=Path, metavar="FILE", help="the file that `score` scored, if RUN is of that"
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: the user's data home)"
+    )
+    parser.add_argument(
+        "--source", type=Path, metavar="FILE", help="what a dataset of your own is made of, in place of --data"
+    )
+    parser.add_argument(
+        "--upstream", type=Path, metavar="DIR", help="the authors' checkout, if the run used --prompts official"
+    )
+    parser.add_argument(
+        "--allow-partial", action="store_true", help="also of demo records, another split, or a part of the items"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the package."""
+    from medical_tasks.benchmarks.catalog import dataset_spec
+    from medical_tasks.guard import policy
+    from medical_tasks.leaderboard.submission_package.contents import Submitter
+    from medical_tasks.leaderboard.submission_package.writing import write_package
+    from medical_tasks.runs.results import read_results
+    from medical_tasks.runs.task_names import parse_task_names
+
+    if arguments.run is None:
+        raise UsageError(
+            "give the folder of a finished run: medical-tasks submit runs/my-run --to space --model-name NAME"
+        )
+    if not arguments.model_name:
+        raise UsageError('--model-name: give the name that the leaderboard shows, such as --model-name "My Model 7B".')
+    submitter = Submitter(
+        model=arguments.model_name,
+        organisation=arguments.organisation,
+        url=arguments.url,
+        notes=arguments.notes,
+        open_weights=None if arguments.open_weights is None else arguments.open_weights == "yes",
+        parameters=arguments.parameters,
+    )
+    folder: Path = arguments.run
+    out: Path = arguments.out or DEFAULT_OUT
+    for other in (
+        arguments.responses,
+        *(folder / name for name in ("results.json", "items.parquet", "verdicts.jsonl")),
+    ):
+        if other is not None and out.expanduser().resolve() == other.expanduser().resolve():
+            raise UsageError(f"{out}: is a file that the run needs. Choose another --out.")
+    names = [task.name for each in arguments.task for task in parse_task_names(each)]
+    ran = parse_task_names(",".join(names or read_results(folder)["tasks"]))
+    subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in ran]
+    with policy.protect(subjects):
+        package = write_package(
+            folder,
+            out,
+            submitter,
+            tasks=names,
+            responses=arguments.responses,
+            data=arguments.data,
+            source=arguments.source,
+            upstream=arguments.upstream,
+            allow_partial=arguments.allow_partial,
+        )
+    for name, reasons in package.manifest.partial.items():
+        print(f"warning: {name}: {' '.join(reasons)} Leaderboards may refuse it.", file=sys.stderr)
+    counts = ", ".join(f"{name} ({package.results['tasks'][name]['n_items']} items)" for name in package.manifest.tasks)
+    print(f"{out}: {counts}; {out.expanduser().stat().st_size:,} bytes, id {package.manifest.id}")
+    print(f"Nothing was sent anywhere. Check it: medical-tasks verify {out}")
+    return 0

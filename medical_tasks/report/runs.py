@@ -1,0 +1,190 @@
+"""Finished runs as they lie in their folders, each with a short name of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.io.whole_file import read_text
+from medical_tasks.runs.folder import SETTINGS_FILE
+from medical_tasks.runs.results import RESULTS_FILE, VERDICTS_FILE, read_items, read_results
+
+__all__ = ["FinishedRun", "is_unfinished", "read_run", "short_names", "without_repeats"]
+
+_ENTRY_PARTS = {"metrics": dict, "coverage": dict, "breakdown": dict, "recipe": dict, "n_items": int}
+_USAGE_PARTS = ("requests", "prompt_tokens", "output_tokens", "seconds")
+_JUDGE_PARTS = {
+    "name": str,
+    "check": str,
+    "comparable": bool,
+    "tokens_estimated": bool,
+    "verdicts": dict,
+} | dict.fromkeys(("votes", "from_store", "calls", "votes_saved", "prompt_tokens", "output_tokens"), int)
+_VALUE_PARTS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedRun:
+    """A finished run.
+
+    Attributes:
+        name: short name, unique in the report.
+        folder: as the user gave it.
+        entries: task name to its entry of `results.json`.
+        rows: task name to its rows of `items.parquet`, in their order.
+        verdicts: task name to its lines of `verdicts.jsonl`.
+    """
+
+    name: str
+    folder: Path
+    entries: Mapping[str, Mapping[str, Any]]
+    rows: Mapping[str, Sequence[Mapping[str, Any]]]
+    verdicts: Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def read_run(folder: Path, name: str, *, items: bool = True) -> FinishedRun:
+    """Reads a run's files.
+
+    Args:
+        folder: of the run.
+        name: its short name.
+        items: whether verdicts are read too, which only the items show.
+
+    Raises:
+        MissingError: It holds no finished run.
+        UsageError: A file is damaged, or not of the same run as the others.
+    """
+    entries = read_results(folder)["tasks"]
+    if not entries:
+        raise _damaged(folder / RESULTS_FILE, "it has no task")
+    for task, entry in entries.items():
+        _check_entry(folder / RESULTS_FILE, task, entry)
+    rows: dict[str, list[Mapping[str, Any]]] = {task: [] for task in entries}
+    for row in read_items(folder):
+        if row.get("task") in rows and isinstance(row.get("id"), str):
+            rows[row["task"]].append(row)
+    return FinishedRun(
+        name=name,
+        folder=folder,
+        entries=entries,
+        rows=rows,
+        verdicts=_read_verdicts(folder / VERDICTS_FILE) if items else {},
+    )
+
+
+def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Parts folders into those that are new and those that were given before, however they were written."""
+    first: list[Path] = []
+    again: list[Path] = []
+    known: set[Path] = set()
+    for folder in folders:
+        place = folder.expanduser().resolve()
+        (again if place in known else first).append(folder)
+        known.add(place)
+    return first, again
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether a folder is of a run that was begun and has no results: stopped, or still under way."""
+    place = folder.expanduser()
+    return (place / SETTINGS_FILE).is_file() and not (place / RESULTS_FILE).exists()
+
+
+def short_names(folders: Sequence[Path]) -> list[str]:
+    """Names each folder by the last part of its path, and by as many more as tell it from the others.
+
+    Args:
+        folders: all different.
+    """
+    parts = [[part for part in folder.expanduser().resolve().parts if part != "/"] for folder in folders]
+    names: list[str] = []
+    for own in parts:
+        size = 1
+        while size < len(own) and sum(other[-size:] == own[-size:] for other in parts) > 1:
+            size += 1
+        names.append("/".join(own[-size:]) or "/")
+    return names
+
+
+def _check_entry(path: Path, task: str, entry: Mapping[str, Any]) -> None:
+    for part, kind in _ENTRY_PARTS.items():
+        if not isinstance(entry.get(part), kind):
+            raise _damaged(path, f"{part!r} of {task} is missing")
+    model = entry["recipe"].get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("name"), str):
+        raise _damaged(path, f"the recipe of {task} names no model")
+    counts = entry["coverage"]
+    numbers = all(isinstance(counts.get(name), int) for name in ("asked", "answered", "scored"))
+    if not numbers or not isinstance(counts.get("unscored"), dict):
+        raise _damaged(path, f"the coverage of {task} is not whole")
+    if not all(isinstance(entry.get(part, 0), int) for part in ("cut_at_length", "shortened")):
+        raise _damaged(path, f"a count of {task} is no number")
+    if not _is_usage(entry.get("usage")):
+        raise _damaged(path, f"what is told of the requests of {task} is not whole")
+    if not _is_judge(entry.get("judge")):
+        raise _damaged(path, f"what is told of the judge of {task} is not whole")
+    truncation = entry["recipe"].get("truncation")
+    if entry.get("shortened") and not (isinstance(truncation, dict) and "rule" in truncation):
+        raise _damaged(path, f"the recipe of {task} does not say how questions were shortened")
+    groups = [
+        group for by in entry["breakdown"].values() for group in (by.values() if isinstance(by, dict) else [None])
+    ]
+    for metrics in (entry["metrics"], *groups):
+        if not isinstance(metrics, dict) or not all(_is_estimate(value) for value in metrics.values()):
+            raise _damaged(path, f"a metric of {task} is not whole")
+
+
+def _is_usage(usage: Any) -> bool:
+    if usage is None:
+        return True
+    numbers = [usage.get(part, "") for part in _USAGE_PARTS] if isinstance(usage, dict) else [""]
+    return all(each is None or isinstance(each, int | float) for each in numbers) and numbers[0] is not None
+
+
+def _is_judge(judge: Any) -> bool:
+    if judge is None:
+        return True
+    if not isinstance(judge, dict) or not all(isinstance(judge.get(part), kind) for part, kind in _JUDGE_PARTS.items()):
+        return False
+    verdicts = judge["verdicts"]
+    counts = all(isinstance(verdicts.get(part), int) for part in ("asked", "decided"))
+    return counts and isinstance(verdicts.get("unscored"), dict)
+
+
+def _is_estimate(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("n"), int):
+        return False
+    numbers = [value.get(part, "") for part in _VALUE_PARTS]
+    return all(each is None or (isinstance(each, int | float) and math.isfinite(each)) for each in numbers)
+
+
+def _read_verdicts(path: Path) -> dict[str, list[Mapping[str, Any]]]:
+    """The lines by task; none where there is no such file."""
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        reason = system_reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise _damaged(path, reason) from error
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise _damaged(path, f"line {number} is not JSON") from error
+        if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("task", "id")):
+            raise _damaged(path, f"line {number} is no verdict")
+        found.setdefault(row["task"], []).append(row)
+    return found
+
+
+def _damaged(path: Path, reason: str) -> UsageError:
+    return UsageError(
+        f"{path}: damaged ({reason}). Give the run's command again to write it anew: finished answers are kept."
+    )

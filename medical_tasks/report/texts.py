@@ -1,0 +1,200 @@
+"""The texts of a run's items: what was asked, what the model answered, what the gold is. Of open data alone.
+
+They are not in the run's results: questions and gold come from the built dataset, answers from where the run left them
+(`run_responses`). Whatever of it cannot be found is left empty, and `note` says why and what would bring it; a report is made all
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.data.task_data import TaskData, benchmark_module
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.guard.policy import text_allowed
+from medical_tasks.report.answers import find_answers, said
+from medical_tasks.runs.run_responses import check_recipe, check_same_data
+from medical_tasks.runs.runner import RunOptions, load_task_prompts
+from medical_tasks.spec import DatasetSpec, Item, Message, TaskSpec
+
+__all__ = ["TaskTexts", "TextPlaces", "chat_text", "find_texts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextPlaces:
+    """Where texts are looked for.
+
+    Attributes:
+        data: folder of the built datasets; the user's data home by default.
+        source: the one file a dataset of the user's own is made of, in place of `data`.
+        responses: files that `score` scored, and folders of runs whose answers it scored.
+        upstream: the authors' checkout, for runs with the official prompts.
+        items: whether texts are wanted at all; without them only the data are read, for plots.
+    """
+
+    data: Path | None = None
+    source: Path | None = None
+    responses: Sequence[Path] = ()
+    upstream: Path | None = None
+    items: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskTexts:
+    """What was found for one task of one run; each by item id.
+
+    Attributes:
+        items: the dataset's items; none where the run's data are not here.
+        questions: what was asked.
+        answers: the model's texts.
+        golds: reference answers.
+        missing: sentences that say what is not there and what would bring it; "" when all is.
+        remark: sentences that say how to read what is there.
+    """
+
+    items: Mapping[str, Item] = field(default_factory=dict)
+    questions: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, str] = field(default_factory=dict)
+    golds: Mapping[str, str] = field(default_factory=dict)
+    missing: str = ""
+    remark: str = ""
+
+    @property
+    def note(self) -> str:
+        """All there is to say."""
+        return " ".join(filter(None, (self.missing, self.remark)))
+
+
+def find_texts(
+    task: TaskSpec,
+    spec: DatasetSpec,
+    recipe: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    folder: Path,
+    *,
+    places: TextPlaces,
+) -> TaskTexts:
+    """Finds the texts of a task's items.
+
+    Args:
+        task: the task.
+        spec: its dataset; of credentialed data nothing is read.
+        recipe: how the run was made.
+        rows: the task's rows of `items.parquet`.
+        folder: the run's folder.
+        places: where to look.
+    """
+    if not text_allowed(spec):
+        return TaskTexts(
+            remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
+        )
+    try:
+        check_recipe(folder, recipe)
+        _check_parts(folder, recipe)
+        with _data(task, spec, recipe, places) as data:
+            return _found(task, data, recipe, rows, folder, places)
+    except (MissingError, UsageError) as error:
+        return TaskTexts(
+            missing=f"The run's data are not here, so questions, answers, gold and plots of them are not shown: {said(error)}"
+        )
+
+
+def _check_parts(folder: Path, recipe: Mapping[str, Any]) -> None:
+    """Refuses what no run writes where this module reads."""
+    prompts, truncation = recipe.get("prompts"), recipe.get("truncation", {})
+    samples = recipe.get("max_samples")
+    sound = prompts is None or (isinstance(prompts, Mapping) and {"set", "sha256"} <= set(prompts))
+    sound = sound and isinstance(truncation, Mapping) and isinstance(truncation.get("words_left_out", {}), Mapping)
+    sound = sound and isinstance(recipe.get("task_args", {}), Mapping) and isinstance(samples, int | None)
+    names = [recipe["data"].get(name, "") for name in ("config", "split", "rows_sha256")]
+    if not (sound and all(isinstance(name, str) for name in names)):
+        raise UsageError(
+            f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again to "
+            "write it anew."
+        )
+
+
+@contextmanager
+def _data(task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any], places: TextPlaces) -> Iterator[TaskData]:
+    """The run's own items, and no others."""
+    from medical_tasks.data.own_dataset import run_data
+
+    own = recipe["data"]["config"] == "own"
+    source = places.source if own else None
+    with run_data(task, spec, recipe, data=None if source else places.data, source=source) as data:
+        check_same_data(task, data, recipe)
+        yield data
+
+
+def _found(
+    task: TaskSpec,
+    data: TaskData,
+    recipe: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    folder: Path,
+    places: TextPlaces,
+) -> TaskTexts:
+    items = {item.id: item for item in data.items}
+    if not places.items:
+        return TaskTexts(items=items)
+    questions, no_questions, remark = _questions(task, data, recipe, places)
+    answers, no_answers = find_answers(
+        task, data, recipe, rows, folder, places=places.responses, upstream=places.upstream
+    )
+    gold_response = benchmark_module(task, "prompts").gold_response
+    return TaskTexts(
+        items=items,
+        questions=questions,
+        answers=answers,
+        golds={item.id: _showable(gold_response(task, item)) for item in data.items},
+        missing=" ".join(filter(None, (no_questions, no_answers))),
+        remark=remark,
+    )
+
+
+def _questions(
+    task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], places: TextPlaces
+) -> tuple[dict[str, str], str, str]:
+    """What was asked about each item, why it is not there, and how to read it."""
+    asked = recipe.get("prompts")
+    name = asked["set"] if asked else "own"
+    remark = "" if asked else "No model was asked here: questions are shown as this suite's own prompts put them."
+    options = RunOptions(
+        prompts=name,
+        upstream=places.upstream if name != "own" else None,
+        task_args=recipe.get("task_args", {}),
+    )
+    try:
+        prompts = load_task_prompts(task, options, data)
+    except (MissingError, UsageError) as error:
+        return {}, f"Questions are not shown, since they cannot be put again: {said(error)}", ""
+    if asked and prompts.sha256 != asked["sha256"]:
+        return (
+            {},
+            f"Questions are not shown: they were put with other prompts, by {recipe.get('suite')}. Use that version.",
+            "",
+        )
+    cut = recipe.get("truncation", {}).get("words_left_out", {})
+    shown = {}
+    for item in data.items:
+        put = prompts.shorten(item, cut[item.id]) if prompts.shorten is not None and item.id in cut else item
+        shown[item.id] = _showable(chat_text(prompts.render(put)))
+    if "protocol" in recipe:
+        remark = f"{remark} Of the several questions about an item the first is shown, and the final answer.".strip()
+    return shown, "", remark
+
+
+def chat_text(messages: Sequence[Message]) -> str:
+    """Writes a chat as text: a single message of the user as it is, several with their roles before them."""
+    if len(messages) == 1 and messages[0]["role"] == "user":
+        return messages[0]["content"]
+    return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
+
+
+def _showable(text: str) -> str:
+    """A page is UTF-8, which cannot carry the lone surrogates that a model's text may hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,1 @@
+"""From items to numbers and files: answers, recipe, estimation, results."""

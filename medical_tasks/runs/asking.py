@@ -1,0 +1,129 @@
+"""Asking a model about each item of a construction: a task of no catalogue, run under the data guard like any other.
+
+Every reply is in the private store as soon as it is there, so the same command goes on where it was stopped, and another one
+is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.data.construction_files import make_folder, read_json
+from medical_tasks.data.task_data import TaskData
+from medical_tasks.errors import UsageError
+from medical_tasks.guard import policy
+from medical_tasks.runs.runner import AnsweredTask
+from medical_tasks.spec import TaskSpec
+
+__all__ = ["AskingOptions", "ask_model", "check_counts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskingOptions:
+    """Which model is asked, and how.
+
+    Attributes:
+        model: as `run --model` names it.
+        model_args: settings of its backend.
+        max_new_tokens: longest reply.
+    """
+
+    model: str
+    model_args: Mapping[str, str]
+    max_new_tokens: int
+
+
+def check_counts(counts: Sequence[tuple[str, int]]) -> None:
+    """Checks options that count something.
+
+    Args:
+        counts: option and value of each.
+
+    Raises:
+        UsageError: One is less than 1.
+    """
+    for name, value in counts:
+        if value < 1:
+            raise UsageError(f"{name} must be 1 or more, got {value}.")
+
+
+def ask_model(
+    place: Path,
+    task: TaskSpec,
+    data: TaskData,
+    options: AskingOptions,
+    *,
+    settings: Mapping[str, Any],
+    finished: Path,
+    step: str,
+    what: str,
+) -> AnsweredTask | None:
+    """Asks a model about every item.
+
+    Args:
+        place: the folder of this run.
+        task: what is asked.
+        data: about what.
+        options: of the model.
+        settings: what decides the outcome beside the model and its settings; JSON values.
+        finished: the file that is there once an outcome was written.
+        step: which step this is, behind `medical-tasks construct`.
+        what: is made, in the plural.
+
+    Returns:
+        The answers; None in all but the main process.
+
+    Raises:
+        MissingError: The model is not there.
+        RefusedError: The model is not on this machine.
+        UsageError: Other settings than an earlier command's here.
+    """
+    from medical_tasks.models.opener import NEUTRAL_ARGS, open_model
+    from medical_tasks.runs.folder import locked, open_run_folder
+    from medical_tasks.runs.runner import RunOptions, run_model
+
+    settings = {
+        **settings,
+        "model": options.model,
+        "model_args": {name: value for name, value in options.model_args.items() if name not in NEUTRAL_ARGS},
+        "max_new_tokens": options.max_new_tokens,
+    }
+    _check_settings(place, settings, finished=finished, step=step, what=what)
+    make_folder(place)
+    run = open_run_folder(place, settings, private=True)
+    with locked(run):
+        policy.require_processes()
+        model = open_model(options.model, options.model_args, log_dir=run.logs)
+        try:
+            policy.require_endpoint(model.endpoint, "model")
+            asking = RunOptions(max_new_tokens=options.max_new_tokens, model_args=options.model_args)
+            answered = run_model([task], {task.name: data}, model, run, asking)
+        finally:
+            model.close()
+    return None if answered is None else answered[0]
+
+
+def _check_settings(place: Path, settings: Mapping[str, Any], *, finished: Path, step: str, what: str) -> None:
+    """Refuses other settings than those the folder's answers are made with; where nobody was asked yet there are none."""
+    from medical_tasks.runs.folder import PRIVATE, SETTINGS_FILE, existing_run_folder, is_main_process, locked
+
+    if not is_main_process() or not (place / SETTINGS_FILE).exists():
+        return
+    there = {name: value for name, value in read_json(place / SETTINGS_FILE, step=step).items() if name != PRIVATE}
+    differing = sorted(name for name in {*there, *settings} if there.get(name) != settings.get(name))
+    if not differing:
+        return
+    run = existing_run_folder(place)
+    # A mistyped or refused model must not be the folder's for good.
+    if not finished.exists() and not run.answers.exists():
+        with locked(run):
+            (place / SETTINGS_FILE).unlink()
+        return
+    shown = "; ".join(f"{name}: {there.get(name)!r} there, {settings.get(name)!r} now" for name in differing)
+    raise UsageError(
+        f"{place}: {what} were begun with other settings ({shown}). Repeat that command to go on, or move this folder away to "
+        "begin anew."
+    )

@@ -1,0 +1,108 @@
+"""Answering a task with a baseline: no model is asked, and nothing is kept but the results."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.data.task_data import TaskData, benchmark_module, leaking_examples, prompt_set
+from medical_tasks.errors import UsageError
+from medical_tasks.models.baselines import BASELINES, COPY_EXAMPLE, baseline_responses
+from medical_tasks.runs.recipe import make_recipe
+from medical_tasks.runs.runner import AnsweredTask
+from medical_tasks.spec import PromptSet, TaskSpec
+
+__all__ = ["run_baseline"]
+
+
+def run_baseline(
+    name: str,
+    task: TaskSpec,
+    data: TaskData,
+    *,
+    max_samples: int | None,
+    task_args: Mapping[str, str] | None = None,
+    prompts: str = "own",
+    upstream: Path | None = None,
+) -> AnsweredTask:
+    """Answers a task with a baseline.
+
+    Args:
+        name: one of `baselines.BASELINES`, or of the benchmark's own.
+        task: the task.
+        data: its items.
+        max_samples: the limit given, for the recipe.
+        task_args: settings given; a baseline of the benchmark's own may have some.
+        prompts: for `copy-example`, the set whose worked examples it copies.
+        upstream: the authors' checkout, for `official` ones.
+
+    Raises:
+        UsageError: There is no such baseline, or no example for it to copy.
+        MissingError: The authors' files are not there.
+    """
+    own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
+    if name == COPY_EXAMPLE:
+        shown = prompt_set(task, prompts, upstream, arguments=own, exemplars=data.exemplars)
+        responses, identity = _copied(task, data, shown), {"prompts": shown.name, "sha256": shown.sha256}
+        leaking = leaking_examples(task, shown, data.items)
+    else:
+        responses, identity, leaking = _responses(name, task, data, own), _identity(name, task, own), []
+    recipe = make_recipe(
+        task,
+        data=data.revision,
+        prompts=None,
+        model={"name": f"baseline/{name}"},
+        max_new_tokens=None,
+        max_samples=max_samples,
+    )
+    if own:
+        recipe["task_args"] = own
+    if identity:
+        recipe["baseline"] = identity
+    if leaking:
+        recipe["leaking_examples"] = leaking
+    pairs = zip(data.items, responses, strict=True)
+    return AnsweredTask(
+        task=task,
+        items=data.items,
+        responses={item.id: text for item, text in pairs},
+        unanswered={},
+        recipe=recipe,
+        scoring_args=task.scoring_args(task_args or {}),
+    )
+
+
+def _copied(task: TaskSpec, data: TaskData, shown: PromptSet) -> list[str]:
+    """The reply of the worked example that each item's question shows."""
+    if shown.example is None:
+        raise UsageError(
+            f"{task.name}: its questions show no worked example, so that baseline/{COPY_EXAMPLE} has nothing to copy. Use it with "
+            "a task that shows one, such as medcalc_one_shot."
+        )
+    return [shown.example(item).reply for item in data.items]
+
+
+def _responses(name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]) -> list[str]:
+    own = _own(task)
+    if own is not None and name in own.BASELINES:
+        responses: list[str] = own.BASELINES[name](task, data.items, arguments)
+        return responses
+    if name not in BASELINES:
+        known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *(own.BASELINES if own is not None else ())))
+        raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {known}.")
+    return baseline_responses(name, task, data.items, benchmark_module(task, "prompts").gold_response)
+
+
+def _identity(name: str, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """What decides the answers of a benchmark's own baseline."""
+    own = _own(task)
+    return dict(own.IDENTITIES[name](task, arguments)) if own is not None and name in own.BASELINES else {}
+
+
+def _own(task: TaskSpec) -> Any | None:
+    """The benchmark's module of baselines, where it has one."""
+    if importlib.util.find_spec(f"{task.benchmark}.baselines") is None:
+        return None
+    return benchmark_module(task, "baselines")

@@ -1,0 +1,119 @@
+"""From answers to results: scoring each task, by a judge where it takes one, and writing the run's files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from medical_tasks.data.task_data import benchmark_module
+from medical_tasks.errors import doing
+from medical_tasks.guard.private_store import redact_reason, redact_row
+from medical_tasks.judges.base import Judging
+from medical_tasks.runs.folder import RunFolder
+from medical_tasks.runs.judging import RunJudge
+from medical_tasks.runs.results import SCHEMA_VERSION, Limits, item_rows, summarise, write_run
+from medical_tasks.runs.runner import AnsweredTask
+from medical_tasks.spec import Item, ItemScore, TaskSpec
+
+__all__ = ["finish", "score_responses"]
+
+
+def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> dict[str, ItemScore]:
+    """Scores the answered items of a task with the benchmark's own scorer.
+
+    Args:
+        answered: the task with its answers.
+        judging: how they are judged, for a task that needs a judge.
+    """
+    asked = [item for item in answered.items if item.id in answered.responses]
+    responses = [answered.responses[item.id] for item in asked]
+    score_items = benchmark_module(answered.task, "scoring").score_items
+    named: dict[str, Any] = {"judging": judging} if answered.task.judge else {}
+    if answered.task.scoring_arguments:
+        named["arguments"] = dict(answered.scoring_args)
+    with doing(f"score {len(asked):,} answers to {answered.task.name}"):
+        scores: list[ItemScore] = score_items(answered.task, asked, responses, **named)
+    return {score.id: score for score in scores}
+
+
+@doing("score the answers and write the results")
+def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge | None = None) -> dict[str, Any]:
+    """Scores answered tasks and writes the run's results.
+
+    Args:
+        answered: the tasks.
+        folder: where the results go.
+        judge: the run's judge, for tasks that need one.
+
+    Returns:
+        What was written to `results.json`.
+    """
+    entries: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    verdicts: list[dict[str, Any]] = []
+    for part in map(_reported, answered):
+        recipe = dict(part.recipe)
+        recipe.pop("scoring", None)  # of the scoring that a run had before
+        if part.task.scoring_arguments:
+            identity = benchmark_module(part.task, "scoring").scoring_identity(part.task, dict(part.scoring_args))
+            recipe |= {"scoring": identity} if identity else {}
+        task_judge = judge.task_judge(part.task) if judge is not None and part.task.judge else None
+        if task_judge is not None:
+            recipe["judge"] = task_judge.recipe
+        scores = score_responses(part, None if task_judge is None else task_judge.judging)
+        if folder.private:
+            part, scores = _redacted(part, scores)
+        limits = _unanswered_limits(part.task, part.items)
+        entry = summarise(part.task, part.items, scores, part.unanswered, recipe=recipe, unanswered_limits=limits)
+        entry["cut_at_length"] = len(part.cut)
+        if part.usage:
+            entry["usage"] = dict(part.usage)
+        if "truncation" in recipe:
+            entry["shortened"] = len(recipe["truncation"]["words_left_out"])
+        if task_judge is not None:
+            task_judge.report(entry, private=folder.private)
+            verdicts.extend(task_judge.rows(private=folder.private))
+        entries[part.task.name] = entry
+        made = item_rows(part.task, part.items, scores, part.unanswered, sources=part.sources, asked=part.asked)
+        if folder.private:
+            words: frozenset[str] = getattr(benchmark_module(part.task, "scoring"), "NOTE_WORDS", frozenset())
+            made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
+        rows.extend(made)
+    results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
+    write_run(folder.path, results, rows, verdicts=verdicts)
+    return results
+
+
+def _reported(answered: AnsweredTask) -> AnsweredTask:
+    """Leaves out the metrics for which something is needed that was not given."""
+    task = answered.task
+    metrics = tuple(metric for metric in task.metrics if not metric.needs or metric.needs in answered.scoring_args)
+    return answered if metrics == task.metrics else replace(answered, task=replace(task, metrics=metrics))
+
+
+def _redacted(answered: AnsweredTask, scores: Mapping[str, ItemScore]) -> tuple[AnsweredTask, dict[str, ItemScore]]:
+    """Reduces the reasons for which something is missing to classes that can hold no text of the source."""
+    unanswered = {item: redact_reason(reason) for item, reason in answered.unanswered.items()}
+    kept = {
+        item: score if score.unscored is None else replace(score, unscored=redact_reason(score.unscored))
+        for item, score in scores.items()
+    }
+    return replace(answered, unanswered=unanswered), kept
+
+
+def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:
+    if all(math.isfinite(limit) for metric in task.metrics for limit in metric.limits):
+        return None
+    scoring = benchmark_module(task, "scoring")
+    known = getattr(scoring, "unanswered_limits", None)
+    if known is None:
+        return None
+    # An item that may not count at all must be able to leave the mean of the others where it is, and that of any of them.
+    widest: dict[str, tuple[float, float]] = {}
+    for name in getattr(scoring, "NOT_ON_EVERY_ITEM", ()):
+        each = [known(task, item)[name] for item in items if name in known(task, item)]
+        if each:
+            widest[name] = (min(low for low, _ in each), max(high for _, high in each))
+    return lambda item: {**known(task, item), **widest}

@@ -1,0 +1,216 @@
+"""The folder of a run: its settings, the store of its answers, its results.
+
+A folder belongs to one command. The same command goes on with it; another one is refused, so that no run is mixed into,
+or written over, a different one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
+from medical_tasks.io.whole_file import WholeFile, read_text
+
+__all__ = ["RunFolder", "default_folder", "existing_run_folder", "is_main_process", "locked", "open_run_folder"]
+
+SETTINGS_FILE = "run.json"
+ANSWERS_FILE = "answers.sqlite"
+PRIVATE = "private"
+
+
+def is_main_process() -> bool:
+    """Says whether this is the process that writes: the only one, or the first that torchrun or accelerate started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+@contextlib.contextmanager
+def locked(folder: RunFolder) -> Iterator[None]:
+    """Keeps a run's folder to one command at a time. The processes of one distributed run count as one command.
+
+    Raises:
+        UsageError: Another command is using the folder.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: one command at a time is up to the user
+        yield
+        return
+    if not is_main_process():
+        yield
+        return
+    # The folder itself is locked: the system frees it when the process ends, however it ends, and no file stays behind.
+    handle = os.open(folder.path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(
+                f"{folder.path}: another command is using this folder. Wait until it has ended, or choose another --out."
+            ) from error
+        with in_use(folder.answers.parent) if folder.private else contextlib.nullcontext():
+            try:
+                yield
+            except BaseException:
+                if not _begun(folder):  # nothing was made: no folder of a run is left that holds none
+                    (folder.path / SETTINGS_FILE).unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        folder.path.rmdir()
+                raise
+    finally:
+        os.close(handle)
+
+
+class RunFolder:
+    """Paths inside a run's folder.
+
+    Args:
+        path: the folder.
+        home: where answers, verdicts and logs lie; the folder itself, or one of the private store for credentialed tasks.
+        private: whether no text of the source may stand in the folder; by default when `home` is another folder.
+        writes: whether this process is the one that keeps answers.
+    """
+
+    def __init__(
+        self, path: Path, *, home: Path | None = None, private: bool | None = None, writes: bool = True
+    ) -> None:
+        self.path = path
+        self.private = home is not None if private is None else private
+        self._home = home or path
+        self._writes = writes
+
+    @property
+    def answers(self) -> Path:
+        """The store of finished answers and verdicts.
+
+        Raises:
+            UsageError: This is one of several processes, and not the one that keeps answers.
+        """
+        if not self._writes:
+            raise UsageError(
+                f"{self.path}: several processes were started (this one is RANK={os.environ.get('RANK')}), each of which would "
+                "ask and write by itself. Only models named hf/PATH share work between processes: give the plain command, "
+                "without torchrun or accelerate launch."
+            )
+        return self._home / ANSWERS_FILE
+
+    @property
+    def logs(self) -> Path:
+        """Logs of servers the run starts."""
+        return self._home / "logs"
+
+
+def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
+    """Names the folder a command uses when no `--out` is given: the same command, the same folder.
+
+    Args:
+        model: the model's name, made readable in the path.
+        settings: what else tells runs apart.
+    """
+    slug = re.sub(r"[^A-Za-z0-9.-]+", "_", model).strip("_.") or "model"
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:8]
+    return Path("runs") / f"{slug[-80:]}-{digest}"
+
+
+def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = False) -> RunFolder:
+    """Makes a run's folder, or enters it again with the same settings; with others only while nothing is in it.
+
+    Args:
+        path: the folder.
+        settings: JSON values that tell this run from others.
+        private: whether answers are kept in the private store, under an id that the folder holds.
+
+    Raises:
+        UsageError: The folder is a file, or belongs to a run with other settings.
+        IncompleteError: The folder cannot be written.
+    """
+    path = path.expanduser()
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path}: is a file. Choose another --out.")
+    if not is_main_process():
+        return RunFolder(path, private=private, writes=False)
+    file = path / SETTINGS_FILE
+    try:
+        path.mkdir(0o755, parents=True, exist_ok=True)
+        there = read_text(file) if file.exists() else None
+    except OSError as error:
+        raise IncompleteError(
+            f"{path}: cannot be used ({system_reason(error)}). Make it readable and writable, or choose another --out."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: not UTF-8 text. Choose another --out, or remove the folder.") from error
+    if there is None:
+        made = _written(file, settings, new_private_id() if private else None)
+    else:
+        made = _settings(file, there)
+        known = {key: value for key, value in made.items() if key != PRIVATE}
+        # Through JSON, which has no tuples.
+        wanted = json.loads(json.dumps(settings))
+        if known != wanted and not _begun(_run_folder(path, made)):
+            # A command that was refused, or misspelt, must not keep the folder for good.
+            with locked(_run_folder(path, made)):
+                made, known = _written(file, settings, made.get(PRIVATE)), wanted
+        _check_same(path, known, wanted)
+        if private != (PRIVATE in made):
+            raise UsageError(f"{path}: was made when the dataset's access class was another one. Choose another --out.")
+    return _run_folder(path, made)
+
+
+def _written(file: Path, settings: Mapping[str, Any], private_id: str | None) -> dict[str, Any]:
+    made = dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
+    with WholeFile(file) as part:
+        part.write(json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    return made
+
+
+def _begun(run: RunFolder) -> bool:
+    """Whether a run left anything but its settings."""
+    return run.answers.exists() or any(path.name != SETTINGS_FILE for path in run.path.iterdir())
+
+
+def existing_run_folder(path: Path) -> RunFolder:
+    """Opens the folder of a run that was made before, wherever its answers lie.
+
+    Raises:
+        MissingError: It holds no run.
+        UsageError: Its settings cannot be read.
+    """
+    file = path / SETTINGS_FILE
+    try:
+        text = read_text(file)
+    except OSError as error:
+        raise MissingError(f"{file}: cannot be read ({system_reason(error)}). Give the folder of a run.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: not UTF-8 text. Give the folder of a run, whole.") from error
+    return _run_folder(path, _settings(file, text))
+
+
+def _run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
+    return RunFolder(path, home=private_folder(settings[PRIVATE], run=path) if PRIVATE in settings else None)
+
+
+def _settings(file: Path, text: str) -> dict[str, Any]:
+    try:
+        there = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{file}: not valid JSON ({error}). Choose another --out, or remove the folder.") from error
+    if not isinstance(there, dict):
+        raise UsageError(f"{file}: not the settings of a run. Choose another --out, or remove the folder.")
+    return there
+
+
+def _check_same(path: Path, there: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    if there == settings:
+        return
+    differing = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))
+    shown = "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in differing)
+    raise UsageError(
+        f"{path}: holds another run ({shown}). Choose another --out, or repeat that run's command to resume it."
+    )

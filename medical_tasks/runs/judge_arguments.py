@@ -1,0 +1,104 @@
+"""The options by which a user chooses a judge; the same for every verb that takes one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
+from medical_tasks.spec import TaskSpec
+
+__all__ = ["add_judge_arguments", "judge_request"]
+
+_DEFAULT = "lexical"
+
+
+def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    group = parser.add_argument_group("judge", "for tasks whose answers a judge scores")
+    group.add_argument(
+        "--judge",
+        metavar="J",
+        help="openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH, inspect/PROVIDER/NAME, recorded/FILE, or lexical "
+        "(default: needs nothing, compares words, not comparable)",
+    )
+    group.add_argument("--judge-args", default="", metavar="K=V,...", help="settings of the judge's backend")
+    group.add_argument(
+        "--votes",
+        type=int,
+        metavar="K",
+        help="votes a verdict; the mode decides (default: the task's own number, 1 where a judge always says the same)",
+    )
+    group.add_argument(
+        "--judging",
+        choices=("single", "batched"),
+        help="one call a statement, or all statements of an answer in one (default: the task's own way)",
+    )
+    group.add_argument(
+        "--judge-reply-tokens",
+        type=int,
+        metavar="N",
+        help="longest reply of the judge, instead of the task's own; give a judge that reasons room, e.g. 4096",
+    )
+    group.add_argument("--max-judge-calls", type=int, metavar="N", help="stop asking the judge after N requests")
+    group.add_argument("--max-judge-tokens", type=int, metavar="N", help="stop asking the judge after N tokens")
+    group.add_argument("--forecast", action="store_true", help="only say what judging would cost; asks no judge")
+
+
+def judge_request(
+    arguments: argparse.Namespace, tasks: Sequence[TaskSpec], *, prompts: str = "own"
+) -> JudgeRequest | None:
+    """Reads the options.
+
+    Args:
+        arguments: parsed options, with `upstream` where the verb has it.
+        tasks: what will be scored.
+        prompts: `own` or `official`.
+
+    Returns:
+        Whom to ask and how; None when no task needs a judge.
+
+    Raises:
+        UsageError: A value out of range, or a judge for tasks that need none.
+    """
+    from medical_tasks.judges.base import JudgeOptions
+    from medical_tasks.models.opener import parse_model_args
+
+    given = {
+        "--judge": arguments.judge is not None,
+        "--judge-args": bool(arguments.judge_args),
+        "--votes": arguments.votes is not None,
+        "--judging": arguments.judging is not None,
+        "--judge-reply-tokens": arguments.judge_reply_tokens is not None,
+        "--max-judge-calls": arguments.max_judge_calls is not None,
+        "--max-judge-tokens": arguments.max_judge_tokens is not None,
+        "--forecast": arguments.forecast,
+    }
+    if not any(task.judge for task in tasks):
+        unused = [name for name, is_given in given.items() if is_given]
+        if unused:
+            raise UsageError(
+                f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
+            )
+        return None
+    for name, least in (("votes", 1), ("judge_reply_tokens", 1), ("max_judge_calls", 0), ("max_judge_tokens", 0)):
+        value = getattr(arguments, name)
+        if value is not None and value < least:
+            raise UsageError(f"--{name.replace('_', '-')} must be {least} or more, got {value}.")
+    name = arguments.judge or _DEFAULT
+    args = parse_model_args(arguments.judge_args, option="--judge-args")
+    return JudgeRequest(
+        name=name,
+        args=args,
+        options=JudgeOptions(
+            votes=default_votes(name, args, tasks) if arguments.votes is None else arguments.votes,
+            max_calls=arguments.max_judge_calls,
+            max_tokens=arguments.max_judge_tokens,
+            reply_tokens=arguments.judge_reply_tokens,
+            forecast=arguments.forecast,
+            upstream=getattr(arguments, "upstream", None),
+        ),
+        mode=arguments.judging or default_mode(tasks),
+        prompts=prompts,
+    )

@@ -1,0 +1,398 @@
+"""The judge of a run: opened once, asked by every judged task, and reported beside each of their scores.
+
+A judge that cannot be reached leaves its questions without a verdict; it never ends a run, since the answers are there and
+what it said before is kept. The next run of the same command asks for the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from medical_tasks.data.task_data import benchmark_module
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.guard import policy
+from medical_tasks.guard.redaction import redact_reason, redact_value
+from medical_tasks.io.store import Store
+from medical_tasks.judges.base import (
+    Backend,
+    Budget,
+    Call,
+    JudgeOptions,
+    JudgePrompts,
+    Judging,
+    NoReply,
+    OnReply,
+    Question,
+    Reply,
+    Unscored,
+    Verdict,
+)
+from medical_tasks.judges.budget import RunBudget
+from medical_tasks.judges.checks import check_set_of, describe, last_check
+from medical_tasks.judges.opener import NEUTRAL_JUDGE_ARGS, open_judge
+from medical_tasks.judges.recorded import RecordedJudge
+from medical_tasks.judges.session import JudgeSession, require_votes
+from medical_tasks.models.checkpoint import find_checkpoint
+from medical_tasks.spec import TaskSpec
+
+__all__ = [
+    "RECORDED",
+    "JudgeRequest",
+    "OpenJudge",
+    "RunJudge",
+    "TaskJudge",
+    "check_request",
+    "default_mode",
+    "default_votes",
+    "opens_early",
+]
+
+RECORDED = "recorded/"
+_ONE_REPLY = ("lexical", "nli")
+_NO_CHANCE = ("0", "0.0")
+# Local weights are loaded when the model under test has left the device.
+_LOADS_WEIGHTS = ("hf", "nli", "vllm", "vllm-server", "transformers-server")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeRequest:
+    """The judge a user asked for.
+
+    Attributes:
+        name: for example `openai-api/my-host/my-model`; `recorded/FILE` for verdicts that are there already.
+        args: settings of its backend.
+        options: how it is asked.
+        mode: `single` or `batched`.
+        prompts: `own` or `official`.
+    """
+
+    name: str = "lexical"
+    args: Mapping[str, str] = field(default_factory=dict)
+    options: JudgeOptions = field(default_factory=JudgeOptions)
+    mode: Any = "single"
+    prompts: str = "own"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What of the request changes verdicts; part of a run folder's settings."""
+        return {
+            "name": self.name,
+            "args": {name: value for name, value in self.args.items() if name not in NEUTRAL_JUDGE_ARGS},
+            "votes": self.options.votes,
+            "mode": self.mode,
+            "prompts": self.prompts,
+            # Only where it is set, so that folders made without it stay what they were.
+            **({"reply_tokens": self.options.reply_tokens} if self.options.reply_tokens is not None else {}),
+        }
+
+
+def opens_early(name: str) -> bool:
+    """Says whether a judge can be opened before the model under test runs, so that what it lacks is told at once."""
+    return name.partition("/")[0] not in _LOADS_WEIGHTS
+
+
+def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec]) -> int:
+    """Says how many votes a verdict takes when the user does not.
+
+    Args:
+        name: the judge's.
+        args: settings of its backend.
+        tasks: what is judged.
+
+    Returns:
+        The tasks' own number; 1 for a judge that says the same each time.
+
+    Raises:
+        UsageError: The tasks differ in it: a backend is opened once, and its temperature depends on it.
+    """
+    if name.partition("/")[0] in (*_ONE_REPLY, "recorded"):
+        return 1
+    if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
+        return 1
+    own = {task.name: task.votes for task in tasks if task.judge}
+    if len(set(own.values())) > 1:
+        said = ", ".join(f"{task} {votes}" for task, votes in own.items())
+        raise UsageError(
+            f"the tasks take different numbers of votes from the judge {name} ({said}). Run them one by one, or give --votes."
+        )
+    return next(iter(own.values()), 1)
+
+
+def default_mode(tasks: Sequence[TaskSpec]) -> Literal["single", "batched"]:
+    """Says how judged tasks are judged when nobody says.
+
+    Raises:
+        UsageError: The tasks differ in it.
+    """
+    own = {task.name: task.judging for task in tasks if task.judge}
+    if len(set(own.values())) > 1:
+        said = ", ".join(f"{task} {mode}" for task, mode in own.items())
+        raise UsageError(f"the tasks are judged in different ways ({said}). Run them one by one, or give --judging.")
+    return next(iter(own.values()), "single")
+
+
+class _Nobody:
+    """Stands for a judge before it is opened, and is asked nothing. Implements `judges.base.Judge`."""
+
+    name, comparable = "nobody", True
+    reads: Literal["prompt", "pair"] = "prompt"
+
+    def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
+        if questions:
+            raise RuntimeError(f"{len(questions)} questions were put to a judge that is not there")
+        return []
+
+
+def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
+    """Says what is wrong with a request before the model under test answers for hours, as far as no judge is needed for it.
+
+    Raises:
+        UsageError: Settings that the kind of judge, or a task's way of judging, does not go with.
+        MissingError: The judge's prompts are not there.
+    """
+    kind = request.name.partition("/")[0]
+    if kind == "recorded" and (request.args or request.options.votes > 1):
+        unused = [*(["--judge-args"] if request.args else []), *(["--votes"] if request.options.votes > 1 else [])]
+        raise UsageError(f"{', '.join(unused)}: {request.name} holds verdicts that were given. Leave it out.")
+    if kind in _ONE_REPLY:
+        require_votes(request.name, request.options.votes, samples=False)
+    if kind in ("nli", "hf"):
+        find_checkpoint(request.name.partition("/")[2], revision=request.args.get("revision"))
+    for task in tasks:
+        if task.judge:
+            prompts = _judge_prompts(task, request)
+            judging = Judging(judge=_Nobody(), prompts=prompts, mode=request.mode)
+            benchmark_module(task, "scoring").score_items(task, [], [], judging=judging)
+
+
+def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:
+    load = benchmark_module(task, "judge_prompts").load_judge_prompts
+    prompts: JudgePrompts = load(task, request.prompts, request.options.upstream)
+    return prompts
+
+
+class _Patient:
+    """A backend that leaves calls without a reply when nobody answers them, instead of ending the run."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.name, self.identity, self.endpoint = backend.name, backend.identity, backend.endpoint
+        self.comparable, self.samples, self.reads = backend.comparable, backend.samples, backend.reads
+        self.prices: tuple[float, float] | None = getattr(backend, "prices", None)
+        self.trouble: str | None = None
+
+    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+        answered: set[str] = set()
+
+        def deliver(reply: Reply | NoReply) -> None:
+            answered.add(reply.key)
+            on_reply(reply)
+
+        try:
+            if self.trouble is None:
+                self._backend.answer(calls, budget, deliver)
+        except MissingError as error:
+            self.trouble = str(error)
+        for call in calls:
+            if call.key not in answered:
+                on_reply(NoReply(key=call.key, reason="not reachable"))
+
+    def close(self) -> None:
+        self._backend.close()
+
+
+class OpenJudge:
+    """A judge whose backend is open: asked by sessions, which bring the store.
+
+    Args:
+        request: whom to ask and how.
+        log_dir: where a server started for it writes its log.
+
+    Raises:
+        UsageError: Unknown kind of judge, bad options, or votes of a judge that always says the same.
+        MissingError: A package, key or file it needs is not there.
+    """
+
+    def __init__(self, request: JudgeRequest, *, log_dir: Path) -> None:
+        self.request = request
+        self._backend: _Patient | None = None
+        if request.name.startswith(RECORDED):
+            RecordedJudge(Path(request.name.removeprefix(RECORDED)))  # says at once what is wrong with it
+        else:
+            opened = open_judge(request.name, request.args, votes=request.options.votes, log_dir=log_dir)
+            self._backend = _Patient(opened)
+            require_votes(opened.name, request.options.votes, samples=opened.samples)
+            # Before the model under test answers for hours.
+            policy.require_endpoint(opened.endpoint, "judge")
+        self._budget = RunBudget(request.options.max_calls, request.options.max_tokens)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the judge could not be asked, None when it could."""
+        return None if self._backend is None else self._backend.trouble
+
+    def forget_trouble(self) -> None:
+        """Lets a judge that could not be asked be tried again."""
+        if self._backend is not None:
+            self._backend.trouble = None
+
+    @property
+    def endpoint(self) -> str | None:
+        """Where the judge is asked, None in this process."""
+        return None if self._backend is None else self._backend.endpoint
+
+    def task_judge(self, task: TaskSpec, store: Store) -> TaskJudge:
+        """Opens a session for one task, on a store and the run's budget."""
+        judge: RecordedJudge | JudgeSession
+        if self._backend is None:
+            judge = RecordedJudge(Path(self.request.name.removeprefix(RECORDED)))
+        else:
+            judge = JudgeSession(self._backend, self.request.options, store, budget=self._budget, label=task.name)
+        return TaskJudge(task, judge, self)
+
+    def close(self) -> None:
+        """Frees what the backend holds."""
+        if self._backend is not None:
+            self._backend.close()
+
+
+class RunJudge:
+    """A run's judge and the store of its replies. Use as a context manager; what it opens is closed at the end.
+
+    Args:
+        request: whom to ask and how.
+        store: file of finished replies.
+        log_dir: where a server started for it writes its log.
+
+    Raises:
+        UsageError: As `OpenJudge`.
+        MissingError: As `OpenJudge`.
+    """
+
+    def __init__(self, request: JudgeRequest, *, store: Path, log_dir: Path) -> None:
+        self._judge = OpenJudge(request, log_dir=log_dir)
+        self._path = store
+        self._store: Store | None = None
+
+    def __enter__(self) -> RunJudge:
+        self._store = Store(self._path)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._store is not None:
+            self._store.close()
+        self._judge.close()
+
+    @property
+    def endpoint(self) -> str | None:
+        """Where the judge is asked, None in this process."""
+        return self._judge.endpoint
+
+    def task_judge(self, task: TaskSpec) -> TaskJudge:
+        """Opens the judge for one task: a session of its own, on the same store and budget."""
+        if self._store is None:
+            raise RuntimeError("the judge is used outside its `with`")
+        return self._judge.task_judge(task, self._store)
+
+
+class TaskJudge:
+    """The judge of one task, and what there is to say of it afterwards."""
+
+    def __init__(self, task: TaskSpec, judge: JudgeSession | RecordedJudge, opened: OpenJudge) -> None:
+        request = opened.request
+        prompts = _judge_prompts(task, request)
+        self._task, self._judge, self._opened = task, judge, opened
+        self.judging = Judging(judge=judge, prompts=prompts, mode=request.mode)
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What of the judge decides the scores."""
+        options = self._opened.request.options
+        return {
+            **self._judge.identity,
+            "name": self._judge.name,
+            "comparable": self._judge.comparable,
+            "votes": options.votes,
+            "reasks": options.reasks,
+            "reply_tokens": options.reply_tokens,
+            "mode": self.judging.mode,
+            "prompts": {"set": self.judging.prompts.name, "sha256": self.judging.prompts.sha256},
+        }
+
+    def report(self, entry: dict[str, Any], *, private: bool) -> None:
+        """Adds to a task's entry of `results.json` how far the judge got, what it took, and its last check.
+
+        Args:
+            entry: the task's entry; changed.
+            private: reduce reasons to classes that can hold no text of the source.
+        """
+        stats, options = self._judge.stats, self._opened.request.options
+        asked: dict[str, Any] = {
+            "votes": options.votes,
+            "mode": self.judging.mode,
+            "prompts": self.judging.prompts.name,
+            "name": check_set_of(self._task),
+        }
+        entry["judge"] = {
+            "name": self._judge.name,
+            "comparable": self._judge.comparable,
+            "votes": options.votes,
+            "verdicts": {
+                "asked": stats.asked,
+                "decided": stats.decided,
+                "unscored": _reasons(stats.unscored, private=private),
+            },
+            "from_store": stats.from_store,
+            "calls": stats.calls,
+            "votes_saved": stats.saved,
+            "reasked": stats.reasked,
+            "prompt_tokens": stats.prompt_tokens,
+            "output_tokens": stats.output_tokens,
+            "tokens_estimated": stats.estimated,
+            "check": self._said(asked),
+            "trouble": self._opened.trouble,
+        }
+        if not self._judge.comparable:
+            judged = {metric.whole or metric.name for metric in self._task.metrics if metric.judged}
+            for metrics in (entry["metrics"], *(group for by in entry["breakdown"].values() for group in by.values())):
+                for name in judged.intersection(metrics):
+                    metrics[name]["comparable"] = False
+
+    def _said(self, asked: Mapping[str, Any]) -> str:
+        if isinstance(self._judge, RecordedJudge):
+            return f"judge {self._judge.name}: verdicts from a file; who gave them is for that file to say"
+        return describe(last_check(self._judge.identity, **asked), judge=self._judge.name, **asked)
+
+    def rows(self, *, private: bool) -> list[dict[str, Any]]:
+        """The lines of `verdicts.jsonl`.
+
+        Args:
+            private: leave the judge's texts out, which may quote the source.
+        """
+        about: dict[str, Any] = {} if self._judge.comparable else {"comparable": False}
+        if self._judge.reads == "pair":
+            about["reads"] = "pair"
+        made: list[dict[str, Any]] = []
+        for row in self._judge.rows:
+            line = {"task": self._task.name, **row, **about}
+            if private:
+                line.pop("text", None)
+                line |= {name: redact_value(line[name]) for name in ("value", "votes") if name in line}
+                if "unscored" in line:
+                    line["unscored"] = redact_reason(line["unscored"])
+            made.append(line)
+        return made
+
+
+def _reasons(counts: Mapping[str, int], *, private: bool) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for reason, count in counts.items():
+        found[redact_reason(reason) if private else reason] += count
+    return dict(sorted(found.items()))

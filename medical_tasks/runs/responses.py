@@ -1,0 +1,275 @@
+"""Reading answers people already have.
+
+Two forms are read. JSON Lines, an item a line: `{"id": "17", "response": "the raw text"}`. Or a JSON list, as in the authors'
+files of DocLens: `[{"example_id": "17", "output": "the raw text"}, ...]`, or a submission to ArchEHR-QA's shared tasks, of 2025,
+`[{"case_id": "17", "answer": "the raw text"}, ...]`, or of 2026, `[{"case_id": "17", "prediction": ...}, ...]`, where a prediction
+may be a list. A file that begins with `[` is a list. What else an object holds is passed over. Either may be in a zip file, as
+`submission.json`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.json_list import json_values, named, once, shown
+from medical_tasks.io.json_records import is_text
+from medical_tasks.io.whole_file import check_line, read_bytes
+
+__all__ = ["LARGEST", "SUBMISSION", "Answer", "parse_answers", "read_file", "read_responses", "unzipped"]
+
+SUBMISSION: Final = "submission.json"
+"""The file in a zip file."""
+
+LARGEST: Final = 10_000_000
+"""Most bytes of a zip file, and of what is in it; a submission of 200 cases has about 100,000."""
+
+_FORM: Final = '{"id": "17", "response": "the raw text of the model"}'
+_LIST_FORM: Final = '{"example_id": "17", "output": "the raw text of the model"}'
+_SHOWN: Final = 5
+_BOM: Final = b"\xef\xbb\xbf"
+_ZIP: Final = b"PK"
+_ENCRYPTED: Final = 1
+_PACKED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others can need gigabytes to unpack a few bytes
+_NAMES: Final = (("id", "example_id"), ("response", "output"))
+"""Ours and the authors' name of each field."""
+_PREDICTION: Final = "prediction"
+_SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
+"""Their names in a submission. Never mixed with others: "answer" may be the gold beside a response or a prediction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One answer of a file.
+
+    Attributes:
+        id: of the item.
+        text: the model's raw text; None where the file says that there is none.
+        place: where it stands (`line 3`, `record 3`).
+    """
+
+    id: str
+    text: str | None
+    place: str
+
+
+def read_file(path: Path, *, option: str = "--responses") -> bytes:
+    """Reads a responses file.
+
+    Args:
+        path: the file.
+        option: by which it was given, for messages.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It is a folder, or may not be read.
+    """
+    try:
+        return read_bytes(path)
+    except FileNotFoundError as error:
+        raise MissingError(f"{path}: no such file. Give {option} a JSON Lines file with lines like {_FORM}") from error
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be read ({system_reason(error)}). Give {option} a JSON Lines file."
+        ) from error
+
+
+def read_responses(
+    path: Path,
+    known_ids: Collection[str],
+    *,
+    content: bytes | None = None,
+    check: Callable[[Sequence[Any]], Sequence[str]] | None = None,
+) -> dict[str, str]:
+    """Reads and checks a responses file.
+
+    A `response` that is null says that there is no answer; it counts as unanswered, like an item that is not there.
+
+    Args:
+        path: the file, UTF-8, of either form.
+        known_ids: ids of the task's items.
+        content: what is in the file, when it was read before.
+        check: says what is wrong with the records of a submission that has predictions.
+
+    Returns:
+        Item id to the model's raw text, for each answered item; a prediction that is a list is JSON.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: An answer is not of the form, an id is unknown, or an id stands twice; nothing is scored then.
+    """
+    known = set(known_ids)
+    values = _values(path, read_file(path) if content is None else content)
+    if check is not None and any(_submitted(value) and _PREDICTION in value for _, value in values):
+        problems = check([value for _, value in values])
+        if problems:
+            raise UsageError(
+                f"{path}: nothing is scored, since the submission has {len(problems)} problem{'s' * (len(problems) > 1)}"
+                + "".join(f"\n  {problem}" for problem in problems)
+                + "\nMend them and score it again."
+            )
+    answers = _answers(path, values)
+    unknown = [f"{named(answer.id)} ({answer.place})" for answer in answers if answer.id not in known]
+    if unknown:
+        shown_ids = ", ".join(unknown[:_SHOWN]) + (
+            f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+        )
+        sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
+        counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
+        raise UsageError(
+            f"{path}: {counted} of the task: {shown_ids}. Its ids look like {sample}. Is it the right task and --config?"
+        )
+    return {answer.id: answer.text for answer in answers if answer.text is not None}
+
+
+def parse_answers(path: Path, content: bytes) -> list[Answer]:
+    """Reads the answers of a file, of whatever items.
+
+    Args:
+        path: where the content is from, for messages.
+        content: of the file.
+
+    Returns:
+        The answers in order, one or more.
+
+    Raises:
+        UsageError: An answer is not of the form, or an id stands twice.
+    """
+    return _answers(path, _values(path, content))
+
+
+def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
+    """Takes the one `submission.json` out of a zip file; what else content is comes back as it is.
+
+    Args:
+        path: where the content is from, for messages.
+        content: of the file.
+
+    Returns:
+        The folders it stands in there, "" for none, and what is in it.
+
+    Raises:
+        UsageError: The zip file is damaged or too large, or has other files.
+    """
+    if not content.startswith(_ZIP):
+        return "", content
+    again = f"Zip {SUBMISSION} again; either may have at most {LARGEST:,} bytes."
+    if len(content) > LARGEST:
+        raise UsageError(f"{path}: has {len(content):,} bytes. {again}")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            files = [each for each in archive.infolist() if not each.is_dir() and not _left_by_system(each.filename)]
+            if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
+                raise UsageError(f"{path}: holds {_names(files)}, and must hold {SUBMISSION} alone. {again}")
+            (member,) = files
+            if member.flag_bits & _ENCRYPTED or member.compress_type not in _PACKED:
+                raise UsageError(f"{path}: {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}")
+            with archive.open(member) as stream:
+                found = stream.read(LARGEST + 1)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+        raise UsageError(f"{path}: a damaged zip file ({type(error).__name__}). {again}") from None
+    if len(found) > LARGEST:
+        raise UsageError(f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}")
+    folder = str(PurePosixPath(member.filename).parent)
+    return "" if folder == "." else folder, found
+
+
+def _left_by_system(name: str) -> bool:
+    """Whether a file is one of those that macOS packs beside what is meant."""
+    place = PurePosixPath(name)
+    return place.parts[:1] == ("__MACOSX",) or place.name.startswith(".")
+
+
+def _names(files: Sequence[zipfile.ZipInfo]) -> str:
+    more = [f"{len(files) - _SHOWN} more"] if len(files) > _SHOWN else []
+    return ", ".join([*(named(each.filename) for each in files[:_SHOWN]), *more]) or "no files"
+
+
+def _both(first: str, second: str) -> str:
+    kind, number = first.split()
+    return f"{kind}s {number} and {second.split()[1]}"
+
+
+def _values(path: Path, content: bytes) -> list[tuple[str, Any]]:
+    """The places of a file's records and what stands there."""
+    _, content = unzipped(path, content)
+    if content.removeprefix(_BOM).lstrip()[:1] == b"[":
+        return [(f"record {n}", value) for n, value in enumerate(json_values(path, content, form=_LIST_FORM), start=1)]
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from error
+    found = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        check_line(path, line, where=f", line {number}")
+        try:
+            found.append((f"line {number}", json.loads(line, object_pairs_hook=once)))
+        except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
+            raise UsageError(f"{path}, line {number}: not JSON ({error}). A line is like {_FORM}") from error
+    if not found:
+        raise UsageError(f"{path}: no lines. Give one line an item, like {_FORM}")
+    return found
+
+
+def _answers(path: Path, values: Sequence[tuple[str, Any]]) -> list[Answer]:
+    found: dict[str, Answer] = {}
+    for place, value in values:
+        answer = _answer(path, place, value)
+        if answer.id in found:
+            raise UsageError(
+                f"{path}: {_both(found[answer.id].place, place)} both answer id {named(answer.id)}; one answer an item "
+                "is scored. Remove one of them."
+            )
+        found[answer.id] = answer
+    return list(found.values())
+
+
+def _submitted(value: Any) -> bool:
+    """Whether a record is one of a submission."""
+    return isinstance(value, dict) and _SUBMITTED[0][0] in value and not any(name in value for name in _NAMES[0])
+
+
+def _answer(path: Path, place: str, value: Any) -> Answer:
+    """Reads one answer."""
+    listed = place.startswith("record")
+    form = f"A record is like {_LIST_FORM}" if listed else f"A line is like {_FORM}"
+    if not isinstance(value, dict):
+        raise UsageError(f"{path}, {place}: an object is needed, got {shown(value)}. {form}")
+    for ours, theirs in _NAMES:
+        if listed and ours in value and theirs in value:
+            raise UsageError(
+                f"{path}, {place}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the other out."
+            )
+    submitted = _submitted(value)
+    names = [next((name for name in each if name in value), None) for each in (_SUBMITTED if submitted else _NAMES)]
+    if names[0] is None or names[1] is None:
+        wanted = (
+            "'case_id' and 'answer' or 'prediction'"
+            if submitted
+            else " and ".join(repr(each[listed]) for each in _NAMES)
+        )
+        got = ", ".join(map(named, sorted(value)))
+        raise UsageError(f"{path}, {place}: needs the keys {wanted}, got keys [{got}]. {form}")
+    identifier, response = value[names[0]], value[names[1]]
+    if isinstance(identifier, bool) or not isinstance(identifier, str | int):
+        got = repr(identifier) if isinstance(identifier, bool | float) else type(identifier).__name__
+        raise UsageError(f"{path}, {place}: {names[0]!r} must be text or a whole number, got {got}.")
+    if names[1] == _PREDICTION and isinstance(response, list):
+        response = json.dumps(response)
+    if response is not None and not isinstance(response, str):
+        raise UsageError(
+            f"{path}, {place}: {names[1]!r} must be the model's raw text (or null for no answer), got "
+            f"{type(response).__name__}."
+        )
+    if response is not None and not is_text(blank=True).holds(response):
+        raise UsageError(f"{path}, {place}: {names[1]!r} has characters that are none (half of a pair). Write it anew.")
+    return Answer(id=str(identifier), text=response, place=place)

@@ -1,0 +1,313 @@
+"""Results of a run: what is computed from scored items, and the two files it is written to.
+
+`results.json` holds, for each task, the metrics with their intervals, the coverage, the breakdowns and the recipe;
+`items.parquet` has a row an item, a pooled metric's denominator beside its value; `verdicts.jsonl` a line a question to a judge.
+All are written beside their place and renamed into it, so that a file that is there is whole. DESIGN of the numbers:
+
+- a value is over the items that were answered, with an estimate for verdicts that are missing (`estimation`); `coverage` says how
+  many were asked, answered and scored, and why the others were not; `bound_low` and `bound_high` say what the value could be if the
+  missing went either way, and hold the value;
+- a value nobody can compute is `null`, never 0, and `reason` says why;
+- proportions carry Wilson intervals, or cluster-adjusted ones where items share a note, patient or answer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.io.whole_file import open_file, read_text
+from medical_tasks.runs.estimation import Estimator, Limits
+from medical_tasks.spec import Item, ItemScore, TaskSpec
+
+__all__ = [
+    "ITEMS_FILE",
+    "RESULTS_FILE",
+    "SCHEMA_VERSION",
+    "VERDICTS_FILE",
+    "Limits",
+    "flat",
+    "item_rows",
+    "read_items",
+    "read_results",
+    "summarise",
+    "weight_column",
+    "write_run",
+]
+
+RESULTS_FILE = "results.json"
+ITEMS_FILE = "items.parquet"
+VERDICTS_FILE = "verdicts.jsonl"
+SCHEMA_VERSION = 1
+_ENDS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+"""The numbers of a metric's entry that lie on its own scale."""
+_TEXT_COLUMNS = frozenset({"task", "id", "cluster", "parsed", "why", "unscored", "sources", "response_sha256"})
+
+
+def summarise(
+    task: TaskSpec,
+    items: Sequence[Item],
+    scores: Mapping[str, ItemScore],
+    unanswered: Mapping[str, str],
+    *,
+    recipe: Mapping[str, Any],
+    unanswered_limits: Limits | None = None,
+) -> dict[str, Any]:
+    """Computes one task's entry of `results.json`.
+
+    Args:
+        task: the task.
+        items: all items asked.
+        scores: item id to its score, for each answered item.
+        unanswered: item id to the reason, for each item without an answer.
+        recipe: what the number depends on.
+        unanswered_limits: what each metric could have been on an item without an answer, where that is not the metric's own
+            limits.
+
+    Returns:
+        The entry: `n_items`, `metrics`, `coverage`, `breakdown`, `recipe`; `notes`, the number of answers with each, where
+        there are any.
+    """
+    unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
+    unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
+    n_scored = sum(score.unscored is None for score in scores.values())
+    estimator = Estimator(task, scores, items=len(items), unanswered_limits=unanswered_limits)
+
+    def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
+        return {metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part}
+
+    breakdown: dict[str, dict[str, Any]] = {}
+    for metric in task.metrics:
+        if metric.part:
+            by, group = metric.part
+            told = breakdown.setdefault(by, {}).setdefault(group, {})
+            told[metric.whole] = estimator.entry(metric, items)
+    for by in task.groups:
+        members: dict[str, list[Item]] = {}
+        for item in items:
+            for group in _groups(item, by):
+                members.setdefault(group, []).append(item)
+        breakdown[by] = {group: metrics_of(members[group]) for group in sorted(members)}
+    notes = Counter(note.partition(":")[0] for score in scores.values() for note in score.notes)
+    return {
+        "n_items": len(items),
+        "metrics": metrics_of(items),
+        "coverage": {
+            "asked": len(items),
+            "answered": len(scores),
+            "scored": n_scored,
+            "unscored": dict(sorted(unscored.items())),
+        },
+        **({"notes": dict(sorted(notes.items()))} if notes else {}),
+        "breakdown": breakdown,
+        "recipe": dict(recipe),
+    }
+
+
+def _groups(item: Item, by: str) -> tuple[str, ...]:
+    """The groups an item is in; with several it counts in each."""
+    groups = item.groups[by]
+    return (groups,) if isinstance(groups, str) else groups
+
+
+def flat(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Metrics' entries as `evaluate` modules return them.
+
+    Args:
+        entries: name to entry.
+
+    Returns:
+        Each value under its metric's name, the ends of its interval and its bounds under that name with `_ci_low` and the like,
+        nan where there is none; `reasons`, why a metric has no value.
+    """
+    made: dict[str, Any] = {}
+    for name, entry in entries.items():
+        for end in _ENDS:
+            made[name if end == "value" else f"{name}_{end}"] = math.nan if entry[end] is None else entry[end]
+    made["reasons"] = {name: entry["reason"] for name, entry in entries.items() if "reason" in entry}
+    return made
+
+
+def write_run(
+    folder: Path,
+    results: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    verdicts: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Writes `verdicts.jsonl` and `items.parquet`, then `results.json`; the last one being there says that all are whole.
+
+    Args:
+        folder: the run's folder; made if need be.
+        results: the whole content of `results.json`.
+        rows: a row an item; from `item_rows`.
+        verdicts: a row a question to the judge; no file without any.
+
+    Raises:
+        IncompleteError: The disk is full or cannot be written; older results, if any, are as they were.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # Before anything is written: a value that JSON cannot hold is a fault of ours, and leaves what is there.
+    json.dumps(results, allow_nan=False)
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["id"]
+    schema = pa.schema([(name, pa.string() if _is_text(name) else pa.float64()) for name in columns])
+    table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+    parts = tuple(folder / f".{name}.{os.getpid()}.part" for name in (VERDICTS_FILE, ITEMS_FILE, RESULTS_FILE))
+    verdicts_part, items_part, results_part = parts
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # ASCII JSON carries what UTF-8 cannot.
+        verdicts_part.write_text("".join(json.dumps(row) + "\n" for row in verdicts), encoding="ascii")
+        _sync(verdicts_part)
+        pq.write_table(table, items_part, compression="zstd")
+        _sync(items_part)
+        # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
+        whole = {**results, "items_sha256": file_sha256(items_part)}
+        text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        # What UTF-8 cannot carry (a file name's odd byte) is escaped the way JSON escapes it.
+        results_part.write_bytes(text.encode("utf-8", "backslashreplace"))
+        _sync(results_part)
+        if verdicts:
+            verdicts_part.replace(folder / VERDICTS_FILE)
+        else:
+            verdicts_part.unlink()
+            (folder / VERDICTS_FILE).unlink(missing_ok=True)  # of results that are written over
+        items_part.replace(folder / ITEMS_FILE)
+        results_part.replace(folder / RESULTS_FILE)
+    except OSError as error:
+        for part in parts:
+            part.unlink(missing_ok=True)
+        raise IncompleteError(
+            f"{folder}: results could not be written ({system_reason(error)}). Finished answers are kept. Free some "
+            "space, or choose another --out, and give the same command again."
+        ) from error
+
+
+def _is_text(column: str) -> bool:
+    """Ids, groups and texts; every other column is a metric."""
+    return column in _TEXT_COLUMNS or column.startswith("group_")
+
+
+def _sync(path: Path) -> None:
+    with open_file(path) as file:
+        os.fsync(file.fileno())
+
+
+def item_rows(
+    task: TaskSpec,
+    items: Sequence[Item],
+    scores: Mapping[str, ItemScore],
+    unanswered: Mapping[str, str],
+    *,
+    sources: Mapping[str, Sequence[str]] | None = None,
+    asked: Mapping[str, int] | None = None,
+) -> list[dict[str, Any]]:
+    """Makes the rows of `items.parquet`: task, id, groups, cluster, metrics, the answer as read and why.
+
+    Args:
+        task: the task.
+        items: all items asked.
+        scores: item id to its score.
+        unanswered: item id to the reason.
+        sources: item id to what its question was given beside it.
+        asked: item id to how many questions the model answered about it, for a task of several.
+
+    Returns:
+        A row an item, in the dataset's order. A metric without a decision is null.
+    """
+    rows: list[dict[str, Any]] = []
+    for item in items:
+        score = scores.get(item.id)
+        row: dict[str, Any] = {"task": task.name, "id": item.id, "cluster": item.cluster}
+        row.update({f"group_{name}": " ".join(_groups(item, name)) for name in task.groups})
+        for metric in task.metrics:
+            if metric.kind == "average":
+                continue  # of totals, not of this item
+            row[metric.name] = score.values.get(metric.name) if score is not None else None
+            if metric.kind == "ratio":
+                # Of what is not decided the weight is no more than a limit.
+                decided = score is not None and metric.name in score.values
+                row[weight_column(metric.name)] = score.weights.get(metric.name, 0.0) if score and decided else None
+        row["parsed"] = _storable(score.parsed) if score is not None else ""
+        row["why"] = _storable(score.why) if score is not None else ""
+        row["unscored"] = f"no answer: {unanswered[item.id]}" if score is None else score.unscored
+        if sources:
+            row["sources"] = _storable("\n".join(sources.get(item.id, ())))
+        if asked:
+            row["asked"] = asked.get(item.id)
+        rows.append(row)
+    return rows
+
+
+def weight_column(metric: str) -> str:
+    """Name of the column with a pooled metric's denominators."""
+    return f"{metric}_of"
+
+
+def _storable(text: str) -> str:
+    """Parquet strings are UTF-8, which cannot carry the lone surrogates model text may hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def read_results(folder: Path) -> dict[str, Any]:
+    """Reads a run's `results.json`.
+
+    Raises:
+        MissingError: The folder holds no finished run.
+        UsageError: The file is not results of this suite, or of a newer version.
+    """
+    path = folder / RESULTS_FILE
+    if not path.is_file():
+        raise MissingError(
+            f"{folder}: no {RESULTS_FILE} there. Give the folder that `medical-tasks run` or `score` wrote (its --out); a run "
+            "that was stopped goes on when its command is given again."
+        )
+    try:
+        results = json.loads(read_text(path))
+    except ValueError as error:  # of JSON or of UTF-8
+        raise UsageError(f"{path}: not valid JSON ({error}). Give the same command again to write it anew.") from error
+    version = results.get("schema_version") if isinstance(results, dict) else None
+    tasks = results.get("tasks") if isinstance(results, dict) else None
+    sound = isinstance(tasks, dict) and all(isinstance(task, dict) and "recipe" in task for task in tasks.values())
+    if version != SCHEMA_VERSION or not sound:
+        raise UsageError(
+            f"{path}: not results that this version reads (schema_version {version!r}, expected {SCHEMA_VERSION})."
+        )
+    return dict(results)
+
+
+def read_items(folder: Path) -> list[dict[str, Any]]:
+    """Reads a run's `items.parquet`, a dict a row.
+
+    Raises:
+        MissingError: The file, or the results it belongs to, are not there.
+        UsageError: The file is not parquet, or not the one that `results.json` was made with.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / ITEMS_FILE
+    if not path.is_file():
+        raise MissingError(
+            f"{folder}: no {ITEMS_FILE} there. Give the folder that `medical-tasks run` or `score` wrote."
+        )
+    if file_sha256(path) != read_results(folder).get("items_sha256"):
+        raise UsageError(
+            f"{path}: is not of the same run as {RESULTS_FILE} beside it (the command was stopped while writing). Give that "
+            "command again: finished answers are kept."
+        )
+    try:
+        with pq.ParquetFile(path) as file:
+            rows: list[dict[str, Any]] = file.read(use_threads=False).to_pylist()
+    except pa.ArrowInvalid as error:
+        raise UsageError(f"{path}: not a parquet file ({error}).") from error
+    return rows

@@ -1,0 +1,410 @@
+"""Running tasks: items to questions, questions to answers, answers to scores, scores to files.
+
+Every finished answer goes to the store before the next one is asked for, under a hash of the model and the whole question.
+A run that was killed is therefore resumed by the same command, and no finished answer is made twice.
+
+Questions are asked in rounds, those of all items together. Most tasks have one; where a task has a protocol, its answers
+decide what is asked in the next (`medical_tasks.runs.protocol`). In a distributed run the main process alone decides, and tells
+the others each round's questions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
+from medical_tasks.io.progress import Progress
+from medical_tasks.io.store import Store, content_key
+from medical_tasks.models.base import Answer, Failure, Model, Request
+from medical_tasks.runs.fitting import Fitted, Truncate, fit_items
+from medical_tasks.runs.folder import RunFolder
+from medical_tasks.runs.protocol import Ask, Dialogue, Done, MultiStep, Turn
+from medical_tasks.runs.recipe import make_recipe
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+
+__all__ = [
+    "AnsweredTask",
+    "RunOptions",
+    "load_task_prompts",
+    "open_protocols",
+    "run_model",
+]
+
+ANSWER = "answer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How tasks are run.
+
+    Attributes:
+        prompts: prompt set, `own` or `official`.
+        upstream: checkout of the authors' repository, for `official`.
+        max_new_tokens: longest answer instead of the task's own.
+        max_samples: how many items a task, None for all.
+        model_args: settings of the model's backend as the user gave them, for the recipe.
+        task_args: settings of the tasks themselves (`TaskSpec.arguments` and `TaskSpec.scoring_arguments`).
+        truncate: what is done about questions that do not fit the model's context.
+        shortened: item id to the words left out, of a run that is replayed; None when the model says what fits.
+    """
+
+    prompts: str = "own"
+    upstream: Path | None = None
+    max_new_tokens: int | None = None
+    max_samples: int | None = None
+    model_args: Mapping[str, str] = field(default_factory=dict)
+    task_args: Mapping[str, str] = field(default_factory=dict)
+    truncate: Truncate = "refuse"
+    shortened: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnsweredTask:
+    """A task with the answers there are.
+
+    Attributes:
+        task: the task.
+        items: all items asked.
+        responses: item id to the model's text, for each answered item.
+        unanswered: item id to the reason, for the others.
+        recipe: what the numbers depend on.
+        cut: ids of items whose last answer was cut at the length limit.
+        sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
+        scoring_args: settings of the scoring (`TaskSpec.scoring_arguments`) that were given.
+        asked: item id to how many questions were answered about it, for a task with a protocol.
+        usage: what its answers took of the model (`_usage`); empty where none was asked.
+    """
+
+    task: TaskSpec
+    items: Sequence[Item]
+    responses: Mapping[str, str]
+    unanswered: Mapping[str, str]
+    recipe: Mapping[str, Any]
+    cut: frozenset[str] = frozenset()
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scoring_args: Mapping[str, str] = field(default_factory=dict)
+    asked: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, int | float | None] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class _Conversation:
+    """What is asked and answered about one item."""
+
+    task: TaskSpec
+    item: Item
+    opening: tuple[Message, ...]
+    request: Request
+    answers: list[str] = field(default_factory=list)
+    records: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    response: str | None = None
+    unanswered: str | None = None
+    cut: bool = False
+
+
+def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
+    """Loads a task's prompts with the settings that are its own, and the worked examples of its data.
+
+    Raises:
+        UsageError: A setting's value is not allowed.
+        MissingError: Something the prompts need (a checkout, documents) is not there.
+    """
+    return prompt_set(task, options.prompts, options.upstream, arguments=_own(task, options), exemplars=data.exemplars)
+
+
+def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
+    """The settings given that are about the task's questions."""
+    return {name: value for name, value in options.task_args.items() if name in task.arguments}
+
+
+def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, MultiStep]:
+    """Opens the protocols of those tasks that have one; before a model is loaded, since what they need may be missing.
+
+    Returns:
+        Task name to protocol.
+
+    Raises:
+        MissingError: Something a protocol needs is not on this machine.
+    """
+    return {
+        task.name: open_protocol(task, _own(task, options), prompts=options.prompts, upstream=options.upstream)
+        for task in tasks
+        if task.protocol
+    }
+
+
+def run_model(
+    tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, folder: RunFolder, options: RunOptions
+) -> list[AnsweredTask] | None:
+    """Asks a model all questions of all tasks, but for those it has answered before.
+
+    Args:
+        tasks: what to run.
+        data: task name to its items.
+        model: the model under test.
+        folder: where the answers are kept.
+        options: how to ask.
+
+    Returns:
+        The answered tasks; None in all but the main process of a distributed run.
+
+    Raises:
+        MissingError: Something a task's protocol needs is not on this machine.
+    """
+    prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
+    # In every process, so that a question that cannot be rendered or does not fit, or a missing protocol, ends all of them.
+    fitted = {task.name: _fitted(task, prompts[task.name], data[task.name].items, model, options) for task in tasks}
+    conversations = {
+        task.name: [_opened(task, prompts[task.name], item, model, options) for item in fitted[task.name].items]
+        for task in tasks
+    }
+    protocols = open_protocols(tasks, options)
+    leaking = {
+        task.name: leaking_examples(task, prompts[task.name], data[task.name].items, tell=model.is_main)
+        for task in tasks
+    }
+    if not model.is_main:
+        while asked := [_received(text) for text in model.share([])]:
+            _generate(model, asked, None, Progress("", 0, quiet=True))
+        return None
+    with Store(folder.answers) as store:
+        number, open_ones = 1, [one for part in conversations.values() for one in part]
+        while open_ones:
+            _ask(open_ones, model, store, number)
+            open_ones = _follow(open_ones, protocols, model, store, options)
+            number += 1
+    model.share([])
+    return [
+        _answered(
+            task,
+            data[task.name],
+            conversations[task.name],
+            prompts[task.name],
+            fitted[task.name],
+            protocols.get(task.name),
+            model,
+            options,
+            leaking[task.name],
+        )
+        for task in tasks
+    ]
+
+
+def _fitted(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions) -> Fitted:
+    def request(item: Item) -> Request:
+        return _opened(task, prompts, item, model, options).request
+
+    found = fit_items(task, prompts, items, model, request, truncate=options.truncate, known=options.shortened)
+    if not found.measured and model.is_main:
+        print(
+            f"note: {task.name}: {model.name} does not say how long its context is, so that questions are not measured before "
+            "they are asked; those that are too long stay unanswered. --model-args context=N,tokenizer=FOLDER tells it.",
+            file=sys.stderr,
+        )
+    return found
+
+
+def _opened(task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions) -> _Conversation:
+    opening = prompts.render(item)
+    continuations = prompts.continuations(item) if prompts.continuations else ()
+    request = _request(task, opening, model, options, continuations=continuations)
+    return _Conversation(task=task, item=item, opening=opening, request=request)
+
+
+def _request(
+    task: TaskSpec,
+    messages: tuple[Message, ...],
+    model: Model,
+    options: RunOptions,
+    *,
+    continuations: tuple[str, ...] = (),
+    turn: int = 1,
+) -> Request:
+    size = options.max_new_tokens or task.generation_size
+    asked: dict[str, Any] = {
+        "model": dict(model.identity),
+        "messages": list(messages),
+        "max_new_tokens": size,
+        "stop": list(task.stop),
+    }
+    if turn > 1:
+        # A dialogue may come to the same question twice: it is asked again then, and a model that samples may say another thing.
+        asked["turn"] = turn
+    if continuations:
+        size = 0
+        asked = {"model": dict(model.identity), "messages": list(messages), "continuations": list(continuations)}
+    return Request(
+        key=content_key(asked), messages=messages, max_new_tokens=size, stop=task.stop, continuations=continuations
+    )
+
+
+def _ask(conversations: Sequence[_Conversation], model: Model, store: Store, number: int) -> None:
+    """Gets the answers of one round, from the store or from the model; what gets none is unanswered for good."""
+    # Two items that ask the very same question share its answer.
+    requests = {one.request.key: one.request for one in conversations}
+    finished = store.get_many(ANSWER, requests)
+    pending = [request for key, request in requests.items() if key not in finished]
+    failures: dict[str, str] = {}
+    if pending:
+        model.share([_sent(request) for request in pending])
+        label = "answers" if number == 1 else f"answers, round {number}"
+        with Progress(label, len(requests), done=len(finished)) as progress:
+            failures = _generate(model, pending, store, progress)
+        finished = store.get_many(ANSWER, requests)
+    for one in conversations:
+        if one.request.key in finished:
+            record = one.records[one.request.key] = finished[one.request.key]
+            one.answers.append(record["text"])
+            one.cut = record.get("finish") == "length"
+        else:
+            one.unanswered = failures.get(one.request.key, "not asked")
+
+
+def _follow(
+    conversations: Sequence[_Conversation],
+    protocols: Mapping[str, MultiStep],
+    model: Model,
+    store: Store,
+    options: RunOptions,
+) -> list[_Conversation]:
+    """Takes final answers, and makes the next questions; returns the conversations that go on."""
+    goes_on: list[_Conversation] = []
+    for name in dict.fromkeys(one.task.name for one in conversations):
+        part = [one for one in conversations if one.task.name == name and one.unanswered is None]
+        dialogues = [Dialogue(item=one.item, opening=one.opening, answers=tuple(one.answers)) for one in part]
+        turns: list[Turn] = [Done(dialogue.answers[-1]) for dialogue in dialogues]
+        if name in protocols:
+            turns = protocols[name].next_turns(dialogues, store) if dialogues else []
+        for one, turn in zip(part, turns, strict=True):
+            if isinstance(turn, Ask):
+                one.request = _request(one.task, turn.messages, model, options, turn=len(one.answers) + 1)
+                goes_on.append(one)
+            else:
+                one.response = turn.text
+    return goes_on
+
+
+def _sent(request: Request) -> str:
+    """A question as text for the other processes; as ASCII, since model text in it can hold lone surrogates."""
+    parts = [
+        request.key,
+        list(request.messages),
+        request.max_new_tokens,
+        list(request.stop),
+        list(request.continuations),
+    ]
+    return json.dumps(parts)
+
+
+def _received(text: str) -> Request:
+    key, messages, size, stop, continuations = json.loads(text)
+    return Request(
+        key=key,
+        messages=tuple(messages),
+        max_new_tokens=size,
+        stop=tuple(stop),
+        continuations=tuple(continuations),
+    )
+
+
+def _generate(model: Model, requests: Sequence[Request], store: Store | None, progress: Progress) -> dict[str, str]:
+    """Asks questions and keeps the answers; returns key to reason for those that finally failed."""
+    failures: dict[str, str] = {}
+    last = time.monotonic()
+
+    def on_result(result: Answer | Failure) -> None:
+        nonlocal last
+        progress.step()
+        # Answers that are made side by side share the time: all of them together take as long as the wall clock says.
+        before, last = last, time.monotonic()
+        if isinstance(result, Failure):
+            failures[result.key] = result.reason
+        elif store is not None:
+            store.put(
+                ANSWER,
+                result.key,
+                {
+                    "text": result.text,
+                    "prompt_tokens": result.prompt_tokens,
+                    "output_tokens": result.output_tokens,
+                    "finish": result.finish,
+                    "seconds": round(last - before, 6),
+                },
+            )
+
+    written = [request for request in requests if not request.continuations]
+    chosen = [request for request in requests if request.continuations]
+    if written:
+        model.generate(written, on_result)
+    if chosen:
+        model.loglikelihood(chosen, on_result)
+    return failures
+
+
+def _answered(
+    task: TaskSpec,
+    data: TaskData,
+    conversations: Sequence[_Conversation],
+    prompts: PromptSet,
+    fitted: Fitted,
+    protocol: MultiStep | None,
+    model: Model,
+    options: RunOptions,
+    leaking: list[str],
+) -> AnsweredTask:
+    recipe = make_recipe(
+        task,
+        data=data.revision,
+        prompts=prompts,
+        model={"name": model.name, **model.identity},
+        max_new_tokens=options.max_new_tokens or task.generation_size,
+        max_samples=options.max_samples,
+    )
+    recipe["generation"] |= {
+        "model_args": dict(options.model_args),
+        "processes": int(os.environ.get("WORLD_SIZE", "1")),
+    }
+    if protocol is not None:
+        recipe["protocol"] = dict(protocol.identity)
+    if leaking:
+        recipe["leaking_examples"] = leaking
+    own = _own(task, options)
+    if own:
+        recipe["task_args"] = own
+    if prompts.shorten is not None:
+        recipe["truncation"] = {
+            "rule": options.truncate,
+            "measured": fitted.measured,
+            "words_left_out": dict(sorted(fitted.shortened.items())),
+        }
+    return AnsweredTask(
+        task=task,
+        items=data.items,  # whole: a judge reads all that the model could have been given
+        responses={one.item.id: one.response for one in conversations if one.response is not None},
+        unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
+        recipe=recipe,
+        cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
+        sources={one.item.id: prompts.sources(one.item) for one in conversations} if prompts.sources else {},
+        scoring_args=task.scoring_args(options.task_args),
+        asked={one.item.id: len(one.answers) for one in conversations} if protocol is not None else {},
+        usage=_usage({key: record for one in conversations for key, record in one.records.items()}),
+    )
+
+
+def _usage(records: Mapping[str, Mapping[str, Any]]) -> dict[str, int | float | None]:
+    """Adds up requests that were answered, their tokens and the seconds they took; None for what is not known of all of them."""
+    made: dict[str, int | float | None] = {"requests": len(records)}
+    for name in ("prompt_tokens", "output_tokens", "seconds"):
+        each = [record.get(name) for record in records.values()]
+        known = [one for one in each if one is not None]
+        made[name] = sum(known) if len(known) == len(each) else None
+    if made["seconds"] is not None:
+        made["seconds"] = round(made["seconds"], 3)
+    return made

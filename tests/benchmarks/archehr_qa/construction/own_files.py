@@ -1,0 +1,141 @@
+"""A small construction for tests: messages, notes and tables of codes that we wrote, and annotators who fill in sheets."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.cli.entry import main
+from medical_tasks.data.construction_cells import plain
+
+SECRET = "swallowed a marble"
+
+POSTS = (
+    ("m1", f"My mother was in the ICU after her kidneys failed; she {SECRET}. Why did they stop the water pills?"),
+    ("m2", "I was admitted with chest pain and they put a stent in. How long will I take the blood thinner?"),
+    ("m3", "Which cream helps against dry skin?"),
+    ("m4", "He was hospitalised in intensive care for the wheeze. Was the inhaler\nwrong?"),
+    ("m5", ""),
+)
+
+NOTES = (
+    (
+        "n1",
+        "h1",
+        "Brief Hospital Course:\n"
+        "She came with acute renal failure.  Furosemide was stopped\nsince creatinine rose to 4.1.\n"
+        f"The nurse learnt that she {SECRET}.\n"
+        "\n"
+        "Diet: low salt. Family visited.\n"
+        " \n"
+        "Follow up:\nSee Dr. Lee in 2 weeks.",
+    ),
+    ("n2", "h2", "Chest pain with a stent placed in the LAD.\n\nClopidogrel 75 mg daily for 12 months."),
+    ("n3", "h3", "Wheeze after a cold. Albuterol inhaler given."),
+    ("n4", "h4", "Hip fracture after a fall."),
+)
+
+CODES = (("h1", "5849", "9"), ("h1", "N179", "10"), ("h2", "I2510", "10"), ("h3", "J45909", "10"), ("h4", "0000", "9"))
+TITLES = (
+    ("5849", "9", "Acute kidney failure, unspecified"),
+    ("N179", "10", "Acute kidney failure, unspecified"),
+    ("I2510", "10", "Atherosclerotic heart disease of native coronary artery"),
+    ("J45909", "10", "Unspecified asthma, uncomplicated"),
+)
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([header, *rows])
+    data = stream.getvalue().encode()
+    path.write_bytes(gzip.compress(data) if path.name.endswith(".gz") else data)
+    return path
+
+
+def write_sources(folder: Path) -> Path:
+    """Writes all the user has: posts.csv, notes.csv.gz, codes.csv.gz, titles.csv."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_csv(folder / "posts.csv", ("id", "text", "forum"), [(*post, "x") for post in POSTS])
+    write_csv(folder / "notes.csv.gz", ("note_id", "hadm_id", "text"), NOTES)
+    write_csv(folder / "codes.csv.gz", ("hadm_id", "icd_code", "icd_version"), CODES)
+    write_csv(folder / "titles.csv", ("icd_code", "icd_version", "long_title"), TITLES)
+    return folder
+
+
+def construct(*words: object) -> int:
+    return main(["construct", "archehr", *map(str, words)])
+
+
+def aligned(source: Path, folder: Path) -> Path:
+    """Does the steps up to the sheet of candidates."""
+    assert construct("filter", "--folder", folder, "--source", source / "posts.csv") == 0
+    tables = ("--codes", source / "codes.csv.gz", "--dictionary", source / "titles.csv")
+    assert construct("expand", "--folder", folder, *tables) == 0
+    assert construct("align", "--folder", folder, "--source", source / "notes.csv.gz", "--top", 2) == 0
+    return folder
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Rows as their cells say, escapes taken away."""
+    header, *rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
+    return [dict(zip(header, map(plain, row), strict=True)) for row in rows]
+
+
+def edit_sheet(path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]) -> None:
+    """Edits a sheet as a spreadsheet program does, without escapes; None takes a row out."""
+    changed = [row for each in read_rows(path) if (row := change(each)) is not None]
+    write_csv(path, list(read_rows(path)[0]), [list(row.values()) for row in changed])
+
+
+def choose(folder: Path, **narratives: str) -> None:
+    """Chooses the best note of each message, with the message changed as is said."""
+
+    def change(row: dict[str, str]) -> dict[str, str]:
+        mark = {"chosen": "Yes", "narrative": narratives.get(row["post_id"], "")}
+        return row | (mark if row["rank"] == "1" else {"chosen": "n"})
+
+    edit_sheet(folder / "candidates.csv", change)
+
+
+FOCUS = {
+    "1": "Why did they stop the water pills?",
+    "2": "How long will I take the blood thinner?",
+    "3": "Was the inhaler wrong?",
+}
+ESSENTIAL = {"1": {"3"}, "2": {"2"}, "3": {"2"}}
+
+
+def annotate(row: dict[str, str]) -> dict[str, str]:
+    """Fills in a row of the first round."""
+    case, kind, number = row["case_id"], row["kind"], row["number"]
+    if kind == "focus" and number == "1":
+        return row | {"text": FOCUS[case]}
+    if kind == "question":
+        return row | {"text": f"What about case {case}, who {SECRET}?"}
+    if kind == "sentence":
+        mark = "E" if number in ESSENTIAL[case] else "context" if row["text"] == "Follow up:" else "n"
+        return row | {"relevance": mark}
+    if kind == "answer" and number == "1":
+        return row | {"text": f"It was needed, as she {SECRET}.", "citations": f"|{next(iter(ESSENTIAL[case]))}|"}
+    return row
+
+
+def first_round(source: Path, folder: Path, reviewers: str = "ann", overlap: int = 0) -> list[Path]:
+    """Does everything up to filled sheets of the first round."""
+    aligned(source, folder)
+    choose(folder)
+    assert construct("sheet", "--folder", folder, "--reviewers", reviewers, "--overlap", overlap) == 0
+    sheets = [folder / "round_1" / "sheets" / f"{name}.csv" for name in reviewers.split(",")]
+    for path in sheets:
+        edit_sheet(path, annotate)
+    return sheets
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.archehr_qa.construction.align import align_posts, load_candidates
+from medical_tasks.benchmarks.archehr_qa.construction.codes import load_admission_codes
+from medical_tasks.benchmarks.archehr_qa.construction.expand import codes_from_file, expand_notes, load_post_codes
+from medical_tasks.benchmarks.archehr_qa.construction.notes import read_notes
+from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
+from medical_tasks.errors import MedicalTasksError
+from tests.benchmarks.archehr_qa.construction.own_files import (
+    CODES,
+    NOTES,
+    SECRET,
+    TITLES,
+    aligned,
+    read_lines,
+    read_rows,
+    write_csv,
+    write_sources,
+)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return write_sources(tmp_path / "src")
+
+
+@pytest.fixture
+def folder(source: Path, tmp_path: Path) -> Path:
+    filter_posts(source / "posts.csv", tmp_path / "own")
+    return tmp_path / "own"
+
+
+def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
+    made = expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
+    assert (made["admissions"], made["codes"], made["without_description"]) == (3, 5, 1)
+    codes = load_admission_codes(folder)
+    described = {name: [codes.titles[number] for number in codes.of(name)] for name in ("h1", "h2", "h4")}
+    # Both versions of a code say the same, once.
+    assert described == {"h1": [TITLES[0][2]], "h2": [TITLES[2][2]], "h4": []}
+    # MIMIC-III: one version, other names in capitals, admissions without a code.
+    old = write_csv(source / "old.csv", ("ROW_ID", "HADM_ID", "ICD9_CODE"), [("1", "7", "5849"), ("2", "8", "")])
+    book = write_csv(source / "book.csv", ("ICD9_CODE", "SHORT_TITLE", "LONG_TITLE"), [("5849", "x", "Kidney failure")])
+    made = expand_notes(folder, old, book)
+    assert (made["admissions"], made["without_description"]) == (1, 0)
+
+
+def test_tables_of_different_releases(source: Path, folder: Path) -> None:
+    bare = write_csv(source / "bare.csv", ("hadm_id", "code"), [each[:2] for each in CODES])
+    with pytest.raises(MedicalTasksError, match="has no column icd_version"):
+        expand_notes(folder, bare, source / "titles.csv")
+    other = write_csv(source / "other.csv", ("code", "description"), [("A1", "x")])
+    with pytest.raises(MedicalTasksError, match="none of its 5 codes has a description"):
+        expand_notes(folder, bare, other)
+    with pytest.raises(MedicalTasksError, match="no such file"):
+        expand_notes(folder, bare, source / "none.csv")
+
+
+def test_descriptions_find_what_the_words_do_not(source: Path, folder: Path, tmp_path: Path) -> None:
+    posts = write_csv(source / "one.csv", ("id", "text"), [("p", "Hospitalized: why the puffer?")])
+    notes = write_csv(
+        source / "two.csv",
+        ("note_id", "hadm_id", "text"),
+        [("x", "h1", "Albuterol was given."), ("y", "h3", "Was given.")],
+    )
+    bare, full = tmp_path / "bare", tmp_path / "full"
+    for place in (bare, full):
+        filter_posts(posts, place, keywords="ours")
+    with pytest.raises(MedicalTasksError, match="no note shares a word with any of the 1 messages"):
+        align_posts(notes, bare)
+    table = write_csv(
+        source / "p.csv", ("id", "code", "description"), [("p", "J45", "Asthma, unspecified"), ("q", "I10", "x")]
+    )
+    assert codes_from_file(full, table)["with_codes"] == 1
+    assert load_post_codes(full) == {"p": ["Asthma, unspecified"]}
+    expand_notes(full, source / "codes.csv.gz", source / "titles.csv")
+    align_posts(notes, full)
+    # h3 was coded as asthma; "unspecified" stands with both.
+    assert [each.values["note_id"] for each in load_candidates(full)] == ["y", "x"]
+
+
+def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
+    folder = aligned(source, tmp_path / "own")
+    rows = read_rows(folder / "candidates.csv")
+    assert [(row["post_id"], row["rank"], row["note_id"], row["chosen"]) for row in rows] == [
+        ("m1", "1", "n1", ""),
+        ("m2", "1", "n2", ""),
+        ("m4", "1", "n3", ""),
+    ]
+    assert [row["index"] for row in rows] == ["1", "2", "3"]
+    # Scores are numbers to a spreadsheet: no apostrophe, two digits.
+    header, *raw = csv.reader((folder / "candidates.csv").read_text(encoding="utf-8-sig").splitlines())
+    scores = [row[header.index("score")] for row in raw]
+    assert [f"{float(score):g}" for score in scores] == scores
+    assert all(0 < float(score) < 100 for score in scores)
+    assert (folder / rows[0]["notes"]).read_bytes().decode() == NOTES[0][2]
+    assert {path.name for path in (folder / "notes").iterdir()} == {"n1.txt", "n2.txt", "n3.txt"}
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) == 11
+    assert "all of them are essential" in (folder / "guidelines.txt").read_text()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    assert SECRET not in (folder / "align.json").read_text() + (folder / "candidates.jsonl").read_text()
+    # Again: as it is. Then nothing that it was made with may change.
+    before = {path: path.read_bytes() for path in files}
+    align_posts(source / "notes.csv.gz", folder, top=2)
+    assert {path: path.read_bytes() for path in files} == before
+    with pytest.raises(MedicalTasksError, match="holds another alignment"):
+        align_posts(source / "notes.csv.gz", folder, top=3)
+    with pytest.raises(MedicalTasksError, match="notes were aligned already"):
+        expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
+
+
+def test_the_order_of_rows_plays_no_part(source: Path, tmp_path: Path) -> None:
+    one = aligned(source, tmp_path / "one")
+    write_csv(source / "notes.csv.gz", ("text", "hadm_id", "note_id"), [each[::-1] for each in reversed(NOTES)])
+    assert read_lines(one / "candidates.jsonl") == read_lines(aligned(source, tmp_path / "two") / "candidates.jsonl")
+
+
+def test_notes_of_mimic_iii(tmp_path: Path) -> None:
+    header = ("ROW_ID", "SUBJECT_ID", "HADM_ID", "CATEGORY", "ISERROR", "TEXT")
+    rows = [
+        ("1", "9", "77", "Radiology", "", "no"),
+        ("2", "9", "77", "Discharge summary", "", f"She {SECRET}."),
+        ("3", "9", "77", "Discharge summary", "1", "no"),
+        ("4", "9", "", "Discharge summary", "", "x"),
+    ]
+    path = write_csv(tmp_path / "NOTEEVENTS.csv.gz", header, rows)
+    assert [(each.id, each.hadm_id, each.document_id) for each in read_notes(path)] == [
+        ("2", "77", "77_2"),
+        ("4", "", "4"),
+    ]
+    assert [each.id for each in read_notes(path, only={"1", "4"})] == ["4"]
+    with pytest.raises(MedicalTasksError, match="has no note of the category 'Discharge summary' with the ids"):
+        list(read_notes(path, only={"1"}))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty|has no header|wrong columns"),
+        (f"{SECRET}\n".encode(), "missing, or more than once: note_id or row_id, hadm_id, text"),
+        (
+            f"note_id,hadm_id,text\nn 1,h,{SECRET}\n".encode(),
+            "line 2: note_id must be an id, got a text of 3 characters",
+        ),
+        (f"note_id,hadm_id,text\nn1,h,{SECRET}\nn1,h,{SECRET} ICU\n".encode(), "a note's id stands twice"),
+        (gzip.compress(f"note_id,hadm_id,text\nn1,h,{SECRET}\n".encode() * 50, mtime=0)[:-30], "cut off"),
+    ],
+)
+def test_notes_that_are_none(folder: Path, content: bytes, message: str) -> None:
+    path = folder / "broken.csv"
+    path.write_bytes(content)
+    with pytest.raises(MedicalTasksError, match=message) as caught:
+        align_posts(path, folder)
+    assert SECRET not in str(caught.value)
+    assert not (folder / "align.json").exists()
+
+
+def test_damaged_files_of_earlier_steps(source: Path, folder: Path) -> None:
+    expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
+    (folder / "note_codes.jsonl").write_text(json.dumps({"titles": [1]}) + "\n")
+    with pytest.raises(MedicalTasksError, match=r"note_codes.jsonl: not as medical-tasks wrote it"):
+        align_posts(source / "notes.csv.gz", folder)
+    with pytest.raises(MedicalTasksError, match="--top must be from 1 to 100, got 0"):
+        align_posts(source / "notes.csv.gz", folder, top=0)

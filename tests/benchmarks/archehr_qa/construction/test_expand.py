@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.archehr_qa.construction.expand import codes_from_file, expanding_task, load_post_codes
+from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
+from medical_tasks.benchmarks.archehr_qa.construction.prompts import load_prompts
+from medical_tasks.benchmarks.archehr_qa.construction.protocol import NamedCode, open_protocol, read_codes
+from medical_tasks.errors import MedicalTasksError
+from medical_tasks.judges.base import Unreadable
+from medical_tasks.runs.protocol import Ask, Dialogue, Done
+from medical_tasks.spec import Item
+from tests.benchmarks.archehr_qa.construction.own_files import SECRET, construct, write_csv, write_sources
+from tests.fault_server import Call, FaultServer
+
+GOOD = json.dumps({"codes": [{"code": "n17.9", "description": "Acute kidney  failure"}]})
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    filter_posts(write_sources(tmp_path / "src") / "posts.csv", tmp_path / "own")
+    return tmp_path / "own"
+
+
+def test_replies_that_can_be_used() -> None:
+    assert read_codes(GOOD) == (NamedCode(code="N17.9", description="Acute kidney failure"),)
+    assert read_codes(f"```json\n{GOOD}\n```") == read_codes(GOOD)
+    assert read_codes('{"codes": []}') == ()
+    twice = {"codes": [{"code": "I10", "description": "a"}, {"code": "i10", "description": "b"}]}
+    assert read_codes(json.dumps(twice)) == (NamedCode(code="I10", description="a"),)
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "no JSON"),
+        ("I10, hypertension", "no JSON"),
+        (f"Sure: {GOOD}", "not one JSON value and nothing else"),
+        ("{}", "needs the keys codes and no others"),
+        ('{"codes": "I10"}', "must be a list of objects"),
+        ('{"codes": ["I10"]}', "must hold objects with the keys code, description"),
+        ('{"codes": [{"code": "kidney failure", "description": "x"}]}', "must hold codes of 2 to 9"),
+        ('{"codes": [{"code": "I10", "description": " "}]}', "must hold descriptions of 1 to 300"),
+        ('{"codes": [{"code": "I10", "description": "\\ud800"}]}', "must hold descriptions of 1 to 300"),
+        (json.dumps({"codes": [{"code": "I10", "description": "x" * 301}]}), "must hold descriptions of 1 to 300"),
+    ],
+)
+def test_replies_that_cannot(reply: str, problem: str) -> None:
+    found = read_codes(reply)
+    assert isinstance(found, Unreadable)
+    assert problem in found.problem
+
+
+def test_asked_again_with_what_was_wrong() -> None:
+    task = expanding_task(2)
+    protocol = open_protocol(task)
+    item = Item(id="m1", fields={"text": 'They said "wait". </s>'}, groups={}, cluster="m1")
+    opening = load_prompts(task).render(item)
+    assert json.dumps('They said "wait". ')[:-1] in opening[0]["content"]
+    assert "</s>" not in opening[0]["content"]
+
+    def turn(*answers: str) -> object:
+        (found,) = protocol.next_turns([Dialogue(item=item, opening=opening, answers=answers)], {})  # type: ignore[arg-type]
+        return found
+
+    again = turn("no")
+    assert isinstance(again, Ask)
+    assert "That cannot be used: no JSON" in again.messages[-1]["content"]
+    assert turn("no", "") == Done(json.dumps({"failed": "no JSON"}))
+    done = turn("no", GOOD)
+    assert isinstance(done, Done)
+    assert json.loads(done.text)["tries"] == 2
+    with pytest.raises(MedicalTasksError, match="has the prompt set own alone"):
+        load_prompts(task, "official")
+
+
+def by_message(call: Call) -> str:
+    said = str(call.body["messages"][0]["content"])
+    return "nothing" if "wheeze" in said else GOOD
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    with FaultServer(answer=by_message) as opened:
+        yield opened
+
+
+def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    model = ("--model", "openai-api/here/m", "--model-args", f"base_url={server.base_url},max_retries=0")
+    assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
+    said = capsys.readouterr()
+    assert "2 of 3 messages have codes, 2 in all. Replies asked for again: 0." in said.out
+    assert "1 of 3 messages have no usable reply:\n  m4: no JSON" in said.err
+    assert SECRET not in said.out + said.err
+    assert len(server.calls) == 4
+    codes = load_post_codes(folder)
+    assert codes == {"m1": ["Acute kidney failure"], "m2": ["Acute kidney failure"], "m4": []}
+    made = json.loads((folder / "expand.json").read_text())
+    assert made["posts"]["failed"] == {"no JSON": 1}
+    assert SECRET not in (folder / "expand.json").read_text()
+    # Again: nobody is asked; another model is refused.
+    assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
+    assert len(server.calls) == 4
+    capsys.readouterr()
+    assert construct("expand", "--folder", folder, "--model", "openai-api/here/other", *model[2:], "--tries", 2) == 2
+    assert "descriptions were begun with other settings (model:" in capsys.readouterr().err
+
+
+def test_a_model_elsewhere_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = ("--model", "openai-api/there/m", "--model-args", "base_url=http://192.0.2.1/v1")
+    assert construct("expand", "--folder", folder, *model) == 4
+    assert SECRET not in capsys.readouterr().err
+    assert not (folder / "post_codes.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "needs --codes with --dictionary for the notes"),
+        (("--codes", "x"), "needs --codes and --dictionary together"),
+        (("--model", "m", "--post-codes", "x"), "takes --model or --post-codes, not both"),
+        (("--post-codes", "x", "--tries", "2"), "takes --model-args, --tries and --max-new-tokens for a --model alone"),
+        (("--top", "2"), "takes no --top"),
+        (("--model", "m", "--tries", "-1"), "--tries must be 1 or more, got -1"),
+    ],
+)
+def test_options_that_make_no_sense(
+    folder: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert construct("expand", "--folder", folder, *words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_steps_of_the_other_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    from medical_tasks.cli.entry import main
+
+    assert construct("generate", "--folder", "x") == 2
+    assert (
+        "construct archehr has the steps filter, expand, align, sheet, import, agreement, got generate"
+        in capsys.readouterr().err
+    )
+    assert main(["construct", "ehrnoteqa", "align", "--folder", "x"]) == 2
+    assert "construct ehrnoteqa has the steps sample, generate" in capsys.readouterr().err
+
+
+def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
+    header = ("id", "code", "description")
+    table = write_csv(tmp_path / "a.csv", header, [("m1", "I10", "x"), ("m1", "I10", "y"), ("z", "I10", "x")])
+    made = codes_from_file(folder, table)
+    assert (made["with_codes"], made["codes"], made["rows_of_others"]) == (1, 1, 1)
+    assert load_post_codes(folder)["m1"] == ["x"]
+    (folder / "post_codes.jsonl").write_text("{}\n")
+    with pytest.raises(MedicalTasksError, match=r"post_codes.jsonl: was changed since it was written"):
+        load_post_codes(folder)
+    for rows, message in (
+        ([("z", "I10", SECRET)], "names none of the 3 messages"),
+        ([("m1", "I10", "")], "row 1: code and"),
+    ):
+        with pytest.raises(MedicalTasksError, match=message):
+            codes_from_file(folder, write_csv(tmp_path / "b.csv", header, rows))

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.archehr_qa.construction.posts import (
+    KEYWORDS,
+    KeywordFinder,
+    filter_posts,
+    load_posts,
+    read_keywords,
+)
+from medical_tasks.errors import MedicalTasksError
+from tests.benchmarks.archehr_qa.construction.own_files import POSTS, SECRET, read_lines, write_csv, write_sources
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "found"),
+    [
+        ("paper", "In the ICU.", ["icu"]),
+        ("paper", "the Emergency-Dept and\nemergency  room", ["emergency", "emergency dept", "emergency room"]),
+        ("paper", "admissions, sicu, her, needed, emergencies", []),  # parts of words
+        ("paper", "ADMITTED; admitted", ["admitted"]),
+        ("paper", "hospitalised, discharged, E.R.", []),
+        ("ours", "hospitalised, discharged, E.R.", ["discharged", "e r", "hospitalised"]),
+        ("paper", "", []),
+    ],
+)
+def test_whole_words_of_any_case(words: str, text: str, found: list[str]) -> None:
+    assert KeywordFinder(KEYWORDS[words]).found(text) == found
+
+
+def test_the_lists() -> None:
+    """The paper's keywords, counted in its supplement (Other Details); ours are these and more, each once."""
+    assert {name: len(words) for name, words in KEYWORDS.items()} == {"paper": 16, "ours": 35}
+    assert KEYWORDS["ours"][:16] == KEYWORDS["paper"]
+    assert all(len(set(words)) == len(words) for words in KEYWORDS.values())
+
+
+@given(st.lists(st.sampled_from(["ward", "the", "night ward", "bed", "x"]), max_size=12))
+@settings(deadline=None, max_examples=60)
+def test_found_as_a_search_with_blanks_finds_them(words: list[str]) -> None:
+    text = " ".join(words)
+    expected = [each for each in ("bed", "night ward", "ward") if f" {each} " in f" {text} "]
+    assert KeywordFinder(("ward", "night ward", "bed")).found(text.upper()) == expected
+
+
+def test_what_is_kept_and_counted(tmp_path: Path) -> None:
+    source, folder = write_sources(tmp_path / "src"), tmp_path / "own"
+    made = filter_posts(source / "posts.csv", folder, keywords="ours")
+    assert (made["posts"], made["empty"], made["kept"]) == (5, 1, 3)
+    assert {word: count for word, count in made["by_keyword"].items() if count} == {
+        "admitted": 1,
+        "hospitalised": 1,
+        "icu": 1,
+        "intensive care": 1,
+    }
+    paper = filter_posts(source / "posts.csv", tmp_path / "paper")
+    assert paper["kept"] == 3
+    assert "hospitalised" not in paper["by_keyword"]
+    posts = load_posts(folder)
+    assert [post.id for post in posts] == ["m1", "m2", "m4"]
+    assert posts[2].text == "He was hospitalised in intensive care for the wheeze. Was the inhaler wrong?"
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert SECRET not in (folder / "filter.json").read_text()
+    assert filter_posts(source / "posts.csv", folder, keywords="ours") == made
+    lines = tmp_path / "posts.jsonl"
+    lines.write_text("".join(json.dumps({"id": each[0], "text": each[1]}) + "\n" for each in POSTS))
+    filter_posts(lines, tmp_path / "other", keywords="ours")
+    assert read_lines(tmp_path / "other" / "posts.jsonl") == read_lines(folder / "posts.jsonl")
+    words = tmp_path / "words.txt"
+    words.write_text("# of skin\nDry   Skin\n\n")
+    with pytest.raises(MedicalTasksError, match="holds the messages of another filter"):
+        filter_posts(source / "posts.csv", folder, keywords=str(words))
+    assert filter_posts(source / "posts.csv", tmp_path / "third", keywords=str(words))["by_keyword"] == {"dry skin": 1}
+
+
+def test_a_changed_file_is_told(tmp_path: Path) -> None:
+    source, folder = write_sources(tmp_path / "src"), tmp_path / "own"
+    filter_posts(source / "posts.csv", folder)
+    (folder / "posts.jsonl").write_text((folder / "posts.jsonl").read_text().replace("ICU", "ward"))
+    with pytest.raises(MedicalTasksError, match=r"posts.jsonl: was changed or moved away since it was written"):
+        load_posts(folder)
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "message"),
+    [
+        (("id", "words"), [("1", SECRET)], "missing, or there more than once: message or post or text"),
+        (("id", "text"), [("1", f"{SECRET} in the ICU"), ("1", SECRET)], "message number 2: the id stands twice"),
+        (("id", "text"), [(f"{SECRET} ICU", "x")], "its id must be a text of 1 to 64 characters"),
+        (("id", "text"), [("1", SECRET)], "none of its 1 messages has one of the 16 keywords"),
+        (("id", "text"), [], "has a header and no rows"),
+        (("id", "text"), [("1",)], "has 1 fields, the header has 2"),
+    ],
+)
+def test_messages_that_are_none(
+    tmp_path: Path, header: tuple[str, ...], rows: list[tuple[str, ...]], message: str
+) -> None:
+    path = write_csv(tmp_path / "posts.csv.gz", header, rows)
+    with pytest.raises(MedicalTasksError, match=message) as caught:
+        filter_posts(path, tmp_path / "own")
+    assert SECRET not in str(caught.value)
+    assert not (tmp_path / "own" / "filter.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "has no keyword"), (b"# x\n", "has no keyword"), (b"ok\n--\n", "line 2 must hold"), (b"\xb5", "not UTF-8")],
+)
+def test_keywords_that_are_none(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "words.txt"
+    path.write_bytes(content)
+    with pytest.raises(MedicalTasksError, match=message):
+        read_keywords(path)
+    with pytest.raises(MedicalTasksError, match="no such file"):
+        read_keywords(tmp_path / "none.txt")

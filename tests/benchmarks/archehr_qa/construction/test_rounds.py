@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.archehr_qa.construction.cases import AnswerSentence, OwnCase
+from medical_tasks.benchmarks.archehr_qa.construction.choosing import chosen_cases
+from medical_tasks.benchmarks.archehr_qa.construction.release import answer_text, split_cases
+from medical_tasks.benchmarks.archehr_qa.construction.review import ReviewOptions, import_sheets
+from medical_tasks.benchmarks.archehr_qa.construction.sheet import COLUMNS, export_sheets
+from medical_tasks.benchmarks.archehr_qa.key_file import without_citations
+from medical_tasks.benchmarks.archehr_qa.rows import read_case_rows
+from medical_tasks.errors import MedicalTasksError, UsageError
+from medical_tasks.guard.leakcheck import check_leaks
+from tests.benchmarks.archehr_qa.construction.own_files import (
+    FOCUS,
+    SECRET,
+    aligned,
+    choose,
+    construct,
+    edit_sheet,
+    first_round,
+    read_lines,
+    read_rows,
+    write_sources,
+)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three cases, annotated by ann and ben, one of them by both; nothing is imported yet."""
+    place = tmp_path_factory.mktemp("filled")
+    first_round(write_sources(place / "src"), place / "own", "ann,ben", 1)
+    return place / "own"
+
+
+@pytest.fixture
+def folder(filled: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(filled, tmp_path / "own"))
+
+
+def sheets(folder: Path, number: int = 1, names: str = "ann,ben") -> list[Path]:
+    return [folder / f"round_{number}" / "sheets" / f"{name}.csv" for name in names.split(",")]
+
+
+def take(folder: Path, **options: object) -> dict[str, object]:
+    return import_sheets(folder, sheets(folder), ReviewOptions(**options))  # type: ignore[arg-type]
+
+
+def refused(folder: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        take(folder)
+    assert SECRET not in str(caught.value)
+    assert not (folder / "release").exists()
+    return str(caught.value)
+
+
+def edit(folder: Path, kind: str, number: str, cells: dict[str, str]) -> None:
+    """Edits a row of the first case in every sheet it is in."""
+    for path in sheets(folder):
+        edit_sheet(
+            path,
+            lambda row: row | cells if (row["case_id"], row["kind"], row["number"]) == ("1", kind, number) else row,
+        )
+
+
+def released(folder: Path, split: str = "test") -> dict[str, dict[str, object]]:
+    return {row["id"]: row for row in read_case_rows(folder / "release" / split / "archehr-qa.xml")}
+
+
+def test_a_release_that_the_builder_reads(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert construct("import", "--folder", folder, *sheets(folder), "--note-source", "mimic-iv") == 0
+    rows = released(folder)
+    assert "is not used" not in capsys.readouterr().err  # offsets are places
+    assert list(rows) == ["1", "2", "3"]
+    assert rows["1"] == {
+        "id": "1",
+        "source": "mimic-iv",
+        "patient_narrative": f"My mother was in the ICU after her kidneys failed; she {SECRET}. {FOCUS['1']}",
+        "patient_question": FOCUS["1"],
+        "clinician_question": f"What about case 1, who {SECRET}?",
+        "sentence_ids": ["1", "2", "3", "4", "5", "6"],
+        "sentences": [
+            "Brief Hospital Course:",
+            "She came with acute renal failure.",
+            "Furosemide was stopped since creatinine rose to 4.1.",
+            f"The nurse learnt that she {SECRET}.",
+            "Follow up:",
+            "See Dr. Lee in 2 weeks.",
+        ],
+        "paragraph_ids": ["0", "0", "0", "0", "1", "1"],
+        "relevance": ["not-relevant", "not-relevant", "essential", "not-relevant", "not-relevant", "not-relevant"],
+        "clinician_answer": f"It was needed, as she {SECRET}.",
+        "answer_sentences": [f"It was needed, as she {SECRET}."],
+        "answer_citations": ["3"],
+        "answer_sentence_ids": ["1"],
+        "document_id": "h1",
+    }
+    # Of the second note the first paragraph is gone, so its second sentence is the first, in the answer too.
+    assert (rows["2"]["sentence_ids"], rows["2"]["answer_citations"]) == (["1"], ["1"])
+
+
+def test_it_can_be_built_and_run(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from medical_tasks.cli.entry import main
+
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    take(folder)
+    out = tmp_path / "built"
+    assert main(["build", "archehr_qa", "--source", str(folder / "release"), "--partial", "--out", str(out)]) == 0
+    assert list(out.rglob("*.parquet"))
+
+
+def test_rounds_follow_each_other(folder: Path) -> None:
+    take(folder, note_source="mimic-iii", dev=1)
+    splits = {split: set(released(folder, split)) for split in ("dev", "test")}
+    assert (len(splits["dev"]), len(splits["test"])) == (1, 2)
+    export_sheets(folder, ("eve",))
+    rows = read_rows(sheets(folder, 2, "eve")[0])
+    one = {(row["kind"], row["number"]): row for row in rows if row["case_id"] == "1"}
+    assert one["sentence", "3"]["relevance"] == "essential"
+    assert one["focus", "1"]["text"] == FOCUS["1"]
+    assert one["answer", "1"]["citations"] == "|3|"
+    assert {row["round"] for row in rows} == {"2"}
+
+    def review(row: dict[str, str]) -> dict[str, str] | None:
+        key = row["case_id"], row["kind"], row["number"]
+        if key == ("1", "answer", "1"):
+            return row | {"text": "", "citations": ""}
+        changed = {
+            ("1", "sentence", "3"): {"relevance": "S", "comment": "less so"},
+            ("1", "answer", "3"): {"text": "They  had to.", "citations": "| 4 , 3 |"},
+            ("2", "question", "1"): {"text": "=How long?"},
+            ("2", "answer", "1"): {"citations": ""},
+        }
+        return row | changed.get(key, {})
+
+    edit_sheet(sheets(folder, 2, "eve")[0], review)
+    made = import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
+    assert made["labels"] == {"essential": 2, "supplementary": 1, "not-relevant": 6}
+    assert (made["without_essential"], made["without_answer"]) == (1, 0)
+    assert made["answers_missing_essential"] == 1
+    # What is not said again stays: splits and mapping.
+    assert {split: set(released(folder, split)) for split in ("dev", "test")} == splits
+    row = (released(folder) | released(folder, "dev"))["1"]
+    assert (row["source"], row["answer_citations"], row["clinician_answer"]) == ("mimic-iii", ["3,4"], "They had to.")
+    history = read_lines(folder / "round_2" / "history.jsonl")
+    lines = {
+        each["number"]: place
+        for place, each in enumerate(rows, start=2)
+        if each["case_id"] == "1" and each["kind"] == "answer"
+    }
+    assert {(each["case_id"], each["kind"], each["field"], each["before"], each["after"]) for each in history} == {
+        ("1", "sentence", "relevance", "essential", "supplementary"),
+        ("1", "sentence", "comment", "", "less so"),
+        ("1", "answer", "text", f"It was needed, as she {SECRET}.", "They had to."),
+        ("1", "answer", "citations", "3", "3,4"),
+        ("2", "question", "text", f"What about case 2, who {SECRET}?", "=How long?"),
+        ("2", "answer", "citations", "1", ""),
+    }
+    answer = next(each for each in history if (each["kind"], each["field"]) == ("answer", "text"))
+    assert (answer["reviewer"], answer["sheet"], answer["row"]) == ("eve", "eve.csv", lines["3"])
+    # A sheet of another round is told, and all cases in the split for development are too many.
+    export_sheets(folder, ("eve",))
+    with pytest.raises(MedicalTasksError, match="column 'round': must be 3, the round that is read back"):
+        import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
+    with pytest.raises(MedicalTasksError, match="--dev 3: leaves no case for the split test, of 3 cases"):
+        import_sheets(folder, sheets(folder, 3, "eve"), ReviewOptions(dev=3))
+    take_back = import_sheets(folder, sheets(folder, 3, "eve"), ReviewOptions(dev=0, note_source=""))
+    assert take_back["splits"] == {"dev": 0, "test": 3}
+    assert {path.name for path in (folder / "release").rglob("*") if path.is_file()} == {
+        "archehr-qa.xml",
+        "archehr-qa_key.json",
+    }
+
+
+def test_as_spreadsheets_save_them(folder: Path) -> None:
+    take(folder)
+    before = {path: path.read_bytes() for path in (folder / "release" / "test").iterdir()}
+    for path in sheets(folder):
+        rows = read_rows(path)[::-1]
+        lines = [COLUMNS, *([row[name].replace(", ", ",\n ") for name in COLUMNS] for row in rows)]
+        text = "\r\n".join(";".join('"' + cell.replace('"', '""') + '"' for cell in line[::-1]) for line in lines)
+        path.write_bytes(("\ufeff" + text).encode())
+    take(folder)
+    assert {path: path.read_bytes() for path in (folder / "release" / "test").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "cells", "message"),
+    [
+        (
+            "sentence",
+            "3",
+            {"relevance": ""},
+            "column 'relevance': must be essential, supplementary, not-relevant, context",
+        ),
+        ("sentence", "3", {"relevance": SECRET}, "or its first letter, got a text of 18 characters"),
+        ("sentence", "3", {"text": SECRET}, "column 'text': was changed; message and note must stay as they are"),
+        ("patient", "1", {"text": SECRET}, "column 'text': was changed"),
+        ("sentence", "3", {"number": "99"}, "case 1 has no sentence of that number"),
+        ("sentence", "3", {"number": "2"}, "sentence 2 of case 1 stands in"),
+        ("sentence", "3", {"number": "2"}, "rows of case 1 are lost (sentence 3)"),
+        ("sentence", "3", {"citations": "|1|"}, "column 'citations': must be empty; it is for rows of the kind answer"),
+        ("sentence", "3", {"case_id": SECRET}, "column 'case_id': is no case in the sheet of"),
+        ("sentence", "3", {"reviewer": "eve"}, "column 'reviewer': must be one of ann, ben"),
+        ("sentence", "3", {"kind": SECRET}, "column 'kind': must be one of patient, focus, question, sentence, answer"),
+        ("question", "1", {"text": " "}, "column 'text': is empty; write the question"),
+        ("question", "1", {"relevance": "e"}, "column 'relevance': must be empty; it is for rows of the kind sentence"),
+        ("focus", "1", {"text": ""}, "column 'text': is empty; copy the words of the message that ask"),
+        ("focus", "2", {"text": SECRET.upper()}, "does not stand in the message of case 1; copy its words as they are"),
+        ("answer", "1", {"citations": "1,3"}, "column 'citations': must be of the form |1,2|, or empty"),
+        ("answer", "1", {"citations": "|9|"}, "case 1 has no sentences 9"),
+        ("answer", "1", {"citations": "|5|"}, "cites sentences 5, of whose paragraphs everything is not-relevant"),
+        ("answer", "2", {"citations": "|3|"}, "is empty, and citations stand beside it"),
+        ("answer", "1", {"text": "#NAME?"}, "is the error of a formula; type the text again"),
+    ],
+)
+def test_rows_that_are_wrong(folder: Path, kind: str, number: str, cells: dict[str, str], message: str) -> None:
+    edit(folder, kind, number, cells)
+    assert message in refused(folder)
+
+
+def test_nothing_is_left_of_a_note(folder: Path) -> None:
+    for number in ("3", "7"):
+        edit(folder, "sentence", number, {"relevance": "not relevant"})
+    assert "every sentence is not-relevant in the sheet of" in refused(folder)
+
+
+def test_blank_sentences_can_be_not_relevant(folder: Path) -> None:
+    for path in sheets(folder):
+        edit_sheet(path, lambda row: row | ({"relevance": ""} if row["relevance"] == "n" else {}))
+    assert "is empty" in refused(folder)
+    made = take(folder, blank_not_relevant=True)
+    assert made["labels"] == {"essential": 3, "supplementary": 0, "not-relevant": 6}
+
+
+def test_a_sheet_that_is_missing(folder: Path) -> None:
+    shares = json.loads((folder / "round_1" / "shares.json").read_text())
+    with pytest.raises(MedicalTasksError, match="no sheet of ben is among the files; .* --partial"):
+        import_sheets(folder, sheets(folder)[:1], ReviewOptions())
+    made = import_sheets(folder, sheets(folder)[:1], ReviewOptions(partial=True))
+    own = [name for name, first in shares["first"].items() if first == "ann"]
+    assert sorted(released(folder)) == sorted(own)
+    assert (made["cases"], made["without_sheets_of"]) == (len(own), ["ben"])
+
+
+def test_the_first_annotator_of_a_case_decides(folder: Path) -> None:
+    shares = json.loads((folder / "round_1" / "shares.json").read_text())
+    both = next(name for name in shares["first"] if all(name in ids for ids in shares["sheets"].values()))
+    for path in sheets(folder):
+        edit_sheet(path, lambda row: row | ({"text": f"By {row['reviewer']}?"} if row["kind"] == "question" else {}))
+    take(folder)
+    assert released(folder)[both]["clinician_question"] == f"By {shares['first'][both]}?"
+    marks = Counter(each["case_id"] for each in read_lines(folder / "round_1" / "marks.jsonl"))
+    assert marks[both] == 2
+
+
+def test_sheets_in_work_are_never_written_over(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in sheets(folder)}
+    export_sheets(folder, ("ann", "ben"), overlap=1)
+    assert {path: path.read_bytes() for path in sheets(folder)} == before
+    with pytest.raises(MedicalTasksError, match="exported of other cases or with other settings"):
+        export_sheets(folder, ("ann", "ben"))
+    choose(folder, m1=f"Another message, {SECRET}.")
+    with pytest.raises(MedicalTasksError, match="sheets of other cases were exported") as caught:
+        export_sheets(folder, ("ann", "ben"), overlap=1)
+    assert SECRET not in str(caught.value)
+    (folder / "round_0" / "cases.jsonl").write_text("{}\n")
+    assert "was changed since the sheets of round 1 were written of it" in refused(folder)
+
+
+def test_choosing(tmp_path: Path) -> None:
+    folder = aligned(write_sources(tmp_path / "src"), tmp_path / "own")
+    with pytest.raises(MedicalTasksError, match="no row is chosen"):
+        chosen_cases(folder)
+    choose(folder, m2="My father  got a stent.")
+    cases = chosen_cases(folder)
+    assert [(case.id, case.post_id, case.document_id) for case in cases] == [
+        ("1", "m1", "h1"),
+        ("2", "m2", "h2"),
+        ("3", "m4", "h3"),
+    ]
+    assert cases[1].narrative == "My father got a stent."
+    (folder / "notes" / "n1.txt").rename(folder / "moved")
+    with pytest.raises(MedicalTasksError, match=r"n1.txt: not there. Align again"):
+        chosen_cases(folder)
+    edit_sheet(
+        folder / "candidates.csv", lambda row: row | ({"chosen": SECRET} if row["index"] == "1" else {"note_id": "n9"})
+    )
+    with pytest.raises(
+        MedicalTasksError, match="column 'chosen': must be yes, no or empty, got a text of 18"
+    ) as caught:
+        chosen_cases(folder)
+    assert str(caught.value).count("are no pair of the candidates") == 2
+    assert SECRET not in str(caught.value)
+
+
+def test_all_that_can_hold_words_is_closed(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for path in sheets(folder):
+        path.chmod(0o600)  # the editing program's business
+    (folder / "candidates.csv").chmod(0o600)
+    assert construct("import", "--folder", folder, *sheets(folder)) == 0
+    assert construct("agreement", "--folder", folder) == 0
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) >= 20
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_dir()} == {0o700}
+    told = tmp_path / "told"
+    told.mkdir()
+    captured = capsys.readouterr()
+    (told / "said.txt").write_text(captured.out + captured.err)
+    recipes = ["filter", "expand", "align", "agreement", "round_1/shares", "round_1/review"]
+    for name in recipes:
+        (told / f"{name.replace('/', '_')}.json").write_bytes((folder / f"{name}.json").read_bytes())
+    assert all(SECRET not in path.read_text() for path in told.iterdir())
+    for source in ("posts.jsonl", "candidates.csv"):
+        assert check_leaks(told, str(folder / source), words=6).found == {}
+        assert check_leaks(
+            folder / "round_0" / "cases.jsonl", str(folder / source), words=6
+        ).found  # the check can find some
+
+
+def test_dev_cases_are_drawn_by_message() -> None:
+    cases = [
+        OwnCase(id=str(number), post_id=f"p{number // 2}", document_id="d", narrative="x", sentences=())
+        for number in range(10)
+    ]
+    for seed in range(5):
+        splits = split_cases(cases, dev=5, seed=seed)
+        assert len(splits["dev"]) == 4
+        assert not {case.post_id for case in splits["dev"]} & {case.post_id for case in splits["test"]}
+        assert split_cases(cases[::-1], dev=5, seed=seed)["dev"] == splits["dev"][::-1]
+
+
+def test_answers_with_citations_lose_them_again() -> None:
+    answer = (
+        AnswerSentence(text="Why not?!", citations=("1", "3")),
+        AnswerSentence(text="No end", citations=("2",)),
+        AnswerSentence(text="No source."),
+    )
+    assert answer_text(answer, cited=True) == "Why not [1,3]?! No end [2] No source."
+    assert without_citations(answer_text(answer, cited=True)) == answer_text(answer)
+
+
+def test_wrong_options(folder: Path) -> None:
+    for options, message in (
+        ({"note_source": "own"}, "--note-source must be one of mimic-iii, mimic-iv, got 'own'"),
+        ({"dev": -1}, "--dev must be 0 or more, got -1"),
+        ({"seed": -1}, "--seed must be 0 or more, got -1"),
+    ):
+        with pytest.raises(MedicalTasksError, match=message):
+            take(folder, **options)
+    with pytest.raises(MedicalTasksError, match="no sheets were written yet"):
+        import_sheets(folder / "none", sheets(folder), ReviewOptions())

@@ -1,0 +1,262 @@
+"""Rows of a split, what is built from which folders, and the items of each task."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.archehr_qa.data import COLUMNS, SOURCES, load_items, read_rows, source_at
+from medical_tasks.benchmarks.archehr_qa.key_file import KEY_FILE
+from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
+from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, DATASET, SUBTASKS, TASKS
+from medical_tasks.benchmarks.archehr_qa.twin import write_twin
+from medical_tasks.data.building import build_dataset
+from medical_tasks.data.dataset_source import find_files
+from medical_tasks.data.task_data import load_task_data
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import TaskSpec
+from tests.benchmarks.archehr_qa.release_files import NARRATIVE, SECRET, case, key, write_cases, write_json
+
+NAMES = [column.name for column in COLUMNS]
+SUBTASK = {task.options["form"]: task for task in SUBTASKS}
+
+
+def demo(split: str = "test") -> list[dict[str, Any]]:
+    return list(read_rows("demo", split, {}))
+
+
+def test_a_row(tmp_path: Path) -> None:
+    path = write_cases(tmp_path, case("1"))
+    answers = {
+        "clinician_answer_without_citations": "It was removed. Well.",
+        "clinician_answer_sentences": [
+            {"id": "1", "text": "It was removed.", "citations": "2,3"},
+            {"id": "2", "text": "Well."},
+        ],
+    }
+    write_json(tmp_path, "key", [key("1", **answers)])
+    write_json(tmp_path, "mapping", [{"case_id": "1", "document_id": "5_6", "document_source": "mimic-iii"}])
+    (row,) = read_rows("official", "test", {"test": path})
+    assert list(row) == NAMES
+    assert row == {
+        "id": "1",
+        "source": "mimic-iii",
+        "patient_narrative": NARRATIVE,
+        "patient_question": "Is that bad?",
+        "clinician_question": f"Is it bad that he {SECRET}?",
+        "sentence_ids": ["1", "2", "3"],
+        "sentences": ["Course:", f"He {SECRET}.", "It was\nremoved."],
+        "paragraph_ids": ["0", "1", "1"],
+        "relevance": ["not-relevant", "essential", "supplementary"],
+        "clinician_answer": "It was removed. Well.",
+        "answer_sentences": ["It was removed.", "Well."],
+        "answer_citations": ["2,3", ""],
+        "answer_sentence_ids": ["1", "2"],
+        "document_id": "5_6",
+    }
+
+
+def test_a_row_without_key_and_mapping(tmp_path: Path) -> None:
+    (row,) = read_rows("official", "dev", {"dev": write_cases(tmp_path, case("1"))})
+    assert list(row) == NAMES
+    assert {name for name, value in row.items() if value in ("", [])} == {
+        "source",
+        "relevance",
+        "clinician_answer",
+        "answer_sentences",
+        "answer_citations",
+        "answer_sentence_ids",
+        "document_id",
+    }
+
+
+def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
+    (whole,) = SOURCES
+    assert source_at("demo", None) == source_at("official", None) == source_at("official", tmp_path) == whole
+    assert source_at("questions", tmp_path) == whole
+    both = source_at("official", write_twin(tmp_path / "1.2", seed=1, dev=2, test=3, keys=("dev",)))
+    assert both.splits == {**whole.splits, "official": ("dev", "test")}
+    assert list(both.files["official"]) == [
+        "dev",
+        "dev/archehr-qa_key.json",
+        "dev/archehr-qa_mapping.json",
+        "test",
+        "test/archehr-qa_mapping.json",
+    ]
+    assert both.published_rows["official"] == {"dev": 20, "test": 100}
+    assert source_at("official", tmp_path).files["official"]["dev"].places == ("1.2/dev/archehr-qa.xml",)
+    alone = source_at("official", tmp_path / "1.2" / "test")
+    assert alone.splits["official"] == ("test",)
+    assert alone.published_rows["official"] == {}  # a folder alone may be of any release
+    found = find_files(alone, "official", tmp_path / "1.2" / "test")
+    assert [row["id"] for row in read_rows("official", "test", found)] == ["3", "4", "5"]
+
+
+def test_the_later_test_split_is_built_with_the_others_or_alone(tmp_path: Path) -> None:
+    write_twin(tmp_path, seed=1, dev=1, test=1, test_2026=2)
+    whole = source_at("official", tmp_path)
+    assert whole.splits["official"] == ("dev", "test", "test_2026")
+    assert whole.published_rows["official"] == {"dev": 20, "test": 100, "test_2026": 47}
+    alone = source_at("official", tmp_path / "test-2026")
+    assert alone.splits["official"] == ("test_2026",)
+    for source, place in ((whole, tmp_path), (alone, tmp_path / "test-2026")):
+        files = find_files(source, "official", place)
+        assert [row["id"] for row in read_rows("official", "test_2026", files)] == ["3", "4"]
+
+
+def write_questions(folder: Path, *ids: str, **parts: str) -> Path:
+    """A file as the organizers' checkouts have it."""
+    return write_cases(folder, *(case(each, note="", numbered="", **parts) for each in ids))
+
+
+@pytest.mark.parametrize("names", [("archehr-qa", "archehr-qa-2026"), ("archehr-qa-main", "archehr-qa-2026-main")])
+def test_open_questions_are_found_from_every_place(tmp_path: Path, names: tuple[str, str]) -> None:
+    inner = {"dev": (names[0], "data", "dev"), "test_2026": (names[1], "data", "subtask_1", "test")}
+    write_questions(tmp_path.joinpath(*inner["dev"]), "1", "2")
+    write_questions(tmp_path.joinpath(*inner["test_2026"]), "121", question="", clinician="")
+    mapping = [{"case_id": each, "document_id": "5_6", "document_source": "mimic-iv"} for each in ("1", "2")]
+    write_json(tmp_path.joinpath(*inner["dev"]), "mapping", mapping)
+    places: list[tuple[Path, tuple[str, ...]]] = [(tmp_path, ("dev", "test_2026"))]
+    for split, parts in inner.items():
+        places += [(tmp_path.joinpath(*parts[:depth]), (split,)) for depth in range(1, len(parts) + 1)]
+    assert len(places) == 8
+    for place, splits in places:
+        source = source_at("questions", place)
+        assert source.splits["questions"] == tuple(source.published_rows["questions"]) == splits
+        files = find_files(source, "questions", place)
+        rows = {split: list(read_rows("questions", split, files)) for split in splits}
+        assert all(list(row) == NAMES for found in rows.values() for row in found)
+        if "dev" in rows:
+            assert [(row["id"], row["source"]) for row in rows["dev"]] == [("1", "mimic-iv"), ("2", "mimic-iv")]
+            assert all(row["clinician_question"] and row["patient_question"] for row in rows["dev"])
+        if "test_2026" in rows:
+            (row,) = rows["test_2026"]
+            assert {name for name, value in row.items() if value} == {"id", "patient_narrative"}
+        with pytest.raises(UsageError, match=r" as --config questions, or "):
+            build_dataset("archehr_qa", source=place, config="official", out=tmp_path / "out")
+
+
+def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
+    write_twin(tmp_path / "a" / "1.3", seed=1, dev=1, test=1)
+    for place in (tmp_path / "a", tmp_path / "a" / "1.3", tmp_path / "a" / "1.3" / "test"):
+        with pytest.raises(UsageError, match=r"PhysioNet's release, .* Build it as --config official"):
+            source_at("questions", place)
+    for name in ("archehr-qa", "archehr-qa-main"):
+        write_questions(tmp_path / "b" / name / "data" / "dev", "1")
+    with pytest.raises(UsageError, match=r"has two files of the split dev: .*archehr-qa/.* and .*archehr-qa-main/"):
+        source_at("questions", tmp_path / "b")
+
+
+def test_open_questions_are_for_the_task_of_questions_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_questions(tmp_path, "121", "122", question="", clinician="")
+    rows = list(read_rows("questions", "test_2026", {"test_2026": path}))
+    refused = 0
+    for task in TASKS:
+        if task.name == "archehr_question":
+            items = load_items(task, rows)
+            assert [item.groups for item in items] == [{"source": "unknown"}] * 2
+            assert "note: archehr_question: 2 of the 2 cases lack a clinician's question" in capsys.readouterr().err
+            assert [gold_response(task, item) for item in items] == ["", ""]
+            assert math.isnan(score_items(task, items, ["Why?", ""])[0].values["rougeLsum"])
+            continue
+        with pytest.raises(
+            UsageError, match=rf"{task.name}: none of the 2 cases has a (note|clinician).* --source FOLDER"
+        ):
+            load_items(task, rows)
+        refused += 1
+    assert refused == 7
+
+
+def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
+    task = SUBTASK["alignment"]
+    build_dataset("archehr_qa", source=None, config="demo", out=tmp_path / "archehr_qa")
+    parts = {
+        split: load_task_data(task, DATASET, data=tmp_path, config="demo", split=split)
+        for split in ("test", "test_2026")
+    }
+    whole = load_task_data(task, DATASET, data=tmp_path, config="demo")
+    assert whole.items == [item for part in parts.values() for item in part.items]
+    assert [item.id for item in whole.items] == [str(number) for number in range(21, 29)]
+    assert whole.revision["split"] == task.split == "test+test_2026"
+    assert load_task_data(task, DATASET, data=tmp_path, config="demo", split="test_2026 + test") == whole
+    assert len({each.revision["rows_sha256"] for each in (whole, *parts.values())}) == 3
+    # A release of before 2026, and one whose splits have cases in common.
+    write_twin(tmp_path / "old", seed=1, dev=1, test=2)
+    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa", partial=True)
+    with pytest.raises(UsageError, match=r"split test_2026 is not built; it has dev, test. Take --split test, or"):
+        load_task_data(task, DATASET, data=tmp_path)
+    shutil.copytree(tmp_path / "old" / "test", tmp_path / "old" / "test-2026")
+    build_dataset("archehr_qa", source=tmp_path / "old", config="official", out=tmp_path / "archehr_qa", partial=True)
+    with pytest.raises(
+        UsageError, match=r"2 ids stand in more than one of the splits test\+test_2026 \(the first is 2\)"
+    ):
+        load_task_data(task, DATASET, data=tmp_path)
+
+
+def test_a_split_without_a_key_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_twin(tmp_path, seed=1, dev=1, test=1)
+    (tmp_path / "test" / KEY_FILE).rename(tmp_path / "test" / "archehr-qa_key (1).json")
+    assert source_at("official", tmp_path).splits["official"] == ("dev", "test")
+    said = f"note: {tmp_path / 'test'}: has no {KEY_FILE}, so that of answers to test only the form is scored\n"
+    assert capsys.readouterr().err == said
+
+
+def test_nothing_there_says_what_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"lacks\n(.|\n)*dev/archehr-qa.xml(.|\n)*How to get ArchEHR-QA"):
+        find_files(source_at("official", tmp_path), "official", tmp_path)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_every_task_has_items_of_the_demo(task: TaskSpec) -> None:
+    rows = demo()
+    items = load_items(task, rows)
+    assert [item.id for item in items] == [row["id"] for row in rows] == [str(number) for number in range(21, 27)]
+    for item, row in zip(items, rows, strict=True):
+        assert item.fields == row
+        assert item.cluster == item.id
+        assert item.groups == {"source": row["source"]}
+    assert load_items(task, [rows[0] | {"source": ""}])[0].groups == {"source": "unknown"}
+
+
+WITHOUT: dict[str, dict[str, Any]] = {
+    "key": {"relevance": [], "clinician_answer": "", "answer_sentences": [], "answer_citations": []},
+    "answers": {"clinician_answer": "", "answer_sentences": [], "answer_citations": []},
+    "citations": {"answer_citations": []},
+}
+
+
+@pytest.mark.parametrize("lacking", WITHOUT)
+def test_tasks_with_citations_take_every_case(lacking: str) -> None:
+    assert len(ANSWER_TASKS) >= 3
+    for task in ANSWER_TASKS:
+        assert len(load_items(task, [demo()[0] | WITHOUT[lacking]])) == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "lacking", "told"),
+    [
+        ("question", "key", ""),
+        ("evidence", "answers", ""),
+        ("evidence", "key", "lack labels of its sentences: they are asked, and nothing is compared"),
+        ("answer", "answers", "lack a clinician's answer: they are asked, and nothing is compared"),
+        ("alignment", "citations", "lack citations of the clinician's answer: they are asked, and nothing is compared"),
+        ("alignment", "answers", "lack a clinician's answer in sentences and are not asked"),
+    ],
+)
+def test_cases_without_their_gold_are_asked_if_they_can_be(
+    form: str, lacking: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = SUBTASK[form]
+    first, second = demo()[:2]
+    lacks = first | WITHOUT[lacking]
+    asked = not told.endswith("not asked")
+    assert [item.id for item in load_items(task, [lacks, second])] == (["21", "22"] if asked else ["22"])
+    assert capsys.readouterr().err == (f"note: {task.name}: 1 of the 2 cases {told}\n" if told else "")
+    if not asked:
+        with pytest.raises(UsageError, match=rf"{task.name}: none of the 2 cases has .*, which it asks about\. "):
+            load_items(task, [lacks, lacks])

@@ -1,0 +1,155 @@
+"""Similarity of a note's sentences to the questions, by words and by a checkpoint."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.archehr_qa import evidence
+from medical_tasks.benchmarks.archehr_qa.evidence import (
+    Chooser,
+    Embeddings,
+    Words,
+    lexical_similarities,
+    note_sentences,
+    open_chooser,
+    open_similarity,
+    questions,
+    ranked,
+)
+from medical_tasks.errors import MissingError
+from medical_tasks.models.embedder import open_embedder
+from medical_tasks.spec import Item
+from tests.benchmarks.archehr_qa.asked_items import case
+from tests.models.tiny_embedder import TEXTS, make_bert
+
+
+def test_bm25_by_hand() -> None:
+    # Three sentences of 2, 2 and 4 words that count, 8/3 on average; "fever" is in two of them, "stone" in one.
+    found = lexical_similarities(["Fever, cough.", "No stone passed.", "Fever fell; walked home."], ["fever stone?"])
+    rare, frequent = math.log(1 + 2.5 / 1.5), math.log(1 + 1.5 / 2.5)
+    short, long = 1 / (1 + 1.5 * (0.25 + 0.75 * 2 / (8 / 3))), 1 / (1 + 1.5 * (0.25 + 0.75 * 4 / (8 / 3)))
+    assert found == pytest.approx([frequent * short, rare * short, frequent * long], abs=1e-6)
+    assert ranked(found) == [1, 0, 2]
+
+
+def test_words_are_stems_without_capitals_and_function_words() -> None:
+    assert lexical_similarities(["Infections."], ["INFECTION?"])[0] > 0
+    assert lexical_similarities(["The patient was in it."], ["Why was she in it?"]) == [0.0]
+    assert lexical_similarities(["Given 1.5 mg."], ["What about 1 or 5?"]) == [0.0]
+
+
+def test_both_questions_count_the_same() -> None:
+    one = lexical_similarities(["fever", "cough"], ["fever"])
+    other = lexical_similarities(["fever", "cough"], ["cough"])
+    both = lexical_similarities(["fever", "cough"], ["fever", "cough"])
+    assert both == pytest.approx([(a + b) / 2 for a, b in zip(one, other, strict=True)], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "asked", "expected"),
+    [([], ["fever"], []), (["fever"], [], [0.0]), (["", "--"], ["fever"], [0.0, 0.0]), (["fever"], [""], [0.0])],
+)
+def test_nothing_to_compare(sentences: list[str], asked: list[str], expected: list[float]) -> None:
+    assert lexical_similarities(sentences, asked) == expected
+
+
+def test_which_questions_are_compared() -> None:
+    assert questions(case()) == ("Why did she have it?", "What was the cause of her fever?")
+    assert questions(case(patient_question=" ", patient_narrative="a\n b")) == (
+        "a b",
+        "What was the cause of her fever?",
+    )
+    assert questions(case(patient_question="", patient_narrative="", clinician_question="")) == ()
+
+
+@given(similarities=st.lists(st.floats(-1, 1), max_size=20))
+@settings(max_examples=50, deadline=None)
+def test_a_ranking_falls_and_keeps_the_order_of_equals(similarities: list[float]) -> None:
+    order = ranked(similarities)
+    assert sorted(order) == list(range(len(similarities)))
+    for first, then in itertools.pairwise(order):
+        assert (-similarities[first], first) < (-similarities[then], then)
+
+
+@given(count=st.integers(1, 8))
+@settings(max_examples=8, deadline=None)
+def test_what_is_chosen_grows_with_the_number(count: int) -> None:
+    fewer, more = Chooser(Words(), count).choose(case()), Chooser(Words(), count + 1).choose(case())
+    assert len(fewer) == min(count, 5)
+    assert set(fewer) <= set(more)
+    assert list(more) == sorted(more, key=int)
+
+
+class Counted(Words):
+    """Counts the items it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def of(self, items: Sequence[Item]) -> list[list[float]]:
+        self.asked += [item.id for item in items]
+        return super().of(items)
+
+
+def test_an_item_is_compared_once() -> None:
+    measure = Counted()
+    chooser = Chooser(measure, 2)
+    first = [chooser.choose(case("1")), chooser.choose(case("2")), chooser.choose(case("1"))]
+    assert first == [("2", "5")] * 3
+    assert measure.asked == ["1", "2"]
+    # The same id with another note is another item.
+    chooser.choose(case("1", sentences=["fever", *"abcd"]))
+    assert measure.asked == ["1", "2", "1"]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(make_bert(tmp_path_factory.mktemp("bert") / "tiny"))
+
+
+def test_embeddings_are_cosines_with_the_questions(checkpoint: str) -> None:
+    item = case(sentences=list(TEXTS), patient_question=TEXTS[0], clinician_question=TEXTS[1])
+    (found,) = Embeddings(checkpoint).of([item])
+    vectors = open_embedder(checkpoint).embed(TEXTS)
+    expected = [float(vector @ vectors[0] + vector @ vectors[1]) / 2 for vector in vectors]
+    assert found == pytest.approx(expected, abs=2e-6)
+
+
+def test_other_items_change_nothing(checkpoint: str) -> None:
+    items = [case("1"), case("2", sentences=[*TEXTS]), case("3", sentences=[], sentence_ids=[])]
+    measure = Embeddings(checkpoint)
+    together = measure.of(items)
+    alone = [measure.of([item])[0] for item in items]
+    assert [len(each) for each in together] == [5, 5, 0]
+    for some, others in zip(together, alone, strict=True):
+        assert some == pytest.approx(others, abs=1e-5)
+    assert measure.of([]) == []
+    assert measure.of([case(patient_question="", patient_narrative="", clinician_question="")]) == [[0.0] * 5]
+
+
+def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(checkpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "_opened", {})
+    monkeypatch.setattr(evidence, "_choosers", {})
+    assert open_similarity(checkpoint) is open_similarity(checkpoint)
+    assert open_similarity(checkpoint).identity["kind"] == "embedder"
+    assert open_chooser(checkpoint, 3) is open_chooser(checkpoint, 3)
+    assert open_chooser(None, 3) is open_chooser(None, 3)
+    three, four = open_chooser(checkpoint, 3), open_chooser(checkpoint, 4)
+    assert three is not four
+    assert isinstance(open_similarity(None), Words)
+
+
+def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="no such folder"):
+        open_similarity(str(tmp_path / "nothing"))
+
+
+def test_sentences_are_on_one_line() -> None:
+    assert note_sentences(case())[1] == "A stone blocked the duct, and the fever came from it."

@@ -1,0 +1,136 @@
+"""ArchEHR-QA's text stays where it is: tasks refuse a host elsewhere, and no text stands in results, logs, reports or items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.archehr_qa.spec import DATASET, TASKS
+from medical_tasks.cli.entry import main
+from medical_tasks.data.building import build_dataset
+from medical_tasks.data.dataset_store import read_rows
+from medical_tasks.guard.private_store import private_home
+from medical_tasks.runs.results import read_items
+from medical_tasks.spec import TaskSpec
+from tests.fault_server import Call, FaultServer
+from tests.recording_proxy import RecordingProxy, recording_proxy
+
+REMOTE = "http://api.remote.example/v1"
+WORDS_IN_A_ROW = 8
+ASKED = [task for task in TASKS if not task.baseline]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    build_dataset("archehr_qa", source=None, config="demo", out=folder / "archehr_qa")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def place(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
+    with recording_proxy(monkeypatch) as running:
+        yield running
+
+
+def words(tasks: str, model: str, *more: str) -> list[str]:
+    asked = ["run", "--tasks", tasks, "--config", "demo", "--out", "run", "--model", "openai-api/asked/m"]
+    return [*asked, "--model-args", f"base_url={model},max_retries=0", *more]
+
+
+def test_there_are_eight_tasks() -> None:
+    assert len(TASKS) == 8
+    assert len(ASKED) == 7
+    assert DATASET.access == "credentialed"
+
+
+@pytest.mark.parametrize("task", ASKED, ids=lambda task: task.name)
+def test_a_model_elsewhere_gets_nothing(
+    proxy: RecordingProxy, capfd: pytest.CaptureFixture[str], task: TaskSpec
+) -> None:
+    assert main(words(task.name, REMOTE)) == 4
+    assert proxy.seen == []
+    assert task.name in capfd.readouterr().err
+    assert not (Path("run") / "results.json").exists()
+
+
+def test_the_task_without_a_model_sends_nothing(proxy: RecordingProxy) -> None:
+    assert main(words("archehr_heuristic", REMOTE)) == 0
+    assert proxy.seen == []
+    # Beside a task that does ask the model, the run is refused as a whole.
+    assert main(words("archehr_heuristic,archehr_evidence", REMOTE, "--out", "other")) == 4
+    assert proxy.seen == []
+
+
+def test_no_text_stands_in_results_logs_reports_or_items(
+    home: Path, place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def quoting(call: Call) -> str:
+        return f"{call.prompt[-900:]} |1,2|"  # the note, or the answer, as a model would repeat it
+
+    caplog.set_level(0)
+    with FaultServer(answer=quoting) as model:
+        names = ",".join(task.name for task in TASKS)
+        assert main(words(names, model.base_url, "--task-args", "tries=2")) == 0
+        assert len(model.calls) > 60
+        assert any("What is wrong with it:" in prompt for prompt in model.prompts)
+    said = capfd.readouterr()
+    shown = [said.out, said.err, caplog.text]
+    files = [path for path in place.rglob("*") if path.is_file()]
+    assert {"results.json", "items.parquet", "report.md"} <= {path.name for path in files}
+    shown += [path.read_text(encoding="utf-8", errors="replace") for path in files]
+    items = read_items(Path("run"))
+    cases = {"test": 6, "test_2026": 2, "test+test_2026": 8}
+    assert len(items) == sum(cases[task.split] for task in TASKS) == 38
+    shown += [str(value) for row in items for value in row.values()]
+    rows = read_rows(home / "archehr_qa", "demo", "dev+test+test_2026", spec=DATASET)
+    runs = {run for row in rows for text in _texts(row) for run in _runs_of(text)}
+    assert len(runs) > 1000
+    assert not {run for text in shown for run in _runs_of(text)} & runs
+    # It was asked and answered all the same: the private store holds it.
+    assert any(path.stat().st_size > 10_000 for path in private_home().rglob("*.sqlite"))
+    assert main(["leakcheck", "run", "--source", "archehr_qa"]) == 0
+    assert "clean: " in capfd.readouterr().out
+    # A sum of splits is packed and verified like a split.
+    assert main(["submit", "run", "--to", "space", "--model-name", "m", "--allow-partial", "--out", "m.zip"]) == 0
+    assert main(["verify", "m.zip", "--responses", "run"]) == 0
+    assert "archehr_qa/demo, split test+test_2026, rows" in capfd.readouterr().out
+    # That was no blindness: what a log would quote is found.
+    canary = " ".join(rows[-1]["patient_narrative"].split()[:20])
+    (Path("run") / "notes.log").write_text(f"the model said: {canary}", encoding="utf-8")
+    assert main(["leakcheck", "run", "--source", "archehr_qa"]) == 4
+    assert "notes.log" in capfd.readouterr().err
+
+
+def test_how_often_a_case_was_asked_stands_in_its_item() -> None:
+    with FaultServer(answer=lambda call: "He slept.") as model:
+        names = "archehr_together,archehr_answer_first,archehr_evidence"
+        assert main(words(names, model.base_url, "--task-args", "tries=3", "--max-samples", "2")) == 0
+    # Three tries that cite nothing; an answer, and three tries to cite it; and one question, which has no tries.
+    times = {"archehr_together": 3, "archehr_answer_first": 4, "archehr_evidence": None}
+    assert [row["asked"] for row in read_items(Path("run"))] == [times[task] for task in times for _ in range(2)]
+
+
+def _texts(row: dict[str, object]) -> Iterator[str]:
+    for name in ("patient_narrative", "patient_question", "clinician_question", "clinician_answer"):
+        yield str(row[name])
+    sentences = row["sentences"]
+    assert isinstance(sentences, list)
+    yield " ".join(sentences)
+
+
+def _runs_of(text: str) -> set[str]:
+    parts = text.lower().split()
+    return {" ".join(parts[place : place + WORDS_IN_A_ROW]) for place in range(len(parts) - WORDS_IN_A_ROW + 1)}

@@ -1,0 +1,62 @@
+"""The tasks under the harnesses: inspect refuses all, lighteval has those of one question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.archehr_qa.spec import DATASET, SUBTASKS, TASKS
+from medical_tasks.benchmarks.archehr_qa.twin import write_twin
+from medical_tasks.data.building import build_dataset
+from medical_tasks.errors import UsageError
+from medical_tasks.harness.lighteval_checks import check_data
+
+NAMES = sorted(task.name for task in TASKS)
+
+
+def test_inspect_has_every_task() -> None:
+    pytest.importorskip("inspect_ai")
+    from medical_tasks.benchmarks.archehr_qa import inspect_task
+
+    assert len(NAMES) == 8
+    assert sorted(inspect_task.__all__) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inspect_refuses_before_anything_is_read(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("inspect_ai")
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks.benchmarks.archehr_qa import inspect_task
+
+    refused = rf"(?s)ArchEHR-QA.*inspect's logs.*medical-tasks run --tasks {name} --model"
+    with pytest.raises(PrerequisiteError, match=refused):
+        getattr(inspect_task, name)(config="demo", data=str(tmp_path / "nothing"))
+
+
+def test_lighteval_has_the_subtasks() -> None:
+    pytest.importorskip("lighteval")
+    from medical_tasks.benchmarks.archehr_qa.lighteval_task import TASKS as CONFIGS
+
+    assert len(SUBTASKS) == 4
+    names = {name for task in SUBTASKS for name in (task.name, task.harness_name)}
+    assert {config.name for config in CONFIGS} == names
+    assert len(CONFIGS) == 8
+    splits = {config.name: config.evaluation_splits for config in CONFIGS}
+    assert splits["archehr_alignment"] == ("test", "test_2026")
+    assert splits["archehr_evidence"] == ("test_2026",)
+
+
+def test_lighteval_is_not_started_without_the_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
+    monkeypatch.delenv("MEDICAL_TASKS_CONFIG", raising=False)
+    build_dataset(
+        "archehr_qa", source=write_twin(tmp_path / "old", seed=1, dev=0, test=1), config="official", partial=True
+    )
+    check_data([DATASET], [task for task in TASKS if task.split == "test"])
+    for task in SUBTASKS:
+        with pytest.raises(
+            UsageError, match=rf"{task.name}: .* split test_2026 is not built(.|\n)*lighteval has no --split"
+        ):
+            check_data([DATASET], [task])

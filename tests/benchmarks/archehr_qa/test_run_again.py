@@ -1,0 +1,92 @@
+"""A run's answers are found again for scoring and submitting; where what decided them has changed, the commands say so."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.archehr_qa import evidence
+from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
+from medical_tasks.cli.entry import main
+from medical_tasks.data.building import build_dataset
+from tests.fault_server import FaultServer
+
+COMMANDS = (
+    ["score", "{task}", "--responses", "run", "--out", "again"],
+    ["submit", "run", "--to", "archehr"],
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    build_dataset("archehr_qa", source=None, config="demo", out=folder / "archehr_qa")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def place(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("task", ["archehr_heuristic", "archehr_evidence_first"])
+def test_another_similarity_is_not_taken_for_the_runs(
+    task: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "--tasks", task, "--config", "demo", "--out", "run", "--model", "openai-api/asked/m"]
+    with FaultServer(answer=lambda call: "He slept. |1|") as server:
+        assert main([*words, "--model-args", f"base_url={server.base_url}", "--task-args", ""]) == 0
+    commands = [[word.format(task=task) for word in command] for command in COMMANDS]
+    for command in commands:
+        assert main(command) == 0
+    ran, again = (json.loads((Path(name) / "results.json").read_text())["tasks"][task] for name in ("run", "again"))
+    assert again["metrics"] == ran["metrics"]
+    before = Path("submission.json").read_bytes()
+    capsys.readouterr()
+    # As when the folder of an embedder holds another checkpoint than it did.
+    changed = {**evidence.Words.identity, "k1": 9.0}
+    monkeypatch.setattr(evidence.Words, "identity", changed)
+    for command in commands:
+        assert main(command) == 2
+        told = capsys.readouterr().err
+        assert "error: run: the run's answers cannot be found again" in told
+        assert "'k1': 1.5" in told
+        assert "'k1': 9.0" in told
+        assert "or run again." in told
+    assert Path("submission.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("task", "reply"), [("archehr_evidence", "1, 99"), ("archehr_together", "He slept.")])
+def test_answers_that_end_the_official_script_can_be_submitted(
+    task: str, reply: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replies = {each.case.id: "He slept. |1|" for each in DEMO_CASES["test"]}
+    replies[next(iter(replies))] = reply
+    lines = [json.dumps({"id": name, "response": text}) for name, text in replies.items()]
+    Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    scored = ["score", task, "--responses", "answers.jsonl", "--config", "demo", "--split", "test", "--out", "run"]
+    assert main(scored) == 0
+    metrics = json.loads(Path("run/results.json").read_text(encoding="utf-8"))["tasks"][task]["metrics"]
+    official = [entry for name, entry in metrics.items() if name.endswith("_official")]
+    assert {entry["reason"].split(" (")[1] for entry in official} == {f"1 of {len(replies)} answers)"}
+    named = ["--model-name", "Toy", "--organisation", "Org", "--responses", "answers.jsonl"]
+    assert main(["submit", "run", "--to", "space", "--out", "run.zip", "--allow-partial", *named]) == 0
+    capsys.readouterr()
+    assert main(["verify", "run.zip", "--responses", "answers.jsonl"]) == 0
+    assert "It matches: 7 match, 0 mismatch, 0 not checked." in capsys.readouterr().out
+
+
+def test_a_reader_that_leaves_early_has_the_report_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*args: object, **named: object) -> str:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("medical_tasks.io.table.render_table", gone)
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stderr", io.StringIO())  # which is closed then
+        assert main(["run", "--tasks", "archehr_heuristic", "--config", "demo", "--model", "x", "--out", "run"]) == 0
+    assert "archehr_heuristic" in (Path("run") / "report.md").read_text(encoding="utf-8")

@@ -1,0 +1,115 @@
+"""The twin and the demo: official shape, the same bytes each time, and what the paper says of a case."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
+from medical_tasks.benchmarks.archehr_qa.key_file import LABELS, CaseKey, read_key
+from medical_tasks.benchmarks.archehr_qa.official_files import FullCase, write_split
+from medical_tasks.benchmarks.archehr_qa.twin import main, twin_cases, write_twin
+from medical_tasks.benchmarks.archehr_qa.xml_cases import read_cases
+from medical_tasks.errors import UsageError
+
+DEMO = [
+    FullCase(case=each.case, key=each.key, document=each.document) for cases in DEMO_CASES.values() for each in cases
+]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    first, second, third = (
+        contents(write_twin(tmp_path / name, seed=seed, dev=3, test=5)) for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    )
+    assert first == second != third
+    assert len(first) == 6
+
+
+@pytest.mark.parametrize("made", [twin_cases(seed=4, cases=40), DEMO], ids=["twin", "demo"])
+def test_written_and_read_back(tmp_path: Path, made: list[FullCase], capfd: pytest.CaptureFixture[str]) -> None:
+    write_split(tmp_path, made)
+    cases = read_cases(tmp_path / "archehr-qa.xml")
+    assert cases == [each.case for each in made]
+    assert read_key(tmp_path / "archehr-qa_key.json", cases) == {each.case.id: each.key for each in made}
+    assert capfd.readouterr().err == ""  # the offsets are the places
+    write_split(tmp_path, made, answers=False)
+    early = read_key(tmp_path / "archehr-qa_key.json", cases)
+    assert early == {each.case.id: CaseKey(relevance=each.key.relevance) for each in made}
+
+
+@pytest.mark.parametrize("made", [twin_cases(seed=5, cases=60), DEMO], ids=["twin", "demo"])
+def test_a_case_is_as_the_paper_says(made: list[FullCase]) -> None:
+    for each in made:
+        key = each.key
+        words = len(key.clinician_answer.split())
+        assert 60 <= words <= 75, each.case.id
+        assert key.clinician_answer == " ".join(sentence.text for sentence in key.answer_sentences)
+        assert set(key.relevance.values()) == set(LABELS)
+        cited = {name for sentence in key.answer_sentences for name in sentence.citations}
+        essential = {name for name, label in key.relevance.items() if label == "essential"}
+        assert essential <= cited, each.case.id
+        assert all(key.relevance[name] != "not-relevant" for name in cited), each.case.id
+        assert all(phrase in each.case.narrative for phrase in each.case.phrases)
+        assert len({sentence.text for sentence in each.case.sentences}) == len(each.case.sentences)
+
+
+def test_lengths_of_a_twin() -> None:
+    made = twin_cases(seed=6, cases=100)
+    sentences = [len(each.case.sentences) for each in made]
+    labels = [label for each in made for label in each.key.relevance.values()]
+    assert 24 < statistics.mean(sentences) < 27  # 25.7 in the paper
+    assert 0.2 < labels.count("essential") / len(labels) < 0.27  # 0.257
+    assert 0.17 < labels.count("supplementary") / len(labels) < 0.23  # 0.201
+    assert 65 < statistics.mean(len(each.key.clinician_answer.split()) for each in made) < 75  # 72.6
+    assert {each.document.source for each in made} == {"mimic-iii", "mimic-iv"}
+
+
+def test_the_demo() -> None:
+    assert {split: len(cases) for split, cases in DEMO_CASES.items()} == {"dev": 4, "test": 6, "test_2026": 2}
+    assert len({each.case.id for each in DEMO}) == 12
+    for each in DEMO:
+        assert 8 <= len(each.case.sentences) <= 15
+        assert any(sentence.text.endswith(":") for sentence in each.case.sentences)
+    assert {each.document.source for each in DEMO} == {"mimic-iii", "mimic-iv"}
+    rest = [sentence.citations for each in DEMO for sentence in each.key.answer_sentences]
+    assert () in rest
+    assert any(len(cited) > 1 for cited in rest)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "--out",
+        str(tmp_path / "out"),
+        "--seed",
+        "1",
+        "--dev",
+        "2",
+        "--test",
+        "3",
+        "--test-2026",
+        "1",
+        "--no-answers",
+        "--no-test-key",
+    ]
+    assert main(words) == 0
+    assert "wrote 2 cases of dev, 3 of test and 1 of test_2026" in capsys.readouterr().out
+    again = write_twin(tmp_path / "again", seed=1, dev=2, test=3, test_2026=1, keys=("dev",), answers=False)
+    written = contents(tmp_path / "out")
+    assert written == contents(again)
+    assert not {"test/archehr-qa_key.json", "test-2026/archehr-qa_key.json"} & set(written)
+    assert b'<case id="6">' in written["test-2026/archehr-qa.xml"]
+    assert b"clinician_answer" not in written["dev/archehr-qa_key.json"]
+
+
+def test_what_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="0 or more cases in each split and 1 in all, got 0, 0, 0"):
+        write_twin(tmp_path, seed=1, dev=0, test=0)
+    with pytest.raises(UsageError, match="at least 1 case, got 0"):
+        twin_cases(seed=1, cases=0)
+    assert not (write_twin(tmp_path, seed=1, dev=0, test=1) / "dev").exists()

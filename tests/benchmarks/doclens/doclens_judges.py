@@ -1,0 +1,169 @@
+"""Judges for DocLens whose every word is scripted, and what a prompt asked them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
+from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.io.store import Store
+from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, NoReply
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.spec import TaskSpec
+from tests.judges.scripted import ScriptedBackend
+from tests.support import SHARED
+
+PROMPTS = SHARED / "data" / "doclens" / "prompts"
+PLACES = {
+    "generation": "prompts",
+    "claims": "claim_evaluation/prompts",
+    "citations": "citation_evaluation/prompts",
+}
+"""Our folders of the authors' files to those of their repository, in which all of its commits have them."""
+
+
+def checkout(folder: Path) -> Path:
+    """The authors' prompts as their repository lays them out."""
+    for ours, theirs in PLACES.items():
+        place = folder / theirs
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(PROMPTS / ours)
+    return folder
+
+
+BY_NAME: Mapping[str, TaskSpec] = {task.name: task for task in TASKS}
+OWN = load_judge_prompts(BY_NAME["aci_bench"])
+WHY = "So it says."
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one call asks, read from a prompt of ours. `things` are claims by id, or cited texts by number."""
+
+    kind: str
+    text: str
+    things: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+
+
+def asked(call: Call) -> Asked:
+    content = str(call.messages[0]["content"])
+    parts = {head: body for head, _, body in (part.partition(":\n") for part in content.split("\n\n"))}
+    if "Question A" in parts:
+        kind = "same" if "in essence the same" in content else "question"
+        return Asked(kind, json.loads(parts["Question A"]), about=json.loads(parts["Question B"]))
+    if "Sentence" in parts:
+        return Asked("citation", "", _lines(parts["Cited, each behind its number"]), json.loads(parts["Sentence"]))
+    text = json.loads(parts["Text"])
+    if "Claim" in parts:
+        return Asked("claim", text, about=json.loads(parts["Claim"]))
+    if "Claims, each behind its id" in parts:
+        return Asked("claims", text, _lines(parts["Claims, each behind its id"]))
+    return Asked("make", text)
+
+
+def _lines(body: str) -> dict[str, str]:
+    return {name: json.loads(text) for name, text in (line.split(": ", 1) for line in body.split("\n"))}
+
+
+def made(*claims: str) -> str:
+    return json.dumps({"claims": list(claims)})
+
+
+def verdict(entailed: bool, explanation: str = WHY) -> str:
+    return json.dumps({"explanation": explanation, "entailed": entailed})
+
+
+def verdicts(entailed: Mapping[str, bool]) -> str:
+    entries = [{"id": name, "explanation": WHY, "entailed": one} for name, one in entailed.items()]
+    return json.dumps({"verdicts": entries})
+
+
+def cited(entailed: bool, *provenance: int) -> str:
+    return json.dumps({"explanation": WHY, "provenance": list(provenance), "entailed": entailed})
+
+
+def official_entries(*entries: tuple[str, Any], key: str = "entailment_prediction") -> str:
+    """A reply to the authors' prompt about several claims."""
+    return json.dumps([{"claim": claim, "explanation": WHY, key: value} for claim, value in entries])
+
+
+def says(text: str, claim: str) -> bool:
+    """The perfect judge of texts whose claims are their sentences."""
+    return claim.rstrip(".?").casefold() in text.casefold()
+
+
+def perfect(call: Call) -> str:
+    """Takes a text apart at full stops; what holds the words entails them; a citation counts if it holds any of them."""
+    about = asked(call)
+    if about.kind == "make":
+        return made(*(part.strip() + "." for part in about.text.split(".") if part.strip()))
+    if about.kind == "claims":
+        return verdicts({name: says(about.text, claim) for name, claim in about.things.items()})
+    if about.kind == "citation":
+        words = set(about.about.casefold().rstrip(".?").split())
+        of = {int(number): set(text.casefold().split()) for number, text in about.things.items()}
+        provenance = [number for number, known in of.items() if words & known]
+        return cited(words <= set().union(*of.values()), *provenance)
+    return verdict(says(about.text, about.about) if about.kind != "same" else about.text == about.about)
+
+
+def by_pair(call: Call) -> str:
+    """The perfect judge of entailment."""
+    pair = call.question.pair
+    assert pair is not None
+    words = set(pair.hypothesis.casefold().rstrip(".?").split())
+    return "entailment" if words <= set(pair.premise.replace(".", " ").casefold().split()) else "neutral"
+
+
+def unit(name: str = "v1/plan", **fields: Any) -> Unit:
+    values: dict[str, Any] = {
+        "item": name.split("/")[0],
+        "section": "full",
+        "form": "text",
+        "output": "",
+        "reference": "",
+        "sources": (),
+    }
+    return Unit(id=name, **(values | fields))
+
+
+@dataclass
+class Judged:
+    verdicts: list[UnitVerdict]
+    backend: ScriptedBackend
+    session: JudgeSession
+
+    @property
+    def one(self) -> UnitVerdict:
+        assert len(self.verdicts) == 1
+        return self.verdicts[0]
+
+    @property
+    def ids(self) -> list[str]:
+        return [call.question.id for call in self.backend.calls]
+
+
+def judge(
+    folder: Path,
+    units: Sequence[Unit],
+    script: Callable[[Call], str | NoReply],
+    *,
+    reads: Any = "prompt",
+    mode: Any = "batched",
+    prompts: JudgePrompts = OWN,
+    reasks: int = 1,
+    **options: Any,
+) -> Judged:
+    """Judges units by a scripted judge behind a real session with a store of its own."""
+    backend = ScriptedBackend(script, reads=reads)
+    path = Path(tempfile.mkdtemp(dir=folder)) / "judge.sqlite"
+    with Store(path) as store, JudgeSession(backend, JudgeOptions(reasks=reasks), store, quiet=True) as session:
+        judging = Judging(judge=session, prompts=prompts, mode=mode)
+        return Judged(judge_units(units, judging, **options), backend, session)

@@ -1,0 +1,60 @@
+"""Tasks by name, their rows of the demo, and rows of radiology reports and of own texts in the datasets' columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from medical_tasks.benchmarks.doclens.aci_data import read_aci_rows
+from medical_tasks.benchmarks.doclens.data import load_items
+from medical_tasks.benchmarks.doclens.meqsum_data import read_meqsum_rows
+from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.spec import Item, TaskSpec
+
+BY_NAME = {task.name: task for task in TASKS}
+
+KINDS = (("CT", "abdomen"), ("CT", "chest"), ("CT", "head"), ("CT", "spine"), ("MR", "head"), ("MR", "spine"))
+
+
+def report(number: int, modality: str = "CT", anatomy: str = "head", *, patient: str = "") -> dict[str, Any]:
+    sentences = [f"There is a lesion of {number} mm in the left lobe.", "No effusion.", "The bones are normal."]
+    return {
+        "id": str(number),
+        "patient_id": patient or f"p{number}",
+        "modality": modality,
+        "anatomy": anatomy,
+        "findings": " ".join(sentences),
+        "sentences": sentences,
+        "impression": f"1. Lesion of {number} mm, left lobe.\n2. No effusion.",
+    }
+
+
+def reports(split: str) -> list[dict[str, Any]]:
+    """Three of each kind for `train`, one for `test`."""
+    first, each = (100, 3) if split == "train" else (900, 1)
+    return [report(first + 10 * place + more, *kind) for place, kind in enumerate(KINDS) for more in range(each)]
+
+
+def own_rows() -> list[dict[str, Any]]:
+    sentences = ["Seen for gout.", "Uric acid is 9.", "Allopurinol was started."]
+    return [
+        {"id": "a", "source": " ".join(sentences), "sentences": sentences, "reference": "Gout. Allopurinol started."},
+        {"id": "b", "source": "x", "sentences": ["x"], "reference": "Cited already [0]. Gout."},
+        {"id": "c", "source": "x", "sentences": ["x"], "reference": " "},
+    ]
+
+
+def demo_rows(task: TaskSpec, split: str) -> list[dict[str, Any]]:
+    if task.dataset == "aci_bench":
+        return list(read_aci_rows("demo", split, {}))
+    if task.dataset == "meqsum":
+        return list(read_meqsum_rows("demo", split, {}))
+    return reports(split) if task.dataset == "mimic_rrs" else own_rows()
+
+
+def exemplar_rows(task: TaskSpec) -> list[dict[str, Any]]:
+    return demo_rows(task, task.exemplars) if task.exemplars else []
+
+
+def items_of(name: str) -> list[Item]:
+    task = BY_NAME[name]
+    return load_items(task, demo_rows(task, task.split))

@@ -1,0 +1,124 @@
+"""The tasks under lighteval and inspect: worked examples from the built split, and four questions of a visit's row."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.doclens.data import load_items
+from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH
+from medical_tasks.benchmarks.doclens.prompts import gold_response, load_prompts
+from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_store import read_rows
+from medical_tasks.errors import UsageError
+from tests.benchmarks.doclens.task_items import BY_NAME, exemplar_rows, items_of
+
+pytestmark = pytest.mark.slow  # lighteval's import
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data home with the demo of ACI-BENCH."""
+    home = tmp_path_factory.mktemp("data")
+    assert main(["build", "aci_bench", "--config", "demo", "--out", str(home / "aci_bench")]) == 0
+    return home
+
+
+@pytest.fixture
+def made(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
+    """lighteval's configurations of the notes' tasks, by name."""
+    from medical_tasks.benchmarks.doclens.lighteval_task import configs
+
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
+    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
+    asked = tuple(task for task in TASKS if task.dataset == "aci_bench")
+    found = {config.name: config for config in configs(asked, (ACI_BENCH,))}
+    assert sorted(found) == sorted(name for task in asked for name in (task.name, task.harness_name))
+    return found
+
+
+def docs(config: Any) -> list[Any]:
+    """What lighteval makes of a configuration, from rows as it would load them."""
+    from lighteval.tasks.lighteval_task import LightevalTask
+
+    class Split:
+        """Gives new rows each time, as datasets does."""
+
+        def __iter__(self) -> Any:
+            yield from read_rows(Path(config.hf_repo), config.hf_subset, "test1")
+
+    task = LightevalTask(copy.deepcopy(config))
+    task.dataset = {"test1": Split()}
+    return list(task.eval_docs())
+
+
+def test_lighteval_asks_for_each_section_once(made: dict[str, Any]) -> None:
+    for name in ("aci_bench_section", "medical:aci_bench_section_two_shot"):
+        task = BY_NAME[name.removeprefix("medical:")]
+        items = {item.id: item for item in items_of(task.name)}
+        prompts = load_prompts(task, exemplars=exemplar_rows(task))
+        found = docs(made[name])
+        assert len(found) == len(items) == 24
+        assert {doc.id for doc in found} == set(items)
+        for doc in found:
+            item = items[doc.id]
+            assert doc.query == prompts.render(item)[0]["content"]
+            assert doc.choices == [gold_response(task, item)]
+            # What the scorer makes of the row.
+            assert load_items(task, [doc.specific]) == [item]
+            doc.id = "7"
+            assert copy.deepcopy(doc).id == dataclasses.asdict(doc)["id"] == item.id
+            json.dumps(dataclasses.asdict(doc)["specific"])
+
+
+def test_lighteval_asks_for_whole_notes(made: dict[str, Any]) -> None:
+    task = BY_NAME["aci_bench_one_shot"]
+    prompts = load_prompts(task, exemplars=exemplar_rows(task))
+    found = docs(made["aci_bench_one_shot"])
+    assert [doc.query for doc in found] == [prompts.render(item)[0]["content"] for item in items_of(task.name)]
+    assert made["aci_bench"].evaluation_splits == ("test1",)
+    assert made["aci_bench_section"].evaluation_splits == ("test1",) * len(SECTIONS)
+
+
+def test_a_pass_that_was_cut_off_loses_no_section(made: dict[str, Any]) -> None:
+    config = made["aci_bench_section"]
+    (row, *_) = exemplar_rows(BY_NAME["aci_bench_one_shot"])
+    with pytest.raises(UsageError, match="worked examples are part of a task here"):
+        config.prompt_function({**row, "__few_shots": True}, config.name)
+    seen = [config.prompt_function(dict(row), config.name).specific["section"] for _ in range(6)]
+    assert seen == [*SECTIONS, *SECTIONS[:2]]
+
+
+def test_inspect_has_every_task(home: Path) -> None:
+    pytest.importorskip("inspect_ai")
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks.benchmarks.doclens import inspect_task
+
+    assert sorted(inspect_task.__all__) == sorted(BY_NAME)
+    assert len(inspect_task.__all__) == 13
+    for task in TASKS:
+        make = getattr(inspect_task, task.name)
+        assert make.__doc__
+        if task.dataset in ("mimic_rrs", "doclens_own"):
+            with pytest.raises(
+                PrerequisiteError, match=rf"(?s)inspect's logs.*medical-tasks run --tasks {task.name} --model"
+            ):
+                make(config="demo", data=str(home))
+        elif task.dataset == "aci_bench":
+            made = make(config="demo", data=str(home))
+            items = {item.id: item for item in items_of(task.name)}
+            prompts = load_prompts(task, exemplars=exemplar_rows(task))
+            assert [sample.id for sample in made.dataset] == list(items)
+            for sample in made.dataset:
+                assert [message.text for message in sample.input] == [prompts.render(items[sample.id])[0]["content"]]
+                assert sample.target == gold_response(task, items[sample.id])
+            assert made.metadata["prompts_sha256"] == prompts.sha256

@@ -1,0 +1,253 @@
+"""The authors' decisions, against what their scripts made of invented texts and scripted judges (`../shared/fixtures/doclens`)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.doclens.official_citations import (
+    OfficialSentence,
+    SplitMethod,
+    official_ids,
+    official_segments,
+    official_sentences,
+    official_sources,
+    remove_citations_official,
+)
+from medical_tasks.benchmarks.doclens.official_replies import (
+    gpt_citation_reply,
+    gpt_claims_reply,
+    gpt_question_reply,
+    mistral_citation_reply,
+    mistral_claim_reply,
+    official_claims,
+)
+from medical_tasks.errors import UsageError
+from tests.benchmarks.doclens.their_scores import official_scores
+from tests.support import SHARED, needs_shared
+
+pytestmark = [pytest.mark.upstream, needs_shared]
+
+FOLDER = SHARED / "fixtures" / "doclens"
+SPLITS: dict[str, SplitMethod] = {
+    "gpt_citation_split_citation": "citation",
+    "gpt_citation_bad_json": "sent",
+    "mistral_citation_citation": "citation",
+    "mistral_citation_never_parses": "sent",
+}
+CRASHES = {"missing_prediction_key_citations", "gpt_citation_bad_json", "mistral_citation_never_parses"}
+"""The cases in which their aggregation ends with a KeyError."""
+
+
+def _content() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
+    return content
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    return _content()
+
+
+@pytest.fixture(scope="module")
+def generation() -> dict[str, Any]:
+    rows = json.loads((FOLDER / "generation.json").read_text(encoding="utf-8"))
+    assert len(rows) == 10
+    return {row["example_id"]: row for row in rows}
+
+
+def _case(expected: dict[str, Any], name: str) -> dict[str, Any]:
+    (case,) = [one for one in expected["end_to_end"] if one["name"] == name]
+    found: dict[str, Any] = case
+    return found
+
+
+def _sentences(row: dict[str, Any], method: SplitMethod) -> list[OfficialSentence]:
+    return official_sentences(row["output"], method=method, sources=official_sources(row["input"]))
+
+
+def test_every_case_is_one_of_these(expected: dict[str, Any]) -> None:
+    kinds = {key: len(value) for key, value in expected.items() if isinstance(value, list)}
+    assert kinds == {
+        "aggregation": 9,
+        "end_to_end": 8,
+        "remove_citations": 9,
+        "citation_split": 8,
+        "subclaim_split": 4,
+    }
+    names = {case["name"] for case in expected["end_to_end"]}
+    assert names == {
+        *SPLITS,
+        "gpt_claim_recall",
+        "gpt_meqsum_recall",
+        "mistral_claim_never",
+        "TRUE_claim_recall",
+    }
+
+
+def test_citations_are_removed(expected: dict[str, Any]) -> None:
+    for case in expected["remove_citations"]:
+        assert remove_citations_official(case["text"]) == case["expected"], case
+
+
+def test_outputs_are_split_at_citations(expected: dict[str, Any]) -> None:
+    for case in expected["citation_split"]:
+        segments = official_segments(case["text"], method="citation")
+        assert segments == case["segments"], case
+        assert [official_ids(segment) for segment in segments] == case["ref_ids_per_segment"], case
+
+
+def test_claims_are_split(expected: dict[str, Any]) -> None:
+    for case in expected["subclaim_split"]:
+        assert official_claims(case["text"]) == case["expected"], case
+
+
+@pytest.mark.parametrize("place", range(9))
+def test_aggregation(expected: dict[str, Any], place: int) -> None:
+    case = expected["aggregation"][place]
+    files = {key.removesuffix(".TRUE"): content for key, content in case["files"].items()}
+    assert len(files) == len(case["files"])
+    given = {
+        "claim_recall": files.pop("claim_min1max30.claim_scores", files.pop("claim_scores", None)),
+        "claim_precision": files.pop(
+            "output_claim_min1max30.output_claim_scores", files.pop("output_claim_scores", None)
+        ),
+        "same": files.pop("same_scores", None),
+        "citations": files.pop("citations.score", None),
+    }
+    assert files == {}
+    if "error" in case["expected"]:
+        assert case["name"] in CRASHES
+        with pytest.raises(UsageError, match="full, 1: a record without entailment_prediction"):
+            official_scores(**given)
+    else:
+        assert official_scores(**given) == case["expected"]
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_sentences_are_those_of_the_score_files(
+    expected: dict[str, Any], generation: dict[str, Any], name: str
+) -> None:
+    case = _case(expected, name)
+    saved = case["saved"]["full"]
+    assert saved
+    refused = total = 0
+    for example, records in saved.items():
+        sources = official_sources(generation[example]["input"])
+        sentences = _sentences(generation[example], SPLITS[name])
+        total += len(sentences)
+        refused += sum(not sentence.asked for sentence in sentences)
+        assert len(sentences) == len(records), example
+        for sentence, record in zip(sentences, records, strict=True):
+            assert (sentence.output, list(sentence.citations)) == (record["output"], record["citations"]), example
+            assert sentence.asked is bool(record["cited_sents"]), (example, record)
+            if isinstance(record["cited_sents"], str):
+                assert record["cited_sents"] == _shown(sentence, sources)
+            elif record["cited_sents"]:
+                assert [one["content"] for one in record["cited_sents"]] == [sources[n] for n in sentence.citations]
+    assert f"Wrong format count: {refused}/{total}" in case["counts"]
+
+
+def _shown(sentence: OfficialSentence, sources: dict[int, str]) -> str:
+    return "\n".join(f"[{place}] {sources[number]}" for place, number in enumerate(sentence.citations))
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_judged_from_the_text_to_the_score(expected: dict[str, Any], generation: dict[str, Any], name: str) -> None:
+    case = _case(expected, name)
+    calls = iter(case["calls"])
+    made = {
+        example: [
+            _judged(sentence, calls, official_sources(row["input"])) for sentence in _sentences(row, SPLITS[name])
+        ]
+        for example, row in generation.items()
+        if example in case["saved"]["full"]
+    }
+    assert next(calls, None) is None
+    for example, records in case["saved"]["full"].items():
+        for mine, record in zip(made[example], records, strict=True):
+            # Where nobody was asked, some of their records have no explanation or provenance at all, some an empty text.
+            assert {key: value for key, value in mine.items() if value} == {
+                key: value for key, value in record.items() if value and key in (*_JUDGED, "citations")
+            }
+    if name in CRASHES:
+        assert case["aggregate"] == {"error": "KeyError: 'entailment_prediction'"}
+        with pytest.raises(UsageError, match="a record without entailment_prediction"):
+            official_scores(citations={"full": made})
+    else:
+        assert official_scores(citations={"full": made}) == case["aggregate"]
+
+
+_JUDGED = ("entailment_prediction", "explanation", "provenance")
+
+
+def _judged(sentence: OfficialSentence, calls: Iterator[dict[str, Any]], sources: dict[int, str]) -> dict[str, Any]:
+    record: dict[str, Any] = {"citations": list(sentence.citations)}
+    if not sentence.asked:
+        return record | {"entailment_prediction": 0}
+    call = next(calls)
+    if "user" in call:
+        asked = json.loads(call["user"])
+        assert asked["generated_sentence"] == sentence.target
+        assert [int(one["idx"]) for one in asked["sentence_in_clinical_report"]] == list(sentence.citations)
+        reply = gpt_citation_reply(call["response"]) if call["response"] != "__FAIL__" else None
+        return record | {key: reply[key] for key in _JUDGED} if reply else record
+
+    def replies() -> Iterator[str]:
+        for one in itertools.chain([call], calls):
+            assert one["tail"].endswith(f"{_shown(sentence, sources)}\nsentence_in_report: {sentence.target}")
+            yield one["response"]
+
+    said = mistral_citation_reply(replies(), citations=sentence.citations)
+    return record | (said or {})
+
+
+def test_gpt_claims_from_reply_to_record(expected: dict[str, Any], generation: dict[str, Any]) -> None:
+    case = _case(expected, "gpt_claim_recall")
+    calls = iter(case["calls"])
+    for example, row in generation.items():
+        target = remove_citations_official(row["output"])
+        saved = case["saved"]["full"].get(example, [])
+        if not target:
+            assert [one["entailment_prediction"] for one in saved] == [0, 0]
+            continue
+        call = next(calls)
+        assert json.loads(call["user"])["clinical_report"] == target
+        assert (gpt_claims_reply(call["response"]) or []) == saved
+    assert next(calls, None) is None
+
+
+def test_gpt_questions_from_reply_to_record(expected: dict[str, Any]) -> None:
+    case = _case(expected, "gpt_meqsum_recall")
+    saved = case["saved"]["full"]
+    assert len(case["calls"]) == len(saved) == 3
+    for call, records in zip(case["calls"], saved.values(), strict=True):
+        reply = gpt_question_reply(call["response"])
+        assert ([reply] if reply else []) == records
+
+
+def test_mistral_is_asked_fifteen_times(expected: dict[str, Any]) -> None:
+    case = _case(expected, "mistral_claim_never")
+    assert len(case["calls"]) == 30
+    replies = iter(call["response"] for call in case["calls"])
+    records = case["saved"]["full"]["e1"]
+    for record in records:
+        assert mistral_claim_reply(replies) is None
+        assert "entailment_prediction" not in record
+    assert len(records) == 2
+    assert next(replies, None) is None
+
+
+def test_true_reads_what_is_left_without_citations(expected: dict[str, Any], generation: dict[str, Any]) -> None:
+    case = _case(expected, "TRUE_claim_recall")
+    inputs = [
+        f"premise: {target} hypothesis: {claim}"
+        for row in generation.values()
+        if (target := remove_citations_official(row["output"]))
+        for claim in row["subclaims_reference"]
+    ]
+    assert inputs == [call["nli_input"] for call in case["calls"]]

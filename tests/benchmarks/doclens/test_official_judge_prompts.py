@@ -1,0 +1,412 @@
+"""The authors' prompts for judges: how they are read from a checkout, filled, and how their replies are read."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
+from medical_tasks.benchmarks.doclens.judging import judge_units
+from medical_tasks.benchmarks.doclens.official_citations import official_sources
+from medical_tasks.benchmarks.doclens.official_judge_reading import (
+    read_official_batch,
+    read_official_cited,
+    read_official_object,
+)
+from medical_tasks.benchmarks.doclens.official_replies import official_claims
+from medical_tasks.benchmarks.doclens.official_scoring import judge_official
+from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.verdicts import Section, SentenceVerdict
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.store import Store
+from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, Question, Reply, Unreadable
+from medical_tasks.judges.session import JudgeSession
+from tests.benchmarks.doclens.doclens_judges import BY_NAME, PLACES, PROMPTS, checkout, judge, official_entries, unit
+from tests.judges.scripted import ScriptedBackend, TableJudge
+from tests.support import SHARED, needs_shared
+
+FIXTURES = SHARED / "fixtures" / "doclens"
+
+MAKE: list[dict[str, Any]] = [
+    {"role": "system", "content": "From __MIN_CLAIM__ to __MAX_CLAIM__."},
+    {"role": "system", "name": "example_user", "content": 'A "note".'},
+    {"role": "system", "name": "example_assistant", "content": "Claim 1: A."},
+    {"role": "user", "content": ""},
+]
+JUDGE: list[dict[str, Any]] = [
+    {"role": "system", "content": "Judge {all}."},
+    {"role": "system", "name": "example_user", "content": {"note": "A.", "claims": ["B."]}},
+    {"role": "system", "name": "example_assistant", "content": [{"claim": "B.", "entailment_prediction": 0}]},
+    {"role": "user", "content": ""},
+]
+LINES: list[dict[str, Any]] = [{"role": "user", "content": "Text: __TEXT__\nClaim: __CLAIM__\n\n"}]
+FAMILIES = {"aci_bench": "acibench", "mimic_rrs": "mimic", "doclens_own": "general", "meqsum": "meqsum"}
+
+
+def _checkout(folder: Path, claims: str = PLACES["claims"], citations: str = PLACES["citations"]) -> Path:
+    files: dict[str, list[dict[str, Any]]] = {}
+    for family in ("acibench", "general", "meqsum", "mimic"):
+        sections = [f"{family}_{section}" for section in SECTIONS] if family == "acibench" else [family]
+        for name in sections:
+            files[f"{claims}/{name}_subclaim_generation.json"] = MAKE
+            files[f"{citations}/{name}_citation_entail.json"] = JUDGE
+        for kind in ("claim_entail", *(["claim_entail_same"] if family == "meqsum" else [])):
+            files[f"{claims}/{family}_{kind}.json"] = JUDGE
+            files[f"{claims}/{family}_{kind}_Mistral.json"] = LINES
+        files[f"{citations}/{family}_citation_entail_Mistral.json"] = LINES
+    for place, content in files.items():
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content, indent=2), encoding="utf-8")
+    return folder
+
+
+def _load(folder: Path, task: str = "aci_bench") -> JudgePrompts:
+    return load_judge_prompts(BY_NAME[task], "official", folder)
+
+
+def _said(question: Question) -> list[tuple[str, str]]:
+    return [(str(message["role"]), str(message["content"])) for message in question.messages]
+
+
+@pytest.mark.parametrize("given", [".", "..", "prompts", "claim_evaluation", "claim_evaluation/prompts"])
+def test_they_are_found_in_a_checkout(tmp_path: Path, given: str) -> None:
+    (_checkout(tmp_path / "DocLens") / "prompts").mkdir()
+    place = tmp_path / "DocLens" / given
+    for task, files in {"aci_bench": 11, "aci_bench_section_two_shot": 11, "mimic_rrs": 5, "meqsum": 6}.items():
+        prompts = _load(place, task)
+        assert (prompts.name, len(prompts.texts)) == ("official", files)
+    assert len({_load(place, task).sha256 for task in FAMILIES}) == 4
+
+
+def test_claims_are_made_by_the_sections_own_prompt(tmp_path: Path) -> None:
+    maker = QuestionMaker(_load(_checkout(tmp_path)), "json_cot")
+    question = maker.make("q", text="The note.", form="note", section="subjective")
+    assert _said(question) == [
+        ("system", "From __1__ to __30__."),  # as their script leaves it
+        ("user", 'A "note".'),
+        ("assistant", "Claim 1: A."),
+        ("user", "The note."),
+    ]
+    assert question.read("Sure.\nClaim 1: A\nb.\nClaim 2: C.") == '["A b.", "C."]'
+    with pytest.raises(UsageError, match="the authors have prompts for the sections subjective, .*; got 'full'"):
+        maker.make("q", text="The note.", form="note", section="full")
+
+
+def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> None:
+    maker = QuestionMaker(_load(_checkout(tmp_path)), "json_cot")
+    question = maker.claims("q", text='A "b".', claims=["C.", "D."], form="note")
+    assert _said(question) == [
+        ("system", "Judge {all}."),
+        ("user", '{"note": "A.", "claims": ["B."]}'),
+        ("assistant", '[{"claim": "B.", "entailment_prediction": 0}]'),
+        ("user", '{"clinical_note": "A \\"b\\".", "claims": ["C.", "D."]}'),
+    ]
+    cited = [(3, "[doctor] does it hurt"), (5, "no speaker")]
+    question = maker.citation("q", sentence="Pain.", cited=cited, form="section", section="subjective")
+    assert json.loads(_said(question)[-1][1]) == {
+        "sentence_in_note": "Pain.",
+        "conversational_turns": [
+            {"idx": "3", "speaker": "doctor", "content": "does it hurt"},
+            {"idx": "5", "content": "no speaker"},
+        ],
+    }
+    questions = QuestionMaker(_load(tmp_path, "meqsum"), "json_cot")
+    same = questions.questions("q", "same", first="A?", second="B?")
+    assert _said(same)[-1] == ("user", '{"question A": "A?", "question B": "B?"}')
+    assert (same.pair, questions.questions("q", "question", first="A?", second="B?").pair is None) == (None, False)
+
+
+def test_radiology_is_asked_by_its_own_files(tmp_path: Path) -> None:
+    maker = QuestionMaker(_load(_checkout(tmp_path), "mimic_rrs"), "json_cot")
+    claims = maker.claims("q", text="A clot.", claims=["A."], form="impression")
+    assert json.loads(_said(claims)[-1][1]) == {"radiology_report": "A clot.", "claims": ["A."]}
+    cited = maker.citation("q", sentence="S.", cited=[(7, "a")], form="impression", section="full")
+    assert json.loads(_said(cited)[-1][1]) == {
+        "sentence_in_summary": "S.",
+        "sentences_in_the_radiology_report": [{"idx": "7", "content": "a"}],
+    }
+    names = _load(tmp_path, "mimic_rrs").texts
+    assert all("/mimic_" in name for name in names)
+
+
+def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
+    maker = QuestionMaker(_load(_checkout(tmp_path), "doclens_own"), "cot")
+    claim = maker.claim("q", text="__CLAIM__", claim="__TEXT__", form="text")
+    assert _said(claim) == [("user", "Text: __CLAIM__\nClaim: __TEXT__\n\n")]
+    cited = maker.citation("q", sentence="S.", cited=[(7, "a"), (4, "b")], form="text", section="full")
+    assert _said(cited) == [("user", "Text: [0] a\n[1] b\nClaim: S.\n\n")]
+    assert cited.read("explanation: x\nprovenance: [0]\nentailment_prediction: 1") == (True, (7,))
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ("no json", "is no JSON in UTF-8"),
+        ({}, "is a list of messages; this is none"),
+        ([], "is a list of messages; this is none"),
+        ([{"role": "bot", "content": ""}], "message 1 has no role system, user or assistant"),
+        ([{"role": "system", "content": "x"}, {"role": "user"}], "message 2 must have role and content"),
+        (
+            [{"role": "system", "name": "eve", "content": "x"}],
+            "message 1 has a name, which only the system's example_user",
+        ),
+        ([{"role": "user", "content": "x"}, {"role": "system", "content": ""}], "its last message is not the user's"),
+        ([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}], "an empty message of the user last"),
+        ([{"role": "user", "content": ""}], "it needs an instruction of the system first"),
+    ],
+)
+def test_bad_files_are_named(tmp_path: Path, broken: Any, message: str) -> None:
+    path = _checkout(tmp_path) / PLACES["claims"] / "mimic_claim_entail.json"
+    path.write_text(broken if isinstance(broken, str) else json.dumps(broken), encoding="utf-8")
+    with pytest.raises(UsageError, match=f"mimic_claim_entail.json.*{message}"):
+        _load(tmp_path, "mimic_rrs")
+    assert _load(tmp_path, "meqsum").name == "official"  # which does not need it
+
+
+def test_bad_slots_are_named(tmp_path: Path) -> None:
+    folder = _checkout(tmp_path)
+    claims, citations = (folder / PLACES[name] for name in ("claims", "citations"))
+    with pytest.raises(UsageError, match="--upstream"):
+        load_judge_prompts(BY_NAME["meqsum"], "official")
+    (claims / "meqsum_claim_entail_Mistral.json").write_text(
+        json.dumps([{"role": "user", "content": "__TEXT__ __TEXT__ __CLAIM__"}])
+    )
+    with pytest.raises(UsageError, match="__TEXT__ stands 2 times where it has to stand once"):
+        _load(tmp_path, "meqsum")
+    (claims / "general_subclaim_generation.json").write_text(json.dumps([{**MAKE[0], "content": "x"}, MAKE[3]]))
+    with pytest.raises(UsageError, match="__MIN_CLAIM__ stands 0 times"):
+        _load(tmp_path, "doclens_own")
+    (citations / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="no JSON in UTF-8"):
+        _load(tmp_path)
+    (citations / "acibench_subjective_citation_entail.json").unlink()
+    with pytest.raises(MissingError, match="prompts/acibench_subjective_citation_entail.json is not there"):
+        _load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("mode", "style", "message"),
+    [
+        ("batched", "cot", "cannot be batched"),
+        ("batched", "json", "the authors have judge prompts of the styles json_cot and cot; got json"),
+        ("single", "plain", "got plain"),
+    ],
+)
+def test_styles_they_do_not_have_are_refused(tmp_path: Path, mode: Any, style: str, message: str) -> None:
+    judging = Judging(judge=TableJudge({}), prompts=_load(_checkout(tmp_path)), mode=mode)
+    with pytest.raises(UsageError, match=message):
+        judge_units([], judging, style=style)
+
+
+# Together
+
+
+def _gpt(call: Call) -> str:
+    """A judge asked with their prompts for GPT: entails what it finds in the text."""
+    content = str(call.messages[-1]["content"])
+    if call.question.id.endswith("/claims"):
+        return "\n".join(f"Claim {n}: {one}." for n, one in enumerate(filter(None, re.split(r"\. ?", content)), 1))
+    asked = json.loads(content)
+    if "claims" in asked:
+        text = next(iter(asked.values()))
+        return official_entries(*((claim, int(claim in text)) for claim in asked["claims"]))
+    sentence, cited = asked.values()
+    found = [int(one["idx"]) for one in cited if one["content"] in sentence]
+    return json.dumps({"explanation": "x", "provenance": found, "entailment_prediction": int(bool(found))})
+
+
+def _mistral(call: Call) -> str:
+    content = str(call.messages[-1]["content"])
+    if call.question.id.endswith("/claims"):
+        return _gpt(call)
+    text, _, claim = content.removeprefix("Text: ").strip().partition("\nClaim: ")
+    lines = dict(re.findall(r"^\[(\d+)\] (.*)$", text, re.MULTILINE))
+    found = [place for place, line in lines.items() if line in claim]
+    said = bool(found) if lines else claim in text
+    return f"explanation: x\nprovenance: {''.join(f'[{one}]' for one in found) or 'none'}\nentailment_prediction: {int(said)}"
+
+
+def test_official_figures_are_the_scripts_decisions_on_first_replies(tmp_path: Path) -> None:
+    one = unit(
+        "v1/subjective",
+        section="subjective",
+        form="note",
+        output="Pain [2]. Fever [1]. Cough [0]. Chill [0].",
+        reference="Pain. Rest.",
+        sources=("[doctor] well", "Fever", "Pain"),
+    )
+    cut = Reply(key="", text="x", finish="length")
+
+    def says(call: Call) -> str | Reply:
+        good, content = _gpt(call), str(call.messages[-1]["content"])
+        if call.question.id.endswith("/claims"):
+            return good
+        if "claims" in json.loads(content):
+            # In a fence theirs is no JSON, and the text leaves the average; ours is read.
+            return good if "Rest" in content.partition("claims")[2] else f"```json\n{good}\n```"
+        if "Fever" in content:
+            return json.dumps({"explanation": "x", "provenance": [9999], "entailment_prediction": 1})
+        if "Cough" in content:
+            return '{"entailment_prediction": 1}'  # their script ends here
+        return cut if "Chill" in content else good
+
+    prompts = _load(_checkout(tmp_path))
+    with Store(tmp_path / "store.sqlite") as store:
+        session = JudgeSession(ScriptedBackend(says), JudgeOptions(reasks=0), store, quiet=True)
+        judging = Judging(judge=session, prompts=prompts, mode="batched")
+        sane = judge_units([one], judging)
+        calls = session.stats.calls
+        (theirs,) = judge_official([one], sane, judging)
+    assert sane[0].section.output_claims == (True, False, False, False)
+    assert [sentence.entailed for sentence in sane[0].section.sentences] == [True, None, None, None]
+    tallies = {
+        name: (
+            sum(one.hits for one in tally.verdicts),
+            sum(one.hits + one.missing for one in tally.verdicts),
+            tally.counts.of,
+        )
+        for name, tally in theirs.tallies.items()
+    }
+    assert tallies == {
+        "claim_recall": (1, 1, 2),
+        "claim_precision": (0, 0, 0),
+        "citation_recall": (2, 4, 4),
+        "citation_precision": (1, 3, 4),
+    }
+    assert theirs.reasons == ("judge: unreadable reply", "judge: cut reply")
+    assert session.stats.calls - calls <= 4  # what is asked alike shares its replies
+
+
+def test_both_judges_say_the_same(tmp_path: Path) -> None:
+    one = unit(
+        "v1/subjective",
+        section="subjective",
+        form="note",
+        output="Pain [2]. Fever [1][2]. Cough [0].",
+        reference="Pain. Rest.",
+        sources=("[doctor] well", "Fever", "Pain"),
+    )
+    prompts = _load(_checkout(tmp_path))
+    batched = judge(tmp_path, [one], _gpt, prompts=prompts)
+    assert batched.backend.rounds == [2, 2 + 3]
+    assert batched.one.section == Section(
+        reference_claims=(True, False),
+        output_claims=(True, False, False),
+        sentences=(
+            SentenceVerdict(entailed=True, supports=(True,)),
+            SentenceVerdict(entailed=True, supports=(True, False)),
+            SentenceVerdict(entailed=False, supports=(False,)),
+        ),
+    )
+    for style, script in (("json_cot", _gpt), ("cot", _mistral)):
+        single = judge(tmp_path, [one], script, prompts=prompts, mode="single", style=style)
+        assert single.verdicts == batched.verdicts
+        assert single.backend.rounds == [2, 5 + 3]
+        assert single.session.stats.reasked == 0
+
+
+# The authors' own files
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_authors_files_are_read(tmp_path: Path) -> None:
+    for task, files in {"aci_bench": 11, "meqsum": 6, "doclens_own": 5}.items():
+        prompts = _load(checkout(tmp_path / task), task)
+        assert len(prompts.texts) == files
+        for name, text in prompts.texts.items():
+            assert text == (PROMPTS / name).read_text(encoding="utf-8")
+    maker = QuestionMaker(_load(tmp_path / "aci_bench"), "json_cot")
+    for section in SECTIONS:
+        made = maker.make("q", text="NOTE", form="note", section=section)
+        raw = json.loads((PROMPTS / "claims" / f"acibench_{section}_subclaim_generation.json").read_text("utf-8"))
+        assert [content for _, content in _said(made)[1:]] == [*(one["content"] for one in raw[1:-1]), "NOTE"]
+        assert "at least __1__ at most __30__" in _said(made)[0][1]
+        # Their worked examples are claims that are read as they read them.
+        examples = [content for role, content in _said(made) if role == "assistant"]
+        assert examples
+        for example in examples:
+            value = made.read(example)
+            assert isinstance(value, str)
+            assert len(json.loads(value)) == len(official_claims(example))
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_their_worked_replies_are_readable() -> None:
+    """Each worked example of theirs is a reply to the question before it, and reads as it says."""
+    read: list[Any] = []
+    value: Any
+    for path in sorted((PROMPTS / "claims").glob("*_claim_entail*.json")):
+        messages = json.loads(path.read_text("utf-8"))
+        for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
+            text = json.dumps(reply["content"])
+            if "claims" in asked["content"]:
+                value = read_official_batch(asked["content"]["claims"])(text)
+                assert value == tuple(one["entailment_prediction"] == 1 for one in reply["content"])
+            else:
+                value = read_official_object(text)
+                assert value is (reply["content"]["prediction"] == 1)
+            read.append(value)
+    assert len(read) >= 5
+    for path in sorted((PROMPTS / "citations").glob("*_citation_entail.json")):
+        messages = json.loads(path.read_text("utf-8"))
+        for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
+            numbers = [int(one["idx"]) for one in next(v for v in asked["content"].values() if isinstance(v, list))]
+            value = read_official_cited(numbers)(json.dumps(reply["content"]))
+            assert not isinstance(value, Unreadable)
+            assert value[1] == (tuple(sorted(reply["content"]["provenance"])) if value[0] else ())
+            read.append(value)
+    assert len(read) >= 14
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
+    """The calls that their scripts made of `generation.json`, word for word."""
+    cases = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["end_to_end"]
+    rows = json.loads((FIXTURES / "generation.json").read_text("utf-8"))
+    general, meqsum = (_load(checkout(tmp_path / task), task) for task in ("doclens_own", "meqsum"))
+    seen = 0
+    for case in cases:
+        for call in case["calls"]:
+            if "user" in call:
+                asked = json.loads(call["user"])
+                if "generated_sentence" in asked:
+                    cited = [(int(one["idx"]), one["content"]) for one in asked["sentence_in_clinical_report"]]
+                    question = QuestionMaker(general, "json_cot").citation(
+                        "q", sentence=asked["generated_sentence"], cited=cited, form="text", section="full"
+                    )
+                elif "claims" in asked:
+                    question = QuestionMaker(general, "json_cot").claims(
+                        "q", text=asked["clinical_report"], claims=asked["claims"], form="text"
+                    )
+                else:
+                    maker = QuestionMaker(meqsum, "json_cot")
+                    question = maker.questions("q", "question", first=asked["question A"], second=asked["question B"])
+                assert _said(question)[-1][1] == call["user"]
+                seen += 1
+            elif call.get("tail", "").startswith("clinical report: "):
+                text, _, claim = call["tail"].removeprefix("clinical report: ").partition("\nclaim: ")
+                question = QuestionMaker(general, "cot").claim("q", text=text, claim=claim, form="text")
+                assert _said(question)[-1][1].strip().endswith(call["tail"])
+                seen += 1
+            elif "tail" in call:
+                row = rows[0]
+                sources = official_sources(row["input"])
+                shown, _, sentence = call["tail"].partition("\nsentence_in_report: ")
+                texts = re.findall(r"^\[\d+\] (.*)$", shown, re.MULTILINE)
+                cited = [(number, text) for text in texts for number, each in sources.items() if each == text]
+                question = QuestionMaker(general, "cot").citation(
+                    "q", sentence=sentence, cited=cited, form="text", section="full"
+                )
+                if len(cited) == len(texts):
+                    assert _said(question)[-1][1].strip().endswith(call["tail"].strip())
+                    seen += 1
+    assert seen >= 40

@@ -1,0 +1,332 @@
+"""Scores of texts: the gold through its own scorer, nothing at all, missing verdicts, arguments."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.doclens.aci_data import demo_visits
+from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.doclens.measures import METRICS
+from medical_tasks.benchmarks.doclens.scoring import score_items, scoring_identity, unanswered_limits
+from medical_tasks.benchmarks.doclens.sections import SECTIONS, divide_note
+from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.errors import UsageError
+from medical_tasks.io.store import Store
+from medical_tasks.judges.base import Judge, JudgeOptions, Judging
+from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.judges.recorded import RecordedJudge
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.runs.results import summarise
+from medical_tasks.spec import Item, ItemScore
+from tests.benchmarks.doclens.perfect_judge import PerfectJudge, cited_by_itself, said_in, text_item
+from tests.judges.scripted import TableJudge
+from tests.support import SHARED, needs_shared
+
+TASK = {task.name: task for task in TASKS}
+ROUGE = ("rouge1", "rouge2", "rougeLsum")
+OFFICIAL = tuple(f"{name}_official" for name in METRICS)
+
+
+def _scored(
+    task: str,
+    items: list[Item],
+    responses: list[str],
+    judge: Judge | None = None,
+    arguments: Mapping[str, str] | None = None,
+    mode: Any = "batched",
+) -> list[ItemScore]:
+    judging = Judging(judge=judge or PerfectJudge(), prompts=load_judge_prompts(TASK[task]), mode=mode)
+    return score_items(TASK[task], items, responses, judging=judging, arguments=arguments)
+
+
+def _gold(name: str, note: str) -> tuple[Item, str]:
+    """A note that cites itself."""
+    sections = divide_note(note)
+    sentences: list[str] = []
+    cited = ""
+    for text in sections.values():
+        written, more = cited_by_itself(text, len(sentences))
+        cited += written if not written or written.endswith("\n") else f"{written}\n"
+        sentences += more
+    return text_item(name, reference=note, sentences=sentences, form="note", sections=sections), cited
+
+
+def _notes(path: Path) -> dict[str, str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["encounter_id"]: row["note"] for row in csv.DictReader(file)}
+
+
+def _of_metrics(score: ItemScore) -> list[float]:
+    return [score.values[name] for name in METRICS]
+
+
+@pytest.mark.parametrize("mode", ["single", "batched"])
+def test_gold_of_the_demo(mode: str) -> None:
+    pairs = [_gold(visit.id, visit.note) for visit in demo_visits("test1")]
+    assert len(pairs) == 6
+    items, cited = [item for item, _ in pairs], [text for _, text in pairs]
+    for score in _scored("aci_bench", items, cited, arguments={"official": "yes"}, mode=mode):
+        assert (score.unscored, score.limits) == (None, {})
+        assert _of_metrics(score) == [1.0] * 4, score.parsed
+        assert [score.values[f"{name}_official"] for name in METRICS[:2]] == [1.0] * 2
+        for name in ("rouge1", "rouge2", "rougeLsum", "rougeL_recall", "rougeL_precision", "bleu"):
+            assert score.values[name] == 1.0
+        parts = [score.values[f"{name}_{section}"] for name in METRICS for section in SECTIONS]
+        assert {part for part in parts if not math.isnan(part)} == {1.0}
+
+
+def test_gold_of_one_section_and_of_other_texts() -> None:
+    text, sentences = cited_by_itself("No fracture. Heart size is normal.")
+    section = text_item("v/objective_exam", reference="No fracture. Heart size is normal.", sentences=sentences)
+    section.fields["form"] = "section"  # type: ignore[index]
+    section.groups["section"] = "objective_exam"  # type: ignore[index]
+    assert _of_metrics(_scored("aci_bench_section", [section], [text])[0]) == [1.0] * 4
+    for task, form in (("mimic_rrs", "impression"), ("doclens_own", "text"), ("meqsum", "question")):
+        item = text_item("1", reference="No fracture. Heart size is normal.", sentences=sentences, form=form)
+        (score,) = _scored(task, [item], [text])
+        assert _of_metrics(score) == [1.0] * 4, task
+        counted = 1 if task == "meqsum" else 2
+        assert [score.weights[name] for name in METRICS] == [counted, counted, 2, 2]
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_gold_of_every_note_with_the_released_claims() -> None:
+    notes = _notes(SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv")
+    pairs = [_gold(visit, note) for visit, note in notes.items()]
+    assert len(pairs) == 40
+    references = {" ".join(text.split()) for item, _ in pairs for text in item.fields["sections"].values()}
+    judge = PerfectJudge(lambda text, said: " ".join(text.split()) in references or said_in(text, said))
+    claims = str(SHARED / "data/doclens/ACI-Bench-TestSet-1_clean.claim_min1max30.json")
+    scores = _scored("aci_bench", [item for item, _ in pairs], [cited for _, cited in pairs], judge, {"claims": claims})
+    assert {value for score in scores for value in _of_metrics(score)} == {1.0}
+    assert sum(score.weights["claim_recall"] for score in scores) == 1287
+    # Claims of 160 sections less 8 without any results are made in one round; then everything else.
+    assert len(judge.asked[0]) == sum(
+        bool(text.strip()) for item, _ in pairs for text in item.fields["sections"].values()
+    )
+    assert len(judge.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("form", "task"), [("impression", "mimic_rrs"), ("question", "meqsum"), ("text", "doclens_own")]
+)
+@pytest.mark.parametrize("response", ["", " \n", "<think>No fracture"])
+def test_an_empty_output(form: str, task: str, response: str) -> None:
+    judge = PerfectJudge()
+    item = text_item("1", reference="No fracture.", sentences=["No fracture."], form=form)
+    (score,) = _scored(task, [item], [response], judge, {"official": "yes"})
+    recall, precision, cited, precise = _of_metrics(score)
+    assert (recall, cited) == (0.0, 0.0)
+    assert math.isnan(precision)
+    assert math.isnan(precise)
+    assert (score.weights["claim_recall"], score.weights["citation_recall"]) == (1, 0)
+    assert [score.values[name] for name in OFFICIAL] == [0.0] * 4  # a share of nothing is 0 to them
+    assert score.unscored is None
+    assert (score.values["rouge1"], score.values["words"]) == (0.0, 0.0)
+    asked = [question.id for round_ in judge.asked for question in round_]
+    assert asked == ([] if form == "question" else ["1/reference/claims"])
+
+
+def test_degenerate_rows() -> None:
+    rows = [
+        ("", ""),
+        ("#####EMPTY#####", "Normal. [0]"),
+        ("Normal.", "[0]"),
+        ("Normal.", "Normal."),
+        ("Normal.", "Normal [9]."),
+    ]
+    items = [text_item(str(place), reference=text, sentences=["Normal."]) for place, (text, _) in enumerate(rows)]
+    scores = _scored("doclens_own", items, [output for _, output in rows], arguments={"official": "yes"})
+    wanted: list[tuple[float, ...]] = [
+        (math.nan, math.nan, math.nan, math.nan),
+        (math.nan, 0.0, 1.0, 1.0),
+        (0.0, math.nan, 0.0, 0.0),  # a marker and no words is an unsupported sentence
+        (1.0, 1.0, 0.0, math.nan),
+        (1.0, 1.0, 0.0, 0.0),
+    ]
+    for score, values in zip(scores, wanted, strict=True):
+        assert _of_metrics(score) == pytest.approx(values, nan_ok=True), score.id
+        assert score.unscored is None
+    # Without a reference there is nothing to be like; markers are no words.
+    assert [score.values["rouge1"] for score in scores] == pytest.approx([math.nan, math.nan, 0, 1, 1], nan_ok=True)
+    assert [score.values["words"] for score in scores] == [0, 1, 0, 1, 1]
+
+
+def test_a_missing_verdict_has_limits_and_a_reason() -> None:
+    judge = PerfectJudge(lambda text, said: None if "effusion" in said else said_in(text, said))
+    text, sentences = cited_by_itself("No fracture. No effusion.")
+    item = text_item("1", reference="No fracture. No effusion.", sentences=sentences)
+    (score,) = _scored("doclens_own", [item], [text], judge, {"official": "yes"})
+    assert [score.limits[name] for name in METRICS] == [(0.5, 1.0)] * 4
+    assert (score.unscored, score.why) == ("judge: http 500", "judge: http 500")
+    assert score.weights["claim_recall"] == 2
+    assert score.parsed == "recall 1 to 2/2, precision 1 to 2/2, sentences 1 to 2/2, citations 1 to 2/2"
+    # Theirs: a list that came without one of its claims is as long as it is; a sentence without a reply ends the script.
+    assert (score.values["claim_recall_official"], score.weights["claim_recall_official"]) == (1.0, 1)
+    assert score.limits["citation_recall_official"] == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("reads", ["prompt", "pair"])
+def test_a_judge_that_says_nothing_leaves_everything_open(reads: Any) -> None:
+    text, sentences = cited_by_itself("No fracture. No effusion.")
+    for task, form in (("doclens_own", "text"), ("meqsum", "question")):
+        item = text_item("1", reference="No fracture.", sentences=sentences, form=form)
+        judge = TableJudge({})
+        judge.reads = reads
+        (score,) = _scored(task, [item], [text], judge, {"official": "yes"})
+        assert {name: score.limits[name] for name in METRICS} == dict.fromkeys(METRICS, (0.0, 1.0)), task
+        assert score.unscored == "judge: http 500"
+        made = task == "doclens_own" and reads == "prompt"
+        assert (score.weights["claim_recall"] == 30) is made
+
+
+def test_nothing_of_a_text_is_told() -> None:
+    item = text_item("1", reference="Zebra fever.", sentences=["Zebra cough."])
+    (score,) = _scored("doclens_own", [item], ["Zebra rash [0]. Zebra pain."], arguments={"official": "yes"})
+    assert "ebra" not in score.parsed + score.why + str(score.unscored)
+
+
+def test_outputs_without_citations() -> None:
+    judge = PerfectJudge()
+    item = text_item("1", reference="No fracture.", sentences=["No fracture."])
+    (score,) = _scored("doclens_own", [item], ["No fracture."], judge, {"citations": "no", "official": "yes"})
+    assert _of_metrics(score) == pytest.approx([1.0, 1.0, math.nan, math.nan], nan_ok=True)
+    for name in (*METRICS[2:], *OFFICIAL[2:]):
+        assert math.isnan(score.values[name])
+        assert score.weights[name] == 0
+    assert not any(
+        "sentence" in question.id or "official" in question.id for asked in judge.asked for question in asked
+    )
+
+
+def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "claims.json"
+    path.write_text(json.dumps([{"example_id": "1", "subclaims_reference": ["No fracture.", "Rash."]}]))
+    judge = PerfectJudge()
+    item = text_item("1", reference="No fracture. Rash.", sentences=["No fracture."])
+    (score,) = _scored("doclens_own", [item], ["No fracture [0]."], judge, {"claims": str(path)})
+    assert (score.values["claim_recall"], score.weights["claim_recall"]) == (0.5, 2)
+    assert [question.id for question in judge.asked[0]] == ["1/output/claims"]
+    with pytest.raises(UsageError, match="no claims of the reference of 2"):
+        _scored("doclens_own", [text_item("2", reference="Rash.", sentences=[])], [""], judge, {"claims": str(path)})
+
+
+def test_a_judge_of_entailment_takes_sentences_for_claims(tmp_path: Path) -> None:
+    text, sentences = cited_by_itself("No fracture. Heart size is normal.")
+    item = text_item("1", reference="No fracture. Heart size is normal.", sentences=sentences)
+    with (
+        Store(tmp_path / "judge.sqlite") as store,
+        JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True) as session,
+    ):
+        (score,) = _scored("doclens_own", [item], [text], session, {"official": "yes"})
+    assert _of_metrics(score) == [1.0] * 4
+    assert score.weights["claim_recall"] == 2
+
+
+def test_recorded_judgements_score_the_same_without_a_model(tmp_path: Path) -> None:
+    visit = demo_visits("test1")[0]
+    item, cited = _gold(visit.id, visit.note)
+    judge = PerfectJudge(lambda text, said: len(said) % 3 != 0 and said_in(text, said))
+    (score,) = _scored("aci_bench", [item], [cited], judge, {"official": "yes"})
+    assert 0 < score.values["claim_recall"] < 1
+    rows = [
+        {"id": question.id, "value": judge._answer(question).value}  # type: ignore[union-attr]
+        for asked in judge.asked
+        for question in asked
+    ]
+    assert len(rows) >= 40
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    recorded = RecordedJudge(path)
+    (again,) = _scored("aci_bench", [item], [cited], recorded, {"official": "yes"})
+    assert again.values == pytest.approx(dict(score.values), nan_ok=True)
+    assert (again.weights, again.parsed, again.why) == (score.weights, score.parsed, score.why)
+    assert recorded.stats.asked == len(rows)
+
+
+@pytest.mark.upstream
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [  # DocLens, table 20, and the ACI-BENCH paper: mean F1 x 100 without stemming
+        ("bart-large-xsum-samsum_clinicalnlp_taskB_test1_full.csv", (40.87, 18.96, 34.60)),
+        ("BioBART_clinicalnlp_taskB_test1_division_combined.csv", (49.53, 22.47, 44.92)),
+    ],
+)
+def test_two_systems_have_their_published_figures(name: str, published: tuple[float, ...]) -> None:
+    folder = SHARED / "data" / "aci_bench"
+    true, said = (
+        _notes(path)
+        for path in (folder / "challenge_data" / "clinicalnlp_taskB_test1.csv", folder / "predictions" / name)
+    )
+    assert len(said) == len(true) == 40
+    items = [
+        text_item(visit, reference=true[visit], sentences=[], form="note", sections=divide_note(true[visit]))
+        for visit in said
+    ]
+    scores = _scored("aci_bench", items, list(said.values()))
+    task = replace(
+        TASK["aci_bench"], metrics=tuple(one for one in TASK["aci_bench"].metrics if one.name in ROUGE), groups=()
+    )
+    found = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})["metrics"]
+    assert tuple(round(100 * found[each]["value"], 2) for each in ROUGE) == published
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"nonsense": "1"}, "doclens_own: its scoring takes no argument 'nonsense'"),
+        ({"citations": "maybe"}, "citations must be yes or no; got 'maybe'"),
+        ({"style": "loud"}, "style must be json_cot or json or cot or plain; got 'loud'"),
+        ({"official": "no"}, "official must be yes; got 'no'"),
+        ({"claims": "nowhere.json"}, "nowhere.json: "),
+    ],
+)
+def test_arguments_that_are_refused(arguments: dict[str, str], said: str) -> None:
+    item = text_item("1", reference="a", sentences=[])
+    with pytest.raises(UsageError, match=said):
+        _scored("doclens_own", [item], ["a"], arguments=arguments)
+    with pytest.raises(UsageError, match=said):
+        scoring_identity(TASK["doclens_own"], arguments)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    item = text_item("1", reference="a", sentences=[])
+    with pytest.raises(UsageError, match="doclens_own: 1 items but 0 responses"):
+        _scored("doclens_own", [item], [])
+    with pytest.raises(UsageError, match="two items have the same id"):
+        _scored("doclens_own", [item, item], ["a", "b"])
+    with pytest.raises(UsageError, match="meqsum: each question is one claim, and claims is not used"):
+        _scored("meqsum", [], [], arguments={"claims": "x.json"})
+    with pytest.raises(UsageError, match="cannot be batched"):
+        _scored("doclens_own", [], [], arguments={"style": "plain"})
+    assert _scored("doclens_own", [], []) == []
+
+
+def test_what_the_recipe_says(tmp_path: Path) -> None:
+    path = tmp_path / "claims.json"
+    path.write_text(json.dumps([{"example_id": "1", "subclaims_reference": ["a"]}]))
+    told = scoring_identity(TASK["aci_bench"], {"claims": str(path), "official": "yes", "style": "json"})
+    assert told["reference_claims"]["file"] == "claims.json"
+    assert len(told["reference_claims"]["sha256"]) == 64
+    assert told["output_claims"] == "made by the judge; a judge of entailment takes sentences"
+    assert (told["style"], told["official"], told["citations"]) == ("json", True, True)
+    json.dumps(told)
+    assert scoring_identity(TASK["meqsum"], {})["reference_claims"] == "the question"
+    with pytest.raises(UsageError, match="no subclaims_output"):
+        scoring_identity(TASK["aci_bench"], {"output_claims": str(path)})
+
+
+def test_an_item_without_an_answer() -> None:
+    assert unanswered_limits(TASK["aci_bench"], text_item("1", reference="a", sentences=[])) == {
+        "medcon_official": (0.0, 2.0)
+    }

@@ -1,0 +1,131 @@
+"""The metrics of texts: by hand, of nothing, and that they are those of the shared functions."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.doclens.bertscore_layer import checkpoint_layer
+from medical_tasks.benchmarks.doclens.text_metrics import medcon_metrics, text_identity, text_metrics, word_metrics
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.scoring.umls.index import build_index
+
+OVERLAP = ("rouge1", "rouge2", "rougeLsum", "rougeL_recall", "rougeL_precision", "bleu")
+
+
+def test_by_hand() -> None:
+    values = word_metrics("No acute fracture.", "No fracture")
+    # 2 of 3 words and 2 of 2; no pair of words; in order both.
+    assert values["rouge1"] == pytest.approx(0.8)
+    assert values["rouge2"] == 0.0
+    assert values["rougeL_recall"] == 1.0
+    assert values["rougeL_precision"] == pytest.approx(2 / 3)
+    assert values["words"] == 3.0
+
+
+def test_lines_count_for_the_sum_alone() -> None:
+    values = word_metrics("a b\nc d", "c d\na b")
+    assert values["rougeLsum"] == 1.0
+    assert values["rougeL_recall"] == 0.5
+
+
+def test_a_text_and_itself() -> None:
+    text = "The lungs are clear. No effusion."
+    assert word_metrics(text, text) == {**dict.fromkeys(OVERLAP, 1.0), "words": 6.0}
+
+
+def test_an_empty_output_has_recall_0_and_no_precision() -> None:
+    values = word_metrics("", "No fracture")
+    assert math.isnan(values.pop("rougeL_precision"))
+    assert set(values.values()) == {0.0}
+
+
+@pytest.mark.parametrize("output", ["", "Normal."])
+@pytest.mark.parametrize("reference", ["", " \n"])
+def test_without_a_reference_there_is_nothing_to_be_like(output: str, reference: str) -> None:
+    values = word_metrics(output, reference)
+    assert values.pop("words") == len(output.split())
+    assert all(math.isnan(value) for value in values.values())
+    assert tuple(values) == OVERLAP
+
+
+def test_medcon_by_hand() -> None:
+    # Two synonyms of one concept in the reference: above 1 by the reference's formula, 1 for the concepts.
+    twice = {"heart attack": frozenset({"C1"}), "myocardial infarction": frozenset({"C1"})}
+    once = {"heart attack": frozenset({"C1"})}
+    assert medcon_metrics(twice, once) == {
+        "medcon": 1.0,
+        "medcon_recall": 1.0,
+        "medcon_precision": 1.0,
+        "medcon_official": pytest.approx(4 / 3),  # precision 2/1, recall 2/2
+    }
+    one_of_two = medcon_metrics({"a": frozenset({"C1"}), "b": frozenset({"C2"})}, once)
+    assert (one_of_two["medcon_recall"], one_of_two["medcon_precision"]) == (0.5, 1.0)
+    assert one_of_two["medcon"] == pytest.approx(2 / 3)
+
+
+def test_medcon_of_nothing() -> None:
+    some = {"a": frozenset({"C1"})}
+    names = ("medcon", "medcon_recall", "medcon_precision", "medcon_official")
+    for reference, output, wanted in (
+        ({}, {}, (math.nan, math.nan, math.nan, 0.0)),
+        (some, {}, (0.0, 0.0, math.nan, 0.0)),
+        ({}, some, (0.0, math.nan, 0.0, 0.0)),
+    ):
+        found = medcon_metrics(reference, output)
+        assert [found[name] for name in names] == pytest.approx(wanted, nan_ok=True)
+
+
+def test_nothing_but_words_without_arguments() -> None:
+    rows = text_metrics([("a", "a"), ("", "")], {"style": "json"})
+    assert [set(row) for row in rows] == [{*OVERLAP, "words"}] * 2
+    assert text_metrics([], {"umls": "nowhere"}) == []
+    assert text_identity({"style": "json"}) == {}
+
+
+def test_umls_is_told_apart(tmp_path: Path) -> None:
+    source = tmp_path / "umls"
+    source.mkdir()
+    row = "C0000001|ENG|P|L1|PF|S1|Y|A1||||SNOMEDCT_US|PT|1|{}|0|N|256|"
+    (source / "MRCONSO.RRF").write_text(row.format("heart attack") + "\n", encoding="utf-8")
+    (source / "MRSTY.RRF").write_text("C0000001|T047|B2.2.1.2.1|Disease or Syndrome|AT1|256|\n", encoding="utf-8")
+    build_index(source, tmp_path / "index")
+    arguments = {"umls": str(tmp_path / "index")}
+    pytest.importorskip("spacy")
+    (row_made,) = text_metrics([("a heart attack", "heart attack was seen")], arguments)
+    assert (row_made["medcon"], row_made["medcon_official"]) == (1.0, 1.0)
+    told = text_identity(arguments)["umls"]
+    assert (told["variant"], told["terms"]) == ("aci-bench", 1)
+    assert len(told["source_sha256"]) == len(told["types_sha256"]) == 64
+    json.dumps(told)
+
+
+def test_layers(tmp_path: Path) -> None:
+    def folder(**config: object) -> str:
+        place = tmp_path / f"m{len(list(tmp_path.iterdir()))}"
+        place.mkdir()
+        (place / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        return str(place)
+
+    xlarge = folder(model_type="deberta", num_hidden_layers=48)
+    assert checkpoint_layer(xlarge) == (Path(xlarge), 40)
+    small = folder(model_type="distilbert", n_layers=6)
+    assert checkpoint_layer(small) == (Path(small), 5)
+    assert checkpoint_layer(f"{small}@4") == (Path(small), 4)
+    other = folder(model_type="bert", num_hidden_layers=3)
+    with pytest.raises(UsageError, match=r"of the kind bert with 3 layers\. Give FOLDER@LAYER"):
+        checkpoint_layer(other)
+    with pytest.raises(UsageError, match="what stands behind @ is the number of a layer"):
+        checkpoint_layer(f"{other}@last")
+    with pytest.raises(MissingError, match="Nothing is downloaded here"):
+        checkpoint_layer(str(tmp_path / "nowhere"))
+    named = tmp_path / "a@2"
+    named.mkdir()
+    (named / "config.json").write_text('{"model_type": "roberta", "num_hidden_layers": 24}', encoding="utf-8")
+    assert checkpoint_layer(str(named)) == (named, 17)
+    (named / "config.json").write_text("[", encoding="utf-8")
+    with pytest.raises(UsageError, match="not JSON"):
+        checkpoint_layer(str(named))

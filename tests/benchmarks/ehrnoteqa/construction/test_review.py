@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.ehrnoteqa.construction.review import ReviewOptions, import_sheets
+from medical_tasks.benchmarks.ehrnoteqa.construction.sheet import COLUMNS, export_sheets
+from medical_tasks.benchmarks.ehrnoteqa.own_questions import read_own_rows
+from medical_tasks.errors import MedicalTasksError, UsageError
+from tests.benchmarks.ehrnoteqa.construction.construction_files import (
+    by_hand,
+    edit_sheet,
+    read_lines,
+    read_rows,
+    write_rows,
+)
+from tests.benchmarks.ehrnoteqa.twin_files import SECRET
+
+Edit = Callable[[dict[str, str]], dict[str, str] | None]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four questions, two reviewers, one question for both; all rows are marked o."""
+    made = by_hand(tmp_path / "own", 4)
+    export_sheets(made, ("ann", "ben"), overlap=1)
+    for name in ("ann", "ben"):
+        edit_sheet(made / "sheets" / f"{name}.csv", lambda row: row | {"inclusion": "o"})
+    return made
+
+
+def sheets(folder: Path) -> list[Path]:
+    return [folder / "sheets" / f"{name}.csv" for name in ("ann", "ben")]
+
+
+def edit(folder: Path, name: str, number: int, **cells: str) -> str:
+    """Edits the numbered row of a sheet; returns its question's id."""
+    found: list[str] = []
+
+    def change(row: dict[str, str]) -> dict[str, str]:
+        if row["index"] == str(number):
+            found.append(row["id"])
+            return row | cells
+        return row
+
+    edit_sheet(folder / "sheets" / f"{name}.csv", change)
+    return found[0]
+
+
+def take(folder: Path, **options: bool) -> dict[str, object]:
+    return import_sheets(folder, sheets(folder), ReviewOptions(**options))
+
+
+def refused(folder: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        take(folder)
+    assert SECRET not in str(caught.value)
+    assert not (folder / "questions.jsonl").exists()
+    return str(caught.value)
+
+
+def shared(folder: Path) -> tuple[str, int, int]:
+    """The question of both, and its row in each sheet."""
+    places = [{row[1]: int(row[0]) for row in read_rows(path)[1:]} for path in sheets(folder)]
+    both = next(iter(places[0].keys() & places[1].keys()))
+    return both, places[0][both], places[1][both]
+
+
+def test_untouched_sheets_change_nothing(folder: Path) -> None:
+    made = take(folder)
+    assert (made["kept"], made["unchanged"], made["removed"]) == (4, 4, 0)
+    drafts = {draft["id"]: draft for draft in read_lines(folder / "drafts.jsonl")}
+    rows = list(read_own_rows(folder / "questions.jsonl"))
+    assert [row["id"] for row in rows] == list(drafts)
+    for row in rows:
+        assert all(row[name] == drafts[row["id"]][name] for name in ("question", "choices", "answer"))
+    assert (folder / "history.jsonl").read_text() == ""
+
+
+def test_as_spreadsheets_save_them(folder: Path) -> None:
+    # Semicolons, columns moved, rows sorted otherwise, white space changed: no edit.
+    for path in sheets(folder):
+        header, *rows = read_rows(path)
+        order = list(range(len(header)))[::-1]
+        moved = [[row[place].replace(", ", ",\n ") for place in order] for row in reversed(rows)]
+        write_rows(path, [header[place] for place in order], moved, delimiter=";")
+    assert take(folder)["unchanged"] == 4
+
+
+def test_edits_and_their_history(folder: Path) -> None:
+    identifier = edit(folder, "ann", 1, answer="c ", choice_d="=new text", inclusion="O")
+    made = take(folder)
+    assert (made["answers_revised"], made["letters_changed"], made["wrong_choices_revised"]) == (1, 1, 2)
+    row = next(each for each in read_own_rows(folder / "questions.jsonl") if each["id"] == identifier)
+    assert (row["answer"], row["choices"][3], row["clinician"]) == ("C", "=new text", "ann")
+    assert [(each["field"], each["after"], each["sheet"]) for each in read_lines(folder / "history.jsonl")] == [
+        ("answer", "C", "ann.csv"),
+        ("choice_d", "=new text", "ann.csv"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"inclusion": ""}, "ann.csv: row 2, column 'inclusion': is empty, so the question is not reviewed yet"),
+        ({"inclusion": SECRET}, "row 2, column 'inclusion': must be o (keep) or x (drop), got a text of 18 characters"),
+        ({"question": " "}, "row 2, column 'question': is empty"),
+        ({"answer": "F"}, "row 2, column 'answer': must be a letter from A to E, got a text of 1 characters"),
+        ({"answer": ""}, "row 2, column 'answer': must be a letter"),
+        ({"answer": SECRET}, "got a text of 18 characters"),
+        ({"choice_c": ""}, "row 2, column 'choice_c': is empty"),
+        ({"choice_a": "Same  text", "choice_e": "same text."}, "row 2, column 'choice_e': is the same as choice_a"),
+        ({"question": "#NAME?"}, "row 2, column 'question': is the error of a formula; type the text again"),
+        ({"choice_b": "Err:509"}, "row 2, column 'choice_b': is the error of a formula"),
+        ({"id": "p99"}, "row 2, column 'id': is no question of these sheets"),
+        ({"id": SECRET}, "row 2, column 'id': is no question of these sheets"),
+        ({"reviewer": "eve"}, "row 2, column 'reviewer': must be one of ann, ben"),
+        ({"index": "7"}, "row 2, column 'index': must be 1 for question"),
+    ],
+)
+def test_rows_that_are_wrong(folder: Path, cells: dict[str, str], message: str) -> None:
+    edit(folder, "ann", 1, **cells)
+    assert message in refused(folder)
+
+
+def test_what_is_dropped_may_hold_anything(folder: Path) -> None:
+    edit(folder, "ann", 1, inclusion="x", question="", answer="", choice_a="")
+    assert take(folder)["removed"] == 1
+
+
+def test_a_changed_id_is_seen_from_both_sides(folder: Path) -> None:
+    header, *rows = read_rows(sheets(folder)[0])
+    lost = rows[0][1]
+    rows[0][1] = rows[1][1]
+    write_rows(sheets(folder)[0], header, rows)
+    said = refused(folder)
+    assert f"must be 2 for question {rows[1][1]}" in said
+    assert f"the sheet of ann: 1 rows are lost (questions {lost})" in said
+
+
+def test_rows_twice_lost_or_moved_to_another_sheet(folder: Path) -> None:
+    header, *rows = read_rows(sheets(folder)[0])
+    write_rows(sheets(folder)[0], header, [*rows[1:], rows[-1]])
+    said = refused(folder)
+    assert f"question {rows[-1][1]} stands in {sheets(folder)[0]}, row {len(rows)}, already" in said
+    assert f"1 rows are lost (questions {rows[0][1]})" in said
+    other = read_rows(sheets(folder)[1])
+    own = {row[1] for row in rows}
+    foreign = next(row for row in other[1:] if row[1] not in own)
+    write_rows(sheets(folder)[0], header, [*rows, ["9", foreign[1], "ann", *foreign[3:]]])
+    assert f"question {foreign[1]} is not in the sheet of ann" in refused(folder)
+
+
+def test_everything_is_told_at_once_and_the_rest_counted(tmp_path: Path) -> None:
+    made = by_hand(tmp_path / "own", 30)
+    export_sheets(made, ("ann",))
+    with pytest.raises(MedicalTasksError) as caught:
+        import_sheets(made, [made / "sheets" / "ann.csv"], ReviewOptions())
+    assert str(caught.value).count("is not reviewed yet") == 20
+    assert "and 10 more" in str(caught.value)
+
+
+def test_a_sheet_that_is_missing(folder: Path) -> None:
+    with pytest.raises(MedicalTasksError, match="no sheet of ben is among the files; .* --partial"):
+        import_sheets(folder, sheets(folder)[:1], ReviewOptions())
+    # The question of both waits for the one who decides about it.
+    made = import_sheets(folder, sheets(folder)[:1], ReviewOptions(partial=True))
+    assert made["reviewed"] == 2
+    assert made["without_sheets_of"] == ["ben"]
+
+
+def test_two_reviewers_of_one_question(folder: Path) -> None:
+    both, one, other = shared(folder)
+    edit(folder, "ann", one, question="Better?")
+    assert take(folder)["questions_revised"] == 1  # only one edited it
+    edit(folder, "ben", other, question="Better?")
+    assert take(folder)["questions_revised"] == 1  # alike
+    (folder / "questions.jsonl").unlink()
+    edit(folder, "ben", other, question="Best?", choice_a="new")
+    said = refused(folder)
+    assert (
+        f"question {both}: ann ({sheets(folder)[0]}, row {one + 1}) and ben ({sheets(folder)[1]}, row {other + 1})"
+        in said
+    )
+    assert "edited it differently: question, choice_a; make them alike" in said
+
+
+def test_the_first_reviewer_decides_and_agreement_is_told(folder: Path) -> None:
+    both, one, other = shared(folder)
+    edit(folder, "ben", other, inclusion="x")
+    edit(folder, "ann", one, inclusion="o", question="Kept and edited?")
+    made = take(folder)
+    pair = made["agreement"][0]  # type: ignore[index]
+    assert (pair["questions"], pair["agreed"], pair["kappa"]["value"]) == (1, 0, 0.0)
+    first = {row["id"]: row["clinician"] for row in read_own_rows(folder / "questions.jsonl")}
+    decides = "ann" if made["kept"] == 4 else "ben"
+    assert first.get(both, "ben") == decides
+
+
+def test_sheets_of_other_drafts(folder: Path) -> None:
+    path = folder / "drafts.jsonl"
+    path.write_text(path.read_text().replace("What about", "How about", 1))
+    with pytest.raises(MedicalTasksError, match=r"drafts.jsonl: was changed since it was written"):
+        take(folder)
+
+
+def test_no_question_is_kept(folder: Path) -> None:
+    for path in sheets(folder):
+        edit_sheet(path, lambda row: row | {"inclusion": "x"})
+    assert "no question is kept" in refused(folder)
+
+
+def test_the_sheet(folder: Path) -> None:
+    header, *rows = read_rows(sheets(folder)[0])
+    assert tuple(header) == COLUMNS
+    assert [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
+    assert rows[0][3] == f"notes/{rows[0][1]}.txt"
+    assert SECRET in (folder / "sheets" / rows[0][3]).read_text()
+
+
+@pytest.mark.parametrize("damaged", ["", "[]", "{", '{"a":' * 100_000])
+def test_a_damaged_file_of_an_earlier_step(folder: Path, damaged: str) -> None:
+    (folder / "shares.json").write_text(damaged)
+    assert "shares.json: not as medical-tasks wrote it. Do this step again" in refused(folder)

@@ -1,0 +1,143 @@
+"""Judges of EHRNoteQA whose every word is scripted, what a prompt asked them, and a file as the authors' for the judge's half."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.ehrnoteqa.data import load_items
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
+from medical_tasks.benchmarks.ehrnoteqa.rows import joined_row
+from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
+from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients
+from medical_tasks.io.store import Store
+from medical_tasks.judges.base import Call, JudgeOptions, Judging, Question
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.spec import Item, ItemScore, TaskSpec
+from tests.benchmarks.ehrnoteqa.tiny_items import task_of
+from tests.judges.scripted import ScriptedBackend
+
+OPEN_TEMPLATE = (
+    "Mark it {{0 or 1}}.\nNotes:\n{note}\nAsked: {question}\nRight: {correct_answer}\n"
+    "Output:\n{output}\nScore: {{score}}"
+)
+CHOICE_TEMPLATE = "Output:\n{output}\nChoices:\n{choices}\nRight:\n{answer}\nyes or no?"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question of ours asks about, read from its prompt line by line."""
+
+    kind: str
+    right: str
+    output: str
+
+
+def asked(question: Question) -> Asked:
+    (message,) = question.messages[:1]
+    content = str(message["content"])
+    _, sign, rest = content.partition("\n\nAnswer of the model, a JSON string:\n")
+    assert sign
+    line, _, end = rest.partition("\n\n")
+    assert end == "Now reply with the JSON object."
+    before = content[: -len(sign) - len(rest)]
+    for kind, label in (("open", "Right answer"), ("evidence", "Marked evidence"), ("choice", "Right choice")):
+        _, sign, right = before.rpartition(f"\n\n{label}:\n")
+        if sign:
+            return Asked(kind, right, json.loads(line))
+    raise AssertionError("no question of ours")
+
+
+def reply(kind: str, right: bool, reason: str = "So it says.") -> str:
+    if kind == "choice":
+        return json.dumps({"reason": reason, "verdict": "yes" if right else "no"})
+    return json.dumps({"reason": reason, "score": int(right)})
+
+
+def by_text(question: Question) -> bool:
+    """The perfect judge of answers that repeat the right one, whatever else they say behind it."""
+    about = asked(question)
+    gold = about.right.replace("\n- ", "\n").removeprefix("- ")
+    return about.output == gold or about.output.startswith(f"{gold}\n")
+
+
+def perfect(call: Call) -> str:
+    return reply(asked(call.question).kind, by_text(call.question))
+
+
+def paper_votes(call: Call) -> str:
+    """Right in three votes of five, whatever is asked."""
+    return reply(asked(call.question).kind, call.vote in (0, 2, 4))
+
+
+def twin_items(task: TaskSpec, count: int, *, seed: int = 3) -> list[Item]:
+    pairs = (
+        (patient.question, patient.notes)
+        for patient in twin_patients(seed=seed, questions=count, scale=0.02)
+        if patient.question is not None
+    )
+    rows = []
+    for question, notes in pairs:
+        row = joined_row(question, [])
+        texts = [{"note_id": note.note_id, "text": note.text} for note in notes]
+        rows.append({**row, "notes": texts})
+    return load_items(task, rows)
+
+
+def golds(task: TaskSpec, items: Sequence[Item]) -> list[str]:
+    return [gold_response(task, item) for item in items]
+
+
+@dataclass
+class Scored:
+    scores: list[ItemScore]
+    backend: ScriptedBackend
+
+    @property
+    def one(self) -> ItemScore:
+        (score,) = self.scores
+        return score
+
+
+def judge(
+    folder: Path,
+    form: str,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    script: Callable[[Call], Any],
+    *,
+    reads: Any = "prompt",
+    prompts: str = "own",
+    votes: int = 1,
+    reasks: int = 1,
+    level: int = 1,
+) -> Scored:
+    """Scores answers by a scripted judge behind a real session."""
+    task = task_of(form, level)
+    place = Path(tempfile.mkdtemp(dir=folder))
+    texts = load_judge_prompts(task, prompts, write_judge_checkout(place) if prompts == "official" else None)
+    backend = ScriptedBackend(script, reads=reads)
+    options = JudgeOptions(votes=votes, reasks=reasks)
+    with Store(place / "judge.sqlite") as store, JudgeSession(backend, options, store, quiet=True) as session:
+        scores = score_items(task, items, responses, judging=Judging(judge=session, prompts=texts))
+    return Scored(scores, backend)
+
+
+def judge_source(open_template: str = OPEN_TEMPLATE, choice_template: str = CHOICE_TEMPLATE) -> str:
+    """A file as theirs: a dict of adjacent strings in brackets, and a function."""
+    return (
+        f'PROMPT_DICT = {{\n\t"openended" : (\n\t\t{open_template[:9]!r}\n\t\t{open_template[9:]!r}\n\t),\n'
+        f'\t"multichoice": ({choice_template!r}\n\t)\n}}\n\n\ndef get_prompt(method):\n\traise SystemExit\n'
+    )
+
+
+def write_judge_checkout(folder: Path, source: str | None = None) -> Path:
+    """The file where a checkout has it."""
+    (folder / "src" / "evaluation").mkdir(parents=True, exist_ok=True)
+    (folder / "src" / "evaluation" / "utils.py").write_text(source or judge_source(), encoding="utf-8")
+    return folder

@@ -1,0 +1,212 @@
+"""Sets whose gold is a passage: SQuAD's form and emrQA's own, ids, what is left out, and every way to be wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES, load_items
+from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
+from medical_tasks.benchmarks.ehrnoteqa.rows import COLUMNS
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.data.dataset_source import find_files
+from medical_tasks.errors import MissingError, UsageError
+from tests.benchmarks.ehrnoteqa.set_files import NOTE, squad_entry, squad_question, write_squad
+from tests.benchmarks.ehrnoteqa.twin_files import SECRET
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return list(read_evidence_rows(path))
+
+
+def rows(folder: Path, *entries: Any) -> list[dict[str, Any]]:
+    return rows_of(write_squad(folder / "test.final.json", *entries))
+
+
+def refusal(folder: Path, *entries: Any) -> str:
+    with pytest.raises(UsageError) as caught:
+        rows(folder, *entries)
+    told = str(caught.value)
+    assert "marble" not in told
+    assert "aspirin" not in told
+    return told
+
+
+def test_a_question_is_a_row(tmp_path: Path) -> None:
+    entry = squad_entry("24080-1", squad_question("q1", " aspirin 81 mg", "aspirin 81 mg", 'daily,\n"as told"'))
+    assert rows(tmp_path, entry) == [
+        {
+            "id": "q1",
+            "patient_id": "24080-1",
+            "level": 0,
+            "num_notes": 1,
+            "clinician": "",
+            "question": f"What was given after he {SECRET}?",
+            "choices": [],
+            "answer": "",
+            "categories": ["treatment"],
+            "evidence": ["aspirin 81 mg", 'daily,\n"as told"'],
+            "notes": [{"note_id": "24080-1", "hadm_id": "", "charttime": "", "text": NOTE}],
+        }
+    ]
+    assert list(rows(tmp_path, entry)[0]) == [column.name for column in COLUMNS]
+
+
+def test_emrqa_s_own_form(tmp_path: Path) -> None:
+    questions = [
+        # Ids of emrQA hold the paraphrases and the logical form.
+        {
+            "id": [[["What dose?", "template"]], "logical form"],
+            "question": ["", "What dose was given?", "How much?"],
+            "answers": [
+                {"text": "81 mg", "evidence": "Given  Aspirin 81 mg daily.", "answer_start": [2, 3]},
+                {"text": "daily", "evidence": ["Given  Aspirin 81 mg daily.", "daily"], "evidence_start": [2]},
+                {"text": "", "evidence": "daily"},
+            ],
+        },
+        # A verdict that the line does not have, though it has its letters.
+        {"id": "2", "question": ["Diabetic?"], "answers": [{"text": "no", "evidence": "Known hypertension."}]},
+        {"id": 3, "question": "Smoker?", "answers": [{"text": ["never", " "], "evidence": ""}]},
+    ]
+    paragraphs = [{"note_id": 28, "context": ["Line one\n", "line two\n"], "qas": questions}]
+    path = tmp_path / "medication-qa.json"
+    path.write_text(json.dumps({"paragraphs": paragraphs, "title": "medication"}))
+    first, second, third = rows_of(path)
+    assert (first["patient_id"], first["question"]) == ("28", "What dose was given?")
+    assert first["evidence"] == ["Given  Aspirin 81 mg daily.", "daily"]
+    assert len(first["id"]) == 16
+    assert (second["id"], second["evidence"]) == ("2", ["Known hypertension.", "no"])
+    assert (third["id"], third["evidence"]) == ("3", ["never"])
+    assert first["notes"][0]["text"] == "Line one\nline two\n"
+    paragraphs[0]["context"] = ["Line one", "line two"]
+    path.write_text(json.dumps([{"paragraphs": paragraphs, "title": "risk-dataset"}]))
+    assert rows_of(path)[0]["notes"][0]["text"] == "Line one\nline two"
+    assert rows_of(path)[0]["id"] == first["id"]
+
+
+def test_notes_are_named_by_note_id_or_title(tmp_path: Path) -> None:
+    question = squad_question()
+    two = {"title": "t", "paragraphs": [{"context": text, "qas": [question]} for text in ("one", "two")]}
+    behind = dict(reversed(two.items()))
+    entries = [
+        two,
+        behind,
+        squad_entry("t", question, note_id="n"),
+        squad_entry(7, question),
+        squad_entry("a b", question),
+    ]
+    assert [row["patient_id"] for row in rows(tmp_path, *entries)][:-1] == ["t", "t/2", "t", "t/2", "n", "7"]
+    # What has a space could be a text.
+    (named,) = (row["patient_id"] for row in rows(tmp_path, entries[-1]))
+    assert len(named) == 16
+    assert " " not in named
+
+
+def test_one_title_of_two_notes_is_two_names(tmp_path: Path) -> None:
+    # Each challenge in emrQA numbers its notes; the same note may also come again.
+    texts = ("one", "two", "one", "three")
+    entries = [squad_entry("t", squad_question(number), context=text) for number, text in enumerate(texts)]
+    assert [row["patient_id"] for row in rows(tmp_path, *entries)] == ["t", "t#2", "t", "t#3"]
+
+
+def test_ids_are_unique_and_stable(tmp_path: Path) -> None:
+    numbers: list[Any] = ["a", "a", "a#2", "a", 1, "1", None, None, f"he {SECRET}", "ü"]
+    entry = squad_entry("t", *(squad_question(number) for number in numbers))
+    ids = [row["id"] for row in rows(tmp_path, entry)]
+    assert ids[:6] == ["a", "a#2", "a#2#2", "a#3", "1", "1#2"]
+    assert ids[7] == f"{ids[6]}#2"
+    assert {len(name) for name in (ids[6], ids[8], ids[9])} == {16}
+    assert len(set(ids)) == len(numbers)
+    assert [row["id"] for row in rows(tmp_path, entry)] == ids
+
+
+def test_questions_without_a_passage_are_left_out_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = squad_entry(
+        "t",
+        squad_question(1),
+        squad_question(2, is_impossible=True, plausible_answers=[]),
+        squad_question(3, answers=[]),
+        squad_question(4, " "),
+        {"id": 5, "question": "none?", "is_impossible": True},
+        squad_question(6, is_impossible=False),
+    )
+    assert [row["id"] for row in rows(tmp_path, entry)] == ["1", "6"]
+    assert (
+        "note: test.final.json: 4 of 6 questions have no passage that answers them and are left out"
+        in capsys.readouterr().err
+    )
+    assert "none of its 1 questions has a passage" in refusal(tmp_path, squad_entry("t", squad_question(3, answers=[])))
+    assert "has no question." in refusal(tmp_path, squad_entry("t"))
+    assert "has no question." in refusal(tmp_path)
+    rows(tmp_path, squad_entry("t", squad_question(1)))
+    assert "left out" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (squad_entry("t", context=None), "line 1, entry 2, paragraph 1, field 'context': must be a text or a list of"),
+        (squad_entry("t", context=[" ", "\n"]), "field 'context': must not be empty, got a list of 11 characters"),
+        (
+            squad_entry("t", context=[SECRET, 5]),
+            "field 'context': must be a text or a list of texts, got a list of 25 char",
+        ),
+        (squad_entry("t", context=SECRET + "\ud83d"), "field 'context': must be a text or a list of texts"),
+        (
+            squad_entry(None, squad_question()),
+            "field 'title': must be a text or a whole number where paragraphs have no",
+        ),
+        (squad_entry([SECRET], squad_question()), "field 'title': must be a text or a whole number"),
+        (squad_entry("t", note_id=" "), "field 'note_id': must be a text that is not empty, or a whole number"),
+        (squad_entry("t", qas={}), "field 'qas': must be a list, got a dict of 2 characters"),
+        ({"title": "t", "paragraphs": [{"context": "x"}]}, "field 'qas': must be a list, got nothing"),
+        ({"title": "t", "paragraphs": [SECRET]}, "field 'paragraphs': must be a list of objects, got a str of 20 char"),
+        (squad_entry("t", qas=[SECRET]), "paragraph 1, question 1, field 'qas': must be a list of objects, got a str"),
+        (
+            squad_entry("t", squad_question(), squad_question(question=" ")),
+            "question 2, field 'question': must not be empty",
+        ),
+        (squad_entry("t", squad_question(question=[])), "field 'question': must not be empty, got a list of 2 char"),
+        (squad_entry("t", squad_question(question=[SECRET, None])), "field 'question': must be a text or a list of"),
+        (squad_entry("t", squad_question(answers=None)), "field 'answers': must be a list, got nothing"),
+        (squad_entry("t", squad_question(answers=[SECRET])), "field 'answers': must be a list of objects, got a str"),
+        (squad_entry("t", squad_question(answers=[{"begin": SECRET}])), "field 'answers': must each have a text"),
+        (squad_entry("t", squad_question(answers=[{"text": {"a": SECRET}}])), "field 'text': must be a text or a list"),
+        (
+            squad_entry("t", squad_question(answers=[{"text": "", "evidence": 5}])),
+            "field 'evidence': must be a text or",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_by_its_place(tmp_path: Path, entry: Any, message: str) -> None:
+    assert message in refusal(tmp_path, squad_entry("first", squad_question()), entry)
+
+
+def test_every_open_task_keeps_them_and_no_other(tmp_path: Path) -> None:
+    made = rows(tmp_path, squad_entry("t", squad_question(1), squad_question(2)))
+    kept = {task.name: load_items(task, made) for task in TASKS}
+    assert {name for name, items in kept.items() if items} == {"ehrnoteqa_open_level1", "ehrnoteqa_open_level2"}
+    items = kept["ehrnoteqa_open_level1"]
+    assert [(item.id, item.cluster, item.groups["num_notes"]) for item in items] == [("1", "t", "1"), ("2", "t", "1")]
+
+
+def test_the_file_is_found_or_given(tmp_path: Path) -> None:
+    (source,) = SOURCES
+    tree = tmp_path / "mimic-iii-question-answer" / "1.0.0"
+    tree.mkdir(parents=True)
+    path = write_squad(tree / "test.final.json", squad_entry("t", squad_question()))
+    assert find_files(source, "evidence", tmp_path) == find_files(source, "evidence", path) == {"questions": path}
+    with pytest.raises(
+        MissingError, match=r"a SQuAD-form JSON file: .*mimic-iii-question-answer.*emrQA.*test.final.json"
+    ):
+        find_files(source, "evidence", None)
+    (tmp_path / "data.json").write_text("[]")
+    with pytest.raises(UsageError, match="several files .*Give --source the right one itself"):
+        find_files(source, "evidence", tmp_path)
+    with pytest.raises(UsageError, match="cannot be read"):
+        rows_of(tmp_path / "none.json")

@@ -1,0 +1,212 @@
+"""The rules that read a choice from an answer: a table of answers with what is right, and laws."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.ehrnoteqa.letters import read_letter
+from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
+from tests.benchmarks.ehrnoteqa.judged import twin_items
+from tests.benchmarks.ehrnoteqa.letter_families import RIGHT, WRONG, right_answers, wrong_answers
+from tests.benchmarks.ehrnoteqa.tiny_items import task_of
+from tests.support import ROOT
+
+GOLDEN = json.loads((ROOT / "tests" / "golden" / "ehrnoteqa" / "letters.json").read_text(encoding="utf-8"))
+CASES: list[dict[str, Any]] = GOLDEN["cases"]
+SETS: dict[str, list[str]] = GOLDEN["choices"]
+ALLERGY = SETS["allergy"]
+# With what somebody else's letters come into a sentence.
+NAMES = (
+    "vitamin D", "vitamin B", "hepatitis B", "hepatitis C", "E. coli", "C. difficile", "B. fragilis", "A. baumannii", "D5W",
+    "B12", "group B strep", "stage C", "grade A", "B cells", "B-cell lymphoma", "C-section", "D-dimer", "A-fib", "A1c", "C5-C6",
+    "E coli", "type A", "blood group B", "Child-Pugh B", "a D-dimer", "an A line", "H. pylori",
+)  # fmt: skip
+
+
+def _letter(text: str, choices: list[str] = ALLERGY) -> str | None:
+    found = read_letter(text, choices)
+    return None if found is None else found.letter
+
+
+def test_the_table_is_whole() -> None:
+    assert len(CASES) >= 300
+    assert {case["choices"] for case in CASES} == set(SETS)
+    assert {case["letter"] for case in CASES} == {None, *"ABCDE"}
+    assert all(len(choices) == 5 for choices in SETS.values())
+
+
+@pytest.mark.parametrize("name", list(SETS))
+def test_the_table(name: str) -> None:
+    cases = [case for case in CASES if case["choices"] == name]
+    wrong = [
+        (case["text"], case["letter"], found)
+        for case in cases
+        if (found := _letter(case["text"], SETS[name])) != case["letter"]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", list(SETS))
+def test_what_does_not_change_the_letter(name: str) -> None:
+    """Markup, reasoning, blank lines and line ends around an answer are nothing to it."""
+    for case in CASES:
+        if case["choices"] != name or "think>" in case["text"]:
+            continue
+        text = case["text"]
+        for changed in (
+            f"<think>The answer is A, B or C.</think>\n{text}",
+            f"\n\n  {text}  \n",
+            text.replace("\n", "\r\n"),
+            text.replace(" ", "  "),
+            text.replace(". ", ".\u00a0"),
+            f"**{text}**",
+        ):
+            assert _letter(changed, SETS[name]) == case["letter"], changed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_with_letters_name_no_choice(name: str) -> None:
+    for text in (
+        name,
+        f"{name}.",
+        f"The patient had {name}.",
+        f"The answer is {name}.",
+        f"The answer is {name}",
+        f"Answer: {name}",
+        f"Answer: {name}, as the notes say",
+        f"{name} was found. It is the right explanation.",
+        f"{name} is the right treatment.",
+        f"I choose {name} for the patient",
+        f"So {name} is the best answer",
+        f"Therefore, {name} it is",
+        f"**{name}**",
+        f'{{"answer": "{name}"}}',
+        f"\\boxed{{{name}}}",
+    ):
+        assert read_letter(text, ALLERGY) is None, text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_with_letters_do_not_hide_the_choice(name: str) -> None:
+    for text in (
+        f"The patient had {name}. The answer is D.",
+        f"D. Allergic to latex and codeine, and {name} was found.",
+        f"Because of {name}, the answer is D.",
+        f"D\n\nThe notes speak of {name}.",
+        f"The notes speak of {name}, so option D is correct.",
+    ):
+        assert _letter(text) == "D", text
+
+
+def test_two_letters_are_none_and_one_twice_is_one() -> None:
+    forms = ("The answer is {}. The answer is {}.", "I choose {}. Option {} is correct.", "{}. Answer: {}")
+    for one, other in itertools.product("ABCDE", repeat=2):
+        for form in forms:
+            assert _letter(form.format(one, other)) == (one if one == other else None)
+        if one != other:
+            for form in ("The answer is {} or {}.", "{} and {}", "({}), ({})", "Both {} and {} are right.", "{}/{}"):
+                assert _letter(form.format(one, other)) is None
+
+
+def test_permuted_choices_move_the_letter_of_a_text() -> None:
+    draw = random.Random(1)
+    for choices in SETS.values():
+        for _ in range(10):
+            order = draw.sample(range(5), 5)
+            moved = [choices[place] for place in order]
+            for place, text in enumerate(moved):
+                assert _letter(text, moved) == "ABCDE"[place]
+                assert _letter(f"{'ABCDE'[place]}. {text}", moved) == "ABCDE"[place]
+                assert _letter(f"The answer is {'ABCDE'[place]}: {text}.", moved) == "ABCDE"[place]
+                other = moved[(place + 1) % 5]
+                assert _letter(f"{'ABCDE'[place]}. {other}", moved) is None
+
+
+def test_every_gold_and_every_wrong_choice_of_the_twin() -> None:
+    task = task_of("mc")
+    items = twin_items(task, 120)
+    assert len(items) > 60
+    for item in items:
+        choices = item.fields["choices"]
+        assert _letter(gold_response(task, item), choices) == item.fields["answer"]
+        for place, text in enumerate(choices):
+            for form in ("{0}. {1}", "{1}", "The correct answer is {0}, because {1}.", "({0}) {1}", "I choose {0}"):
+                assert _letter(form.format("ABCDE"[place], text), choices) == "ABCDE"[place]
+
+
+def test_choices_of_one_text_are_none() -> None:
+    assert _letter("the same", ["the same", "the same", "b x", "c x", "d x"]) is None
+    assert _letter("B", ["the same", "the same", "b x", "c x", "d x"]) == "B"
+    assert _letter("A", []) is None
+
+
+def test_letters_that_are_texts() -> None:
+    """Blood groups: a letter alone is a letter, whatever the choices' texts are."""
+    choices = ["Group B", "Group A", "Group AB", "Group O", "Unknown"]
+    assert _letter("Group A", choices) == "B"
+    assert _letter("A", choices) == "A"
+    assert _letter("The answer is B. Group A", choices) == "B"
+    assert _letter("The answer is A. Group A", choices) is None
+
+
+def test_decimals_are_whole_numbers() -> None:
+    choices = ["5 mg/dL", "1.5 mg/dL", "0.5 mg/dL", "15 mg/dL", "51 mg/dL"]
+    assert [_letter(text, choices) for text in choices] == list("ABCDE")
+    assert _letter("It was 1.5 mg/dL.", choices) == "B"
+    assert _letter("It was 2.5 mg/dL.", choices) is None
+
+
+def test_texts_inside_longer_ones_are_not_found() -> None:
+    choices = ["latex allergy", "latex allergy and codeine allergy", "codeine allergy", "zinc allergy", ""]
+    assert _letter("She has latex allergy and codeine allergy.", choices) == "B"
+    assert _letter("She has a codeine allergy.", choices) == "C"
+
+
+def test_right_answers_of_many_forms_are_read() -> None:
+    answers = right_answers()
+    assert len(answers) >= 2000
+    assert len(set(RIGHT)) == len(RIGHT) >= 60
+    missed = [text for _, text, choices, letter in answers if _letter(text, list(choices)) != letter]
+    assert len(missed) <= len(answers) * 0.005, missed
+
+
+def test_tempting_answers_that_take_no_choice_are_not_read() -> None:
+    answers = wrong_answers()
+    assert len(answers) >= 2000
+    assert len(set(WRONG)) == len(WRONG) >= 60
+    taken = [text for _, text, choices, _ in answers if _letter(text, list(choices)) is not None]
+    assert len(taken) <= len(answers) * 0.01, taken
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["A", "B", "(", ")", ".", ",", " ", "\n", "the answer is ", "option ", "so ", "not ", "is correct", "or ", "vitamin ",
+             "\\boxed{", "{", "}", '"', "'", "*", "allergic to ", "latex and codeine", "ibuprofen", "?", "ß", "İ", "<think>",
+             "</think>"]
+        ),
+        max_size=14,
+    ).map("".join)
+)  # fmt: skip
+@settings(deadline=None, max_examples=300)
+def test_any_text_has_a_letter_or_none(text: str) -> None:
+    found = read_letter(text, ALLERGY)
+    assert found is None or (found.letter in "ABCDE" and found.why)
+    assert read_letter(text, ALLERGY) == found
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["A", "(A", "answer ", "the answer is ", "answer to ", "option A, ", "A. ", "A, ", "A and ", "so ", " ", "\n", " \n", "- ",
+     "\\boxed{", "{", "<answer>", "not ", "is ", "i would ", "Allergic to latex and codeine ", "match the option ", "'", "D is "],
+)  # fmt: skip
+def test_long_hostile_texts_end(piece: str) -> None:
+    """What takes quadratic time takes minutes here."""
+    read_letter(piece * (10_000 // len(piece)) + " the answer is D.", ALLERGY)

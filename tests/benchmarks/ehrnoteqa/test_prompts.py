@@ -1,0 +1,246 @@
+"""What a model is asked in each format, and how the gold is written as an answer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import medical_tasks.benchmarks.ehrnoteqa.prompts as module
+from medical_tasks.benchmarks.ehrnoteqa.demo import demo_pairs
+from medical_tasks.benchmarks.ehrnoteqa.prompts import choice_lines, gold_response, load_prompts, note_blocks
+from medical_tasks.benchmarks.ehrnoteqa.rows import joined_row
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.spec import Item, PromptSet
+from tests.benchmarks.ehrnoteqa.tiny_items import FORMATS, authors_source, item, note, task_of, write_checkout
+from tests.support import SHARED, needs_shared
+
+NOTES = """\
+[note 1 start]
+Patient ID : 100
+Admission ID : 21
+Chartdate : 2150-01-02
+Swallowed a marble.
+[note 1 end]
+
+[note 2 start]
+Patient ID : 100
+Admission ID : 22
+Chartdate : 2150-03-04
+Well
+again.
+[note 2 end]"""
+
+CHOICES = """\
+A. A coin.
+B. A marble.
+C. A {key}.
+D. A ring.
+E. Nothing."""
+
+
+def asked(prompts: PromptSet, shown: Item) -> str:
+    """The one message of an item."""
+    messages = prompts.render(shown)
+    assert [message["role"] for message in messages] == ["user"]
+    return messages[0]["content"]
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_whole(form: str, level: int) -> None:
+    shown = {"mc", "mc_prob_index"}
+    paragraphs = [module.INTRODUCTION, NOTES, "Question: What did the patient swallow?"]
+    paragraphs += [f"Choices:\n{CHOICES}"] if form in shown else []
+    text = asked(load_prompts(task_of(form, level)), item())
+    assert text == "\n\n".join([*paragraphs, module.FORMS[form]])
+    assert all((choice in text) == (form in shown) for choice in ("A coin.", "A ring."))
+
+
+def test_what_the_formats_share_stands_first() -> None:
+    texts = [asked(load_prompts(task_of(form)), item()) for form in FORMATS]
+    shared = f"{module.INTRODUCTION}\n\n{NOTES}\n\nQuestion: What did the patient swallow?\n\n"
+    assert all(text.startswith(shared) for text in texts)
+    assert len(set(texts)) == 4
+
+
+def test_what_may_follow() -> None:
+    sets = {form: load_prompts(task_of(form)) for form in FORMATS}
+    assert sets["open"].continuations is None
+    assert sets["mc"].continuations is None
+    index, value = sets["mc_prob_index"].continuations, sets["mc_prob_value"].continuations
+    assert index is not None
+    assert value is not None
+    padded = item(choices=[" A coin.\n", "A marble.", "A {key}.", "A ring.", "Nothing."])
+    assert index(padded) == ("A", "B", "C", "D", "E")
+    assert value(padded) == value(item()) == ("A coin.", "A marble.", "A {key}.", "A ring.", "Nothing.")
+
+
+def test_all_can_be_shortened() -> None:
+    for task in TASKS:
+        prompts = load_prompts(task)
+        assert prompts.shorten is not None
+        text = asked(prompts, prompts.shorten(item(), 4))
+        assert "Chartdate : 2150-01-02\n[words left out here: 3]\n\n[note 1 end]" in text
+        assert "Chartdate : 2150-03-04\n[words left out here: 1]\nagain.\n[note 2 end]" in text
+
+
+def test_braces_are_only_text() -> None:
+    odd = item(note("{note} {} {question} %s"), question=" {note} {0}?\n", choices=["{a}", "{}", "%d", "}{", "{{e}}"])
+    text = asked(load_prompts(task_of("mc")), odd)
+    assert "\n{note} {} {question} %s\n[note 1 end]\n\nQuestion: {note} {0}?\n\nChoices:\nA. {a}\nB. {}\n" in text
+    assert "\nD. }{\nE. {{e}}\n\n" in text
+
+
+def test_one_note_and_lines_of_choices() -> None:
+    assert note_blocks([{"text": "x"}]) == "[note 1 start]\nx\n[note 1 end]"
+    assert choice_lines(item()) == CHOICES
+
+
+def test_hashes_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hashes() -> dict[str, str]:
+        return {form: load_prompts(task_of(form)).sha256 for form in FORMATS}
+
+    before = hashes()
+    assert len(set(before.values())) == 4
+    assert before == {form: load_prompts(task_of(form, 2)).sha256 for form in FORMATS}
+    listed = {"mc", "mc_prob_index"}
+    for name, changed in {
+        "INTRODUCTION": set(FORMATS),
+        "NOTE": set(FORMATS),
+        "MARKER": set(FORMATS),
+        "QUESTION": set(FORMATS),
+        "CHOICES": listed,
+        "CHOICE": listed,
+    }.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, f"{getattr(module, name)}!")
+            after = hashes()
+        assert {form for form in FORMATS if after[form] != before[form]} == changed, name
+    for form in FORMATS:
+        with monkeypatch.context() as patch:
+            patch.setitem(module.FORMS, form, "other")
+            after = hashes()
+        assert {each for each in FORMATS if after[each] != before[each]} == {form}
+
+
+@pytest.mark.parametrize("place", ["", "src", "src/generation"])
+def test_the_authors_templates(tmp_path: Path, place: str) -> None:
+    folder = write_checkout(tmp_path, authors_source()) / place
+    odd = item(question="{note}?", choices=["a", "{b}", "c", "d", "e"])
+    opened, choice = (load_prompts(task_of(form), "official", folder) for form in ("open", "mc"))
+    assert asked(opened, odd) == f"Notes {{all}}:\n{NOTES}\nAsked: {{note}}?\nSay it:"
+    assert asked(opened, item(choices=[])) == f"Notes {{all}}:\n{NOTES}\nAsked: What did the patient swallow?\nSay it:"
+    assert asked(choice, odd) == f"{NOTES}\n{{note}}?\n(a) a\n(b) {{b}}\n(c) c\n(d) d\n(e) e\nPick:"
+    for prompts in (opened, choice):
+        assert prompts.name == "official"
+        assert prompts.continuations is None
+        assert prompts.shorten is not None
+        assert "[words left out here: 3]" in asked(prompts, prompts.shorten(odd, 3))
+
+
+def test_the_authors_texts_are_in_the_hash(tmp_path: Path) -> None:
+    one = write_checkout(tmp_path / "one", authors_source())
+    two = write_checkout(tmp_path / "two", authors_source(open_template="{note} {question}"))
+    digests = {
+        (form, folder.name): load_prompts(task_of(form), "official", folder).sha256
+        for form in ("open", "mc")
+        for folder in (one, two)
+    }
+    assert digests["open", "one"] != digests["open", "two"]
+    assert digests["mc", "one"] == digests["mc", "two"] != digests["open", "one"]
+    assert load_prompts(task_of("open")).sha256 not in digests.values()
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (authors_source(open_template="{note}"), r"'openended', 'gpt': must have each of \{note\}, \{question\} once"),
+        (authors_source(open_template="{note} {question} {note}"), "once and no other slot; it has 3"),
+        (authors_source(open_template="{note} {question} {output}"), "no other slot; it has 3"),
+        (authors_source(open_template="{note} {question!r}"), "once and no other slot"),
+        (authors_source(open_template="{note} {question} {"), "brace that stands alone"),
+        ("PROMPT_DICT = {'openended': {'llama-2-chat': '{note} {question}'}}", "is no text"),
+        ("PROMPT_DICT = {'openended': '{note} {question}'}", "is no text"),
+        ("PROMPT_DICT = {'multichoice': {'gpt': ''}}", "is no text"),
+        ("PROMPT_DICT = ['openended']", "is no dict"),
+        ("PROMPT_DICT = {'openended': open('/etc/passwd').read()}", "more than literals"),
+        ("PROMPTS = {}", "assigns PROMPT_DICT 0 times"),
+        ("PROMPT_DICT = {", "no Python file"),
+        ("\0", "no Python file"),
+    ],
+)
+def test_damaged_files_of_the_authors(tmp_path: Path, source: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        load_prompts(task_of("open"), "official", write_checkout(tmp_path, source))
+    assert str(tmp_path / "src" / "generation" / "utils.py") in str(caught.value)
+
+
+def test_a_missing_slot_of_a_choice(tmp_path: Path) -> None:
+    template = "{note} {question} {choice_a} {choice_b} {choice_c} {choice_d}"
+    folder = write_checkout(tmp_path, authors_source(choice_template=template))
+    with pytest.raises(UsageError, match=r"'multichoice', 'gpt': must have each of .*\{choice_e\} once"):
+        load_prompts(task_of("mc"), "official", folder)
+    assert load_prompts(task_of("open"), "official", folder).name == "official"
+
+
+def test_wrong_use(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"unknown prompt set 'theirs' for ehrnoteqa_open_level1. Sets: own, official"):
+        load_prompts(task_of("open"), "theirs")
+    with pytest.raises(UsageError, match=r"ehrnoteqa_mc_level1: the official prompts .*Clone https.*--upstream"):
+        load_prompts(task_of("mc"), "official")
+    with pytest.raises(MissingError, match=r"src/generation/utils.py is not there .*Clone https"):
+        load_prompts(task_of("mc"), "official", tmp_path)
+    for form in ("mc_prob_index", "mc_prob_value"):
+        with pytest.raises(
+            UsageError, match=r"no official prompts: .*the LM evaluation harness and released no prompts"
+        ):
+            load_prompts(task_of(form), "official", write_checkout(tmp_path, authors_source()))
+
+
+def test_gold_of_a_question_with_choices() -> None:
+    assert gold_response(task_of("open"), item()) == "A marble."
+    assert gold_response(task_of("mc"), item(answer="D")) == "D. A ring."
+    for form in ("mc_prob_index", "mc_prob_value"):
+        for place, letter in enumerate("ABCDE"):
+            scores = ChoiceScores.from_text(gold_response(task_of(form), item(answer=letter)))
+            assert scores.logprobs == tuple(0.0 if each == place else float("-inf") for each in range(5))
+            assert scores.tokens == (1, 1, 1, 1, 1)
+            assert scores.below is None
+
+
+def test_gold_without_choices() -> None:
+    evidence = item(choices=[], answer="", evidence=["a marble", "was swallowed"])
+    assert gold_response(task_of("open"), evidence) == "a marble\nwas swallowed"
+    for form in FORMATS:
+        assert gold_response(task_of(form), item(choices=[], answer="", evidence=[])) == ""
+
+
+def test_the_demo_through_every_task() -> None:
+    for task in TASKS:
+        prompts = load_prompts(task)
+        for question, notes in demo_pairs():
+            shown = item(**joined_row(question, notes))
+            text = asked(prompts, shown)
+            assert text.count(" start]\n") == len(notes)
+            assert text.index(notes[-1].text) >= text.index(notes[0].text)
+            assert gold_response(task, shown)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_our_texts_are_not_the_papers() -> None:
+    """No run of eight words of the paper, which prints the judge's prompts, is in ours."""
+
+    def runs(text: str) -> set[tuple[str, ...]]:
+        words = re.findall(r"\w+", text.lower())
+        return {tuple(words[place : place + 8]) for place in range(len(words) - 7)}
+
+    theirs = runs((SHARED / "seeds" / "000_16628310939a6eff.txt").read_text(encoding="utf-8"))
+    assert len(theirs) > 10_000
+    ours = {run for text in (module.INTRODUCTION, *module.FORMS.values()) for run in runs(text)}
+    assert len(ours) > 50
+    assert not ours & theirs

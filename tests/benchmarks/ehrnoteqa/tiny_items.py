@@ -1,0 +1,70 @@
+"""Small items written by hand, and the authors' file in its form with texts of our own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.spec import Item, TaskSpec
+
+BY_NAME = {task.name: task for task in TASKS}
+FORMATS = ("open", "mc", "mc_prob_index", "mc_prob_value")
+
+
+def task_of(form: str, level: int = 1) -> TaskSpec:
+    return BY_NAME[f"ehrnoteqa_{form}_level{level}"]
+
+
+def note(body: str, *, hadm_id: str = "21", date: str = "2150-01-02", header: bool = True) -> dict[str, str]:
+    charttime = f"{date} 00:00:00"
+    text = (prepared_text("", patient_id="100", hadm_id=hadm_id, charttime=charttime) if header else "") + body
+    return {"note_id": f"100-DS-{hadm_id}", "hadm_id": hadm_id, "charttime": charttime, "text": text}
+
+
+def item(*notes: dict[str, str], **columns: Any) -> Item:
+    """About a marble, with two notes unless others are given."""
+    fields = {
+        "id": "100",
+        "patient_id": "100",
+        "level": 1,
+        "num_notes": 2,
+        "clinician": "1",
+        "question": "What did the patient swallow?",
+        "choices": ["A coin.", "A marble.", "A {key}.", "A ring.", "Nothing."],
+        "answer": "B",
+        "categories": ["problem"],
+        "evidence": [],
+        "notes": list(notes) or [note("Swallowed a marble."), note("Well\nagain.", hadm_id="22", date="2150-03-04")],
+    }
+    return Item(id="100", fields=fields | columns, groups={}, cluster="100")
+
+
+OPEN_TEMPLATE = "Notes {{all}}:\n{note}\nAsked: {question}\nSay it:"
+CHOICE_TEMPLATE = (
+    "{note}\n{question}\n(a) {choice_a}\n(b) {choice_b}\n(c) {choice_c}\n(d) {choice_d}\n(e) {choice_e}\nPick:"
+)
+
+
+def authors_source(open_template: str = OPEN_TEMPLATE, choice_template: str = CHOICE_TEMPLATE) -> str:
+    """A file as theirs: imports, a dict of adjacent strings, a function."""
+
+    def halves(text: str) -> str:
+        middle = len(text) // 2
+        return f"(\n            {text[:middle]!r}\n            {text[middle:]!r}\n        )"
+
+    return (
+        "import nothing_that_exists\n\n"
+        "PROMPT_DICT = {\n"
+        f'    "openended": {{"gpt": {halves(open_template)}, "llama-2-chat": "[INST] {{note}} {{question}} [/INST]"}},\n'
+        f'    "multichoice": {{"gpt": {halves(choice_template)}, "llama-2-chat": ""}},\n'
+        "}\n\n\ndef make(note):\n    raise SystemExit\n"
+    )
+
+
+def write_checkout(folder: Path, source: str) -> Path:
+    """The file where a checkout has it."""
+    (folder / "src" / "generation").mkdir(parents=True, exist_ok=True)
+    (folder / "src" / "generation" / "utils.py").write_text(source, encoding="utf-8")
+    return folder

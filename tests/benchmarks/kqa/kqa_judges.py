@@ -1,0 +1,121 @@
+"""Judges for K-QA whose every word is scripted, and what a prompt asked them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.kqa.scoring import score_items
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.io.store import Store
+from medical_tasks.judges.base import Call, JudgeOptions, Judging, NoReply
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.spec import Item, ItemScore
+from tests.judges.scripted import ScriptedBackend
+from tests.support import SHARED
+
+PROMPTS = SHARED / "data" / "kqa" / "prompts"
+WORDS = {"entailment": "entailed", "contradiction": "contradicted", "neutral": "neither"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one call of ours asks about: `statements` by id, `""` when there is one, none when it is about abstention."""
+
+    answer: str
+    statements: Mapping[str, str]
+
+
+def asked(call: Call) -> Asked:
+    content = str(call.messages[0]["content"])
+    _, _, rest = content.partition("\n\nAnswer, a JSON string:\n")
+    line, _, rest = rest.partition("\n\n")
+    kind, _, rest = rest.partition(":\n")
+    answer = json.loads(line)
+    if kind == "Statement":
+        return Asked(answer, {"": rest})
+    return Asked(answer, dict(part.split(": ", 1) for part in rest.splitlines()))
+
+
+def verdict(label: str, reason: str = "So it says.") -> str:
+    return json.dumps({"reason": reason, "verdict": WORDS[label]})
+
+
+def verdicts(labels: Mapping[str, str]) -> str:
+    entries = [{"id": name, "reason": "So it says.", "verdict": WORDS[label]} for name, label in labels.items()]
+    return json.dumps({"verdicts": entries})
+
+
+def saying(label_of: Callable[[str, str], str | None], answered: bool = True) -> Callable[[Call], str | NoReply]:
+    """A judge that decides by a function of answer and statement; None is a server's failure, in a batch an entry left out."""
+
+    def script(call: Call) -> str | NoReply:
+        about = asked(call)
+        if not about.statements:
+            return json.dumps({"reason": "I looked.", "answered": answered})
+        labels = {name: label_of(about.answer, statement) for name, statement in about.statements.items()}
+        if set(labels) == {""}:
+            label = labels[""]
+            return NoReply(key=call.key, reason="http 500", attempts=1) if label is None else verdict(label)
+        return verdicts({name: label for name, label in labels.items() if label is not None})
+
+    return script
+
+
+def by_lines(answer: str, statement: str) -> str:
+    """The perfect judge of an answer that is a list of statements."""
+    lines = [" ".join(line.split()) for line in answer.splitlines()]
+    return "entailment" if " ".join(statement.split()) in lines else "neutral"
+
+
+def item(name: str, must: Sequence[str], nice: Sequence[str] = (), question: str = "What now?") -> Item:
+    fields: dict[str, Any] = {
+        "question": question,
+        "answer": "",
+        "must_have": list(must),
+        "nice_to_have": list(nice),
+    }
+    return Item(id=name, fields=fields, groups={}, cluster=name)
+
+
+@dataclass
+class Judged:
+    scores: list[ItemScore]
+    backend: ScriptedBackend
+    session: JudgeSession
+
+    @property
+    def one(self) -> ItemScore:
+        assert len(self.scores) == 1
+        return self.scores[0]
+
+
+def fresh(folder: Path) -> Path:
+    """A folder of its own for each session, so that none finds what another one asked."""
+    return Path(tempfile.mkdtemp(dir=folder))
+
+
+def judge(
+    folder: Path,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    script: Callable[[Call], Any],
+    *,
+    reads: Any = "prompt",
+    mode: Any = "single",
+    prompts: str = "own",
+    reasks: int = 1,
+    votes: int = 1,
+) -> Judged:
+    """Scores answers by a scripted judge behind a real session."""
+    backend = ScriptedBackend(script, reads=reads)
+    options = JudgeOptions(reasks=reasks, votes=votes)
+    texts = load_judge_prompts(KQA, prompts, PROMPTS if prompts == "official" else None)
+    with Store(fresh(folder) / "judge.sqlite") as store, JudgeSession(backend, options, store, quiet=True) as session:
+        judging = Judging(judge=session, prompts=texts, mode=mode)
+        return Judged(score_items(KQA, items, responses, judging=judging), backend, session)

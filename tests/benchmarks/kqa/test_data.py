@@ -1,0 +1,343 @@
+"""Rows of the official files, what is refused, and items."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.kqa.data import (
+    ANSWERED_SHA256,
+    COLUMNS,
+    QUESTIONS_SHA256,
+    load_items,
+    question_id,
+    read_gold_file,
+    read_rows,
+)
+from medical_tasks.benchmarks.kqa.question_form import FORMS, question_form
+from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
+from medical_tasks.cli.entry import main
+from medical_tasks.data.building import build_dataset
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.dataset_store import read_rows as built_rows
+from medical_tasks.errors import UsageError
+from tests.benchmarks.kqa.official_jsonl import answered_line, question_line, write_jsonl
+from tests.support import SHARED, needs_shared
+
+FOLDER = SHARED / "data" / "kqa"
+ANSWERED = FOLDER / "questions_w_answers.jsonl"
+QUESTIONS = FOLDER / "questions.jsonl"
+NAMES = [column.name for column in COLUMNS]
+
+
+def rows_of(config: str, path: Path) -> list[dict[str, Any]]:
+    return list(read_rows(config, "test", {"test": path}))
+
+
+def test_an_answered_line(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "x.jsonl", [answered_line(), answered_line(2, ICD_10_diag="Cough", Nice_to_have=[])])
+    first, second = rows_of("answered", path)
+    assert list(first) == list(second) == NAMES
+    assert first == {
+        "id": question_id("Is invented question 1 fine?"),
+        "question": "Is invented question 1 fine?",
+        "answer": "It is.",
+        "must_have": [" It is fine.", "It is invented."],
+        "nice_to_have": ["It has a number."],
+        # The release breaks addresses over lines.
+        "sources": ["https://a.example/x?y=1", "https://b.example/"],
+        "icd_10_diag": "",
+        "entity_text": [],
+        "matched_entity": "",
+        "entity_tag": [],
+    }
+    assert (second["icd_10_diag"], second["nice_to_have"]) == ("Cough", [])
+
+
+def test_a_question_line(tmp_path: Path) -> None:
+    nothing = question_line(2, ICD_10_diag=None, entity_text=None, matched_entity=None, entity_tag=None)
+    first, second = rows_of("questions", write_jsonl(tmp_path / "x.jsonl", [question_line(), nothing]))
+    assert list(first) == list(second) == NAMES
+    assert (first["entity_text"], first["matched_entity"], first["entity_tag"]) == (["cough"], "cough", ["problem"])
+    assert (first["answer"], first["must_have"], first["nice_to_have"], first["sources"]) == ("", [], [], [])
+    assert (second["icd_10_diag"], second["entity_text"], second["matched_entity"]) == ("", [], "")
+
+
+def test_ids_of_repeated_questions(tmp_path: Path) -> None:
+    lines = [question_line(1, ICD_10_diag=diagnosis) for diagnosis in ("Cough", "Fever", None)]
+    ids = [row["id"] for row in rows_of("questions", write_jsonl(tmp_path / "x.jsonl", lines))]
+    plain = question_id("Is invented question 1 fine?")
+    assert ids[0] == plain
+    assert len(set(ids)) == 3
+    assert all(name.startswith(f"{plain}-") for name in ids[1:])
+    # Not the position: the same repeat has the same id without the others.
+    again = rows_of("questions", write_jsonl(tmp_path / "y.jsonl", [lines[0], lines[2]]))
+    assert [row["id"] for row in again] == [ids[0], ids[2]]
+
+
+def test_an_id_is_sixteen_digits_of_sha256_without_regard_to_white_space() -> None:
+    import hashlib
+
+    assert question_id("Is it?") == hashlib.sha256(b"Is it?").hexdigest()[:16]
+    assert question_id(" Is\u00a0 it?\n") == question_id("Is it?")
+    assert question_id("Is it") != question_id("Is it?")
+
+
+WRONG = [
+    ({"Question": "  "}, r"line 2, field 'Question': must be a text that is not empty, got '  '"),
+    ({"Question": 7}, r"line 2, field 'Question': must be a text that is not empty, got 7"),
+    ({"Free_form_answer": ""}, r"line 2, field 'Free_form_answer': must be a text that is not empty, got ''"),
+    ({"Must_have": "one"}, r"line 2, field 'Must_have': must be a list, each element a text, got 'one'"),
+    ({"Must_have": ["one", None]}, r"field 'Must_have': must be a list, each element a text, got \['one', None\]"),
+    ({"Nice_to_have": [1]}, r"line 2, field 'Nice_to_have': must be a list, each element a text"),
+    ({"Must_have": [" "], "Nice_to_have": []}, r"line 2, field 'Must_have': there must be a statement here or in"),
+    ({"Sources": None}, r"line 2, field 'Sources': must be a text, got None"),
+    ({"ICD_10_diag": 3}, r"line 2, field 'ICD_10_diag': must be a text or null, got 3"),
+    ({"Question": "lone \ud800"}, r"line 2, field 'Question': must be a text"),
+    ({"Question": "Is invented question 1 fine?\n"}, r"line 2, field 'Question': must be unique, it stands on line 1"),
+    ({"more": 1}, r"line 2 has the wrong fields for the K-QA file of answered questions. unexpected: 'more'. Expected"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG)
+def test_a_wrong_answered_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    path = write_jsonl(tmp_path / "x.jsonl", [answered_line(1), answered_line(2, **changes)])
+    with pytest.raises(UsageError, match=f"x.jsonl: .*{message}"):
+        rows_of("answered", path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"entity_tag": ["problem", "cure"]}, r"field 'entity_tag': .*one of problem, treatment, test, or null, got"),
+        ({"entity_text": "cough"}, r"field 'entity_text': must be a list"),
+        ({"Question": "Is invented question 1 fine?"}, r"must be unique for its ICD_10_diag, it stands on line 2"),
+    ],
+)
+def test_a_wrong_question_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    repeat = question_line(1, ICD_10_diag="Fever")
+    lines = [question_line(1), repeat, question_line(3, **{"ICD_10_diag": "Fever", **changes})]
+    path = write_jsonl(tmp_path / "x.jsonl", lines)
+    with pytest.raises(UsageError, match=f"line 3, {message}|line 3.*{message}"):
+        rows_of("questions", path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"is empty, expected the K-QA file of answered questions. Download it again"),
+        (b"\n \n", r"is empty"),
+        (b"[1]\n", r"line 1 is not a JSON object, got \[1\]"),
+        (b'{"Question": "cut', r"line 1 is not a whole JSON object \(Unterminated string"),
+        (b'{"Question": "a", "Question": "b"}', r"line 1 is not a whole JSON object \(a field stands twice\)"),
+        (b'\n{"Question": "\xff"}', r"line 2 is not UTF-8 \(byte 0xff\)"),
+        (b"[" * 100_000, r"line 1 is not a whole JSON object"),
+        (b"{}", r"missing: 'Question', 'Free_form_answer', 'Must_have', 'Nice_to_have', 'Sources', 'ICD_10_diag'"),
+    ],
+)
+def test_a_file_that_is_none(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=message):
+        rows_of("answered", path)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
+        rows_of("answered", tmp_path)
+
+
+def test_line_separators_within_texts_end_no_line(tmp_path: Path) -> None:
+    text = "one\u2028two\x85three"
+    path = tmp_path / "x.jsonl"
+    content = json.dumps(answered_line(1, Free_form_answer=text), ensure_ascii=False)
+    path.write_bytes(b"\xef\xbb\xbf" + content.encode() + b"\r\n")
+    assert rows_of("answered", path)[0]["answer"] == text
+
+
+def test_files_of_the_users_own(tmp_path: Path) -> None:
+    full = answered_line(1)
+    short = {name: answered_line(2)[name] for name in ("Question", "Free_form_answer", "Must_have", "Nice_to_have")}
+    rows = read_gold_file(write_jsonl(tmp_path / "own.jsonl", [full, short]))
+    assert [list(row) for row in rows] == [NAMES, NAMES]
+    assert (rows[1]["sources"], rows[1]["icd_10_diag"]) == ([], "")
+    assert [item.id for item in load_items(KQA, rows)] == [row["id"] for row in rows]
+    with pytest.raises(UsageError, match=r"missing: 'Nice_to_have'; unexpected: 'Nice_to_haves'"):
+        read_gold_file(
+            write_jsonl(
+                tmp_path / "typo.jsonl",
+                [{("Nice_to_haves" if name == "Nice_to_have" else name): value for name, value in full.items()}],
+            )
+        )
+
+
+def test_items(tmp_path: Path) -> None:
+    lines = [answered_line(number, Must_have=["a"] * number + [" "]) for number in range(1, 7)]
+    items = load_items(KQA, rows_of("answered", write_jsonl(tmp_path / "x.jsonl", lines)))
+    assert [item.groups["must_haves"] for item in items] == [
+        *["up to 2"] * 2,
+        *["3 to 4"] * 2,
+        *["5 or more"] * 2,
+    ]
+    assert {item.groups["question_form"] for item in items} == {"yes or no"}
+    assert all(item.cluster == item.id for item in items)
+    assert set(items[0].groups) == set(KQA.groups)
+
+
+def test_questions_without_statements_are_no_items(tmp_path: Path) -> None:
+    rows = rows_of("questions", write_jsonl(tmp_path / "x.jsonl", [question_line()]))
+    with pytest.raises(UsageError, match=r"kqa: question [0-9a-f]{16} has no statements .*--config answered or"):
+        load_items(KQA, rows)
+
+
+def test_the_same_row_twice_is_refused(tmp_path: Path) -> None:
+    (row,) = rows_of("answered", write_jsonl(tmp_path / "x.jsonl", [answered_line()]))
+    with pytest.raises(UsageError, match="two rows of the built dataset have the same id"):
+        load_items(KQA, [row, row])
+
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [
+        ("Is it contagious?", "yes or no"),
+        ("Ok so can I take it", "yes or no"),
+        ("Isn’t that a lot", "yes or no"),
+        ("Whats a mole", "open"),
+        ("Also, how long?", "open"),
+        ("my dad has it", "other"),
+        ("Ok", "other"),
+        ("", "other"),
+        ("42?", "other"),
+    ],
+)
+def test_question_forms(question: str, form: str) -> None:
+    assert question_form(question) == form
+
+
+@given(st.text())
+@settings(deadline=None, max_examples=100)
+def test_every_text_has_a_form_and_an_id(text: str) -> None:
+    assert question_form(text) in FORMS
+    if "\ud800" <= max(text, default="") <= "\udfff":
+        return
+    assert len(question_id(text)) == 16
+
+
+def test_a_cut_off_file_is_not_built(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "questions_w_answers.jsonl", [answered_line(number) for number in range(200)])
+    with pytest.raises(UsageError, match=r"config answered: split test has 200 rows, 201 were published"):
+        build_dataset("kqa", source=path, config="answered", out=tmp_path / "out")
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_real_files_are_the_known_ones() -> None:
+    assert (file_sha256(ANSWERED), file_sha256(QUESTIONS)) == (ANSWERED_SHA256, QUESTIONS_SHA256)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_counts_of_the_release() -> None:
+    """201 answers, 892 and 697 statements, 1,212 questions (paper, table 2)."""
+    answered, questions = rows_of("answered", ANSWERED), rows_of("questions", QUESTIONS)
+    assert (len(answered), len(questions)) == (201, 1212)
+    assert sum(len(row["must_have"]) for row in answered) == 892
+    assert sum(len(row["nice_to_have"]) for row in answered) == 697
+    # Three of the 892 say nothing.
+    assert sum(not text.strip() for row in answered for text in row["must_have"]) == 3
+    assert all(text.strip() for row in answered for text in row["nice_to_have"])
+    assert len({row["question"] for row in questions}) == 1167
+    assert len({row["id"] for row in questions}) == 1212
+    assert sum("-" in row["id"] for row in questions) == 1212 - 1167
+    assert {row["id"] for row in answered} <= {row["id"] for row in questions}
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_texts_are_as_released() -> None:
+    official = [json.loads(line) for line in ANSWERED.read_text(encoding="utf-8").splitlines()]
+    rows = rows_of("answered", ANSWERED)
+    for name, column in (
+        ("Question", "question"),
+        ("Free_form_answer", "answer"),
+        ("Must_have", "must_have"),
+        ("Nice_to_have", "nice_to_have"),
+    ):
+        assert [line[name] for line in official] == [row[column] for row in rows]
+    for line, row in zip(official, rows, strict=True):
+        assert row["sources"]
+        assert "".join(row["sources"]) == "".join(line["Sources"].split())
+        assert all(address.startswith("http") for address in row["sources"])
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_groups_of_the_release() -> None:
+    items = load_items(KQA, rows_of("answered", ANSWERED))
+    # In the file 27 and 32 questions have one and two must-have statements, 34 and 26 have three and four; of the blank ones
+    # each stands among more than three, and leaves its question in its group.
+    assert Counter(item.groups["must_haves"] for item in items) == {"up to 2": 59, "3 to 4": 60, "5 or more": 82}
+    assert Counter(item.groups["question_form"] for item in items) == {"yes or no": 90, "open": 56, "other": 55}
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_built_from_the_folder_of_the_release(tmp_path: Path) -> None:
+    for config, path, count in (("answered", ANSWERED, 201), ("questions", QUESTIONS, 1212)):
+        built = build_dataset("kqa", source=FOLDER, config=config, out=tmp_path / "kqa")
+        assert (built.rows, built.notes) == (count, ())
+        assert built_rows(built.folder, config, "test", spec=DATASET) == rows_of(config, path)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_layout_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / "dataset").mkdir()
+    (tmp_path / "dataset" / ANSWERED.name).write_bytes(ANSWERED.read_bytes())
+    assert build_dataset("kqa", source=tmp_path, config="answered", out=tmp_path / "out").rows == 201
+
+
+@needs_shared
+@pytest.mark.upstream
+@pytest.mark.parametrize(
+    ("path", "config", "true"), [(ANSWERED, "questions", "answered"), (QUESTIONS, "answered", "questions")]
+)
+def test_a_mix_up_is_refused(tmp_path: Path, path: Path, config: str, true: str) -> None:
+    with pytest.raises(UsageError, match=f"is the official file of config {true}, not of {config}"):
+        build_dataset("kqa", source=path, config=config, out=tmp_path / "out")
+
+
+def test_questions_of_a_user_are_built_and_run_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    record = {
+        "Question": "Can I fly with a cold?",
+        "Free_form_answer": "Mostly, yes. Ears may hurt.",
+        "Must_have": ["Flying with a cold is mostly safe."],
+        "Nice_to_have": ["Ears may hurt during the flight."],
+    }
+    file = tmp_path / "statements.jsonl"
+    file.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert main(["build", "kqa", "--source", str(file), "--config", "own"]) == 0
+    words = [
+        "run",
+        "--tasks",
+        "kqa",
+        "--config",
+        "own",
+        "--model",
+        "baseline/reference",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    assert main(words) == 0
+    assert "1/1" in capsys.readouterr().out
+    assert main(["build", "kqa", "--source", str(file), "--config", "answered"]) == 2
+    assert "Sources" in capsys.readouterr().err

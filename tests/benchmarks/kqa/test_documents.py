@@ -1,0 +1,177 @@
+"""Files of a folder to documents: order, kinds, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.kqa.documents import Document, read_documents
+from medical_tasks.benchmarks.kqa.html_text import html_text
+from medical_tasks.benchmarks.kqa.retrieval import open_retriever
+from medical_tasks.errors import MissingError, UsageError
+
+
+def test_every_kind_of_file_in_a_stable_order(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "x.txt").write_text("hidden")
+    (tmp_path / ".hidden.txt").write_text("hidden")
+    (tmp_path / "b" / "lay_text-one.TXT").write_bytes(b"\xef\xbb\xbfplain\r\n\r\ntext")
+    (tmp_path / "b" / "page.html").write_text("<title>A  page</title><p>one<p>two &amp; three<script>no()</script>")
+    (tmp_path / "b.md").write_text("intro\n\n## The *title* ##\n\nmore\n")
+    (tmp_path / "a.jsonl").write_text(
+        '{"text": "first", "title": "T", "url": "https://x.example", "id": 7}\n\n{"text": "second"}\n{"text": ""}\n'
+    )
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "empty.txt").write_text(" \n")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert read_documents(tmp_path) == [
+        Document(name="a.jsonl:1", title="T", text="first", url="https://x.example"),
+        Document(name="a.jsonl:3", title="a", text="second"),
+        Document(name="b/lay_text-one.TXT", title="lay text one", text="plain\n\ntext"),
+        Document(name="b/page.html", title="A page", text="one\n\ntwo & three"),
+        Document(name="b.md", title="The *title*", text="intro\n\n## The *title* ##\n\nmore\n"),
+    ]
+    assert read_documents(tmp_path / "b.md")[0].name == "b.md"
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "text"),
+    [
+        ("", "", ""),
+        ("plain", "", "plain"),
+        ("<html><head><title>T</title><style>p{}</style></head><body><h1>A</h1>b<br>c</body></html>", "T", "A\n\nb c"),
+        ("<head><title>T</title><body>b", "T", "b"),
+        ("<ul><li>one<li>two</ul>after", "", "one\n\ntwo\n\nafter"),
+        ("a<b>b</b>c &lt;p&gt; &#233;<!-- no -->", "", "abc <p> é"),
+        ("<noscript><p>no</p></noscript><template>no</template>yes", "", "yes"),
+        ("<svg><title>no</title>no</svg>yes", "", "yes"),
+        ("x</script></p></noscript>y", "", "x\n\ny"),
+        ("<p>1 < 2 and <<", "", "1 < 2 and <<"),
+        (
+            "<select><option>one<option>two</select>three<textarea>four</textarea>five",
+            "",
+            "one\n\ntwo\n\nthree\n\nfour\n\nfive",
+        ),
+        # Pages saved by word processors.
+        ("<!--[if IE]><p>no<![endif]-->a<![if !x]>b<![endif]>c<![what is this[x]]>d", "", "abcd"),
+    ],
+)
+def test_html(page: str, title: str, text: str) -> None:
+    assert html_text(page) == (title, text)
+
+
+@given(st.text(alphabet="<>/!-=\"'&[] abpscrite\n", max_size=60))
+@settings(deadline=None, max_examples=200)
+def test_no_page_breaks_the_reader(page: str) -> None:
+    title, text = html_text(page)
+    assert "\n\n\n" not in text
+    assert title == title.strip()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error", "message"),
+    [
+        (
+            None,
+            b"",
+            UsageError,
+            r"documents=.*: no document to retrieve from, it is empty. Documents are .txt, .md, .html",
+        ),
+        ("a.pdf", b"x", UsageError, r"no document to retrieve from, it holds files of other kinds \(.pdf\)"),
+        ("a.txt", b" \n", UsageError, r"no text in any of the 1 documents \(the first is .*a.txt\)"),
+        ("a.html", b"<script>x</script>", UsageError, r"no text in any of the 1 documents"),
+        ("a.txt", b"ab\x81", UsageError, r"a.txt: not UTF-8 \(byte 0x81 at position 2\). Convert it"),
+        ("a.txt", b"\x00\xff\x01", UsageError, r"a.txt: not UTF-8 \(byte 0xff at position 1\). Convert it"),
+        ("a.jsonl", b'{"text": "caf\xe9"}', UsageError, r"a.jsonl: not UTF-8 \(byte 0xe9 at position 13\). Convert it"),
+        ("a.html", b"<meta charset=no-such>\xe9", UsageError, r"a.html: not UTF-8 \(byte 0xe9"),
+        ("a.jsonl", b'{"text": "x"}\n{"text"', UsageError, r"a.jsonl: line 2 is not a whole JSON object"),
+        ("a.jsonl", b"[]", UsageError, r'a.jsonl: line 1 is not a JSON object with "text". Write one document a line'),
+        ("a.jsonl", b'{"title": "x"}', UsageError, r'line 1 is not a JSON object with "text"'),
+        ("a.jsonl", b'{"text": 7}', UsageError, r"a.jsonl: line 1, 'text' must be a text, got 7"),
+        ("a.jsonl", b'{"text": null}', UsageError, r"line 1, 'text' must be a text, got None"),
+        ("a.jsonl", b'{"text": "x", "url": ["y"]}', UsageError, r"line 1, 'url' must be a text, got \['y'\]"),
+        ("a.jsonl", rb'{"text": "\ud800"}', UsageError, r"line 1, 'text' must be a text"),
+        ("a.txt", b"...", UsageError, r"documents=.*: no word to search by in any of the 1 passages"),
+    ],
+)
+def test_documents_that_cannot_be_used(
+    tmp_path: Path, name: str | None, content: bytes, error: type[Exception], message: str
+) -> None:
+    if name is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(error, match=message):
+        open_retriever("kqa_rag", {"documents": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text", "encoding"),
+    [
+        ("a.txt", "Fièvre à 39 °C – «café»".encode("latin-1", "replace"), "Fièvre à 39 °C ? «café»", "cp1252"),
+        ("a.md", "dose ≤ 5 – “x”".replace("≤", "<").encode("cp1252"), "dose < 5 – “x”", "cp1252"),
+        ("a.txt", "naïve".encode("utf-16"), "naïve", "utf-16"),
+        ("a.html", "<meta charset='iso-8859-2'><body>łódź".encode("iso-8859-2"), "łódź", "iso-8859-2"),
+    ],
+)
+def test_other_encodings_are_read_with_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, text: str, encoding: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "z.txt").write_text("plain", encoding="utf-8")
+    assert [document.text for document in read_documents(tmp_path)] == [text, "plain"]
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"note: {tmp_path / name}: not UTF-8 (byte 0x")
+    assert f"read as {encoding}. Convert it if" in said
+
+
+def test_a_name_that_no_folder_can_have() -> None:
+    with pytest.raises(UsageError, match=r"documents=a+: cannot be read \(.*too long.*\)\. Give another folder\."):
+        read_documents(Path("a" * 5000))
+    with pytest.raises(UsageError, match=r"kqa_rag: documents=~no-such-user/x: there is no such user\."):
+        open_retriever("kqa_rag", {"documents": "~no-such-user/x"})
+
+
+def test_no_such_folder(tmp_path: Path) -> None:
+    with pytest.raises(
+        MissingError, match=r"documents=.*absent: there is no such folder. Give the folder that holds your"
+    ):
+        open_retriever("kqa_rag", {"documents": str(tmp_path / "absent")})
+
+
+def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("x")
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("medical_tasks.benchmarks.kqa.documents.read_bytes", refuse)
+    with pytest.raises(UsageError, match=r"a.txt: cannot be read \(Permission denied\)"):
+        read_documents(tmp_path)
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "closed").mkdir()
+    listed = os.scandir
+
+    def refuse(place: Any) -> Any:
+        if str(place).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return listed(place)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(UsageError, match=r"closed: cannot be read \(Permission denied\)"):
+        read_documents(tmp_path)
+
+
+def test_odd_names_of_files_can_be_written_anywhere(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"odd\xff.txt")).write_text("x")
+    (found,) = read_documents(tmp_path)
+    assert (found.name, found.title) == ("odd\\xff.txt", "odd\\xff")
+    json.dumps(found.name).encode()

@@ -1,0 +1,222 @@
+"""What a model is asked, and how the gold is written as an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import medical_tasks.benchmarks.kqa.prompts as module
+from medical_tasks.benchmarks.kqa.data import load_items, read_rows
+from medical_tasks.benchmarks.kqa.demo import demo_rows
+from medical_tasks.benchmarks.kqa.exemplars import EXEMPLARS
+from medical_tasks.benchmarks.kqa.prompts import gold_response, load_prompts
+from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE
+from medical_tasks.benchmarks.kqa.row import typed_row
+from medical_tasks.benchmarks.kqa.spec import BENCHMARK, KQA, KQA_ICL, KQA_ICL_RAG, KQA_RAG
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import Item, PromptSet, TaskSpec
+from tests.support import SHARED, needs_shared
+
+ITEMS = load_items(KQA, demo_rows())
+MOLE = next(item for item in ITEMS if "mole" in item.fields["question"])
+
+
+@pytest.fixture(autouse=True)
+def _no_documents_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(DOCUMENTS_VARIABLE, raising=False)
+
+
+def asked(prompts: PromptSet, item: Item) -> str:
+    """The one message of an item."""
+    messages = prompts.render(item)
+    assert [message["role"] for message in messages] == ["user"]
+    return messages[0]["content"]
+
+
+def other_item(**columns: Any) -> Item:
+    (item,) = load_items(KQA, [typed_row(**{"question": "Is it a mole?", "must_have": ["It is."], **columns})])
+    return item
+
+
+def test_the_question_alone() -> None:
+    for item in ITEMS:
+        assert asked(load_prompts(KQA), item) == item.fields["question"]
+    assert asked(load_prompts(KQA), other_item(question=" Can it?\n")) == "Can it?"
+
+
+def test_worked_examples() -> None:
+    assert len(EXEMPLARS) == 3
+    text = asked(load_prompts(KQA_ICL), MOLE)
+    assert text.startswith(module.INSTRUCTIONS)
+    assert text.endswith(f"Question: {MOLE.fields['question']}\nAnswer:")
+    for exemplar in EXEMPLARS:
+        whole = (
+            f"Question: {exemplar.question}\nAnswer: {exemplar.answer}\nWhat a better answer adds: {exemplar.better}"
+        )
+        assert text.count(whole) == 1
+    assert text.count("Question: ") == 4
+    assert "Sources:" not in text
+
+
+def test_retrieved_passages_are_numbered_and_named() -> None:
+    prompts = load_prompts(KQA_RAG)
+    text = asked(prompts, MOLE)
+    assert text.startswith(module.SOURCES_ONLY)
+    assert "Sources:\n\n[1] Checking your moles\nNearly all moles are harmless." in text
+    assert prompts.sources is not None
+    ids = prompts.sources(MOLE)
+    assert ids[0] == "demo/moles#1"
+    assert text.count("\n[") == len(ids)
+    assert text.endswith(f"Question: {MOLE.fields['question']}\nAnswer:")
+    assert module.INSTRUCTIONS not in text
+
+
+def test_everything_together() -> None:
+    text = asked(load_prompts(KQA_ICL_RAG), MOLE)
+    places = [
+        text.index(part) for part in (module.INSTRUCTIONS, module.SOURCES_TOO, module.EXAMPLES, "Sources:", "Answer:")
+    ]
+    places[-1] = text.rindex("Answer:")
+    assert places == sorted(places)
+    assert module.SOURCES_ONLY not in text
+
+
+@pytest.mark.parametrize("task", [KQA_ICL, KQA_RAG, KQA_ICL_RAG])
+def test_whoever_cannot_answer_is_told_what_to_say(task: TaskSpec) -> None:
+    assert "I don't know" in asked(load_prompts(task), MOLE)
+
+
+def test_braces_and_marks_in_texts_are_only_text(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# {title}\n\n{text} mole {0} %s", encoding="utf-8")
+    item = other_item(question="mole {number} %d {}?")
+    text = asked(load_prompts(KQA_ICL_RAG, arguments={"documents": str(tmp_path)}), item)
+    assert "[1] {title}\n# {title}\n\n{text} mole {0} %s" in text
+    assert "Question: mole {number} %d {}?\nAnswer:" in text
+
+
+def test_no_passage_fits(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("zebras", encoding="utf-8")
+    prompts = load_prompts(KQA_RAG, arguments={"documents": str(tmp_path)})
+    assert module.NO_SOURCE in asked(prompts, MOLE)
+    assert prompts.sources is not None
+    assert prompts.sources(MOLE) == ()
+
+
+def test_a_source_with_an_address(tmp_path: Path) -> None:
+    line = '{"text": "A mole may itch.", "title": "On\\nmoles", "url": "https://x.example/m"}'
+    (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
+    text = asked(load_prompts(KQA_RAG, arguments={"documents": str(tmp_path)}), MOLE)
+    assert "[1] On moles (https://x.example/m)\nA mole may itch." in text
+
+
+def test_without_documents_only_the_demo_is_asked() -> None:
+    for task, plain in ((KQA_RAG, "kqa"), (KQA_ICL_RAG, "kqa_icl")):
+        for arguments in (None, {}, {"documents": "demo"}):
+            prompts = load_prompts(task, arguments=arguments)
+            assert prompts.settings["corpus"] == "demo"
+            assert len([asked(prompts, item) for item in ITEMS]) == 13
+            expected = (
+                f"{task.name}: question .* --task-args documents=FOLDER, .*{DOCUMENTS_VARIABLE}=.*the task {plain}\\."
+            )
+            with pytest.raises(MissingError, match=expected):
+                prompts.render(other_item())
+
+
+def test_the_variable_names_documents_where_no_argument_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.txt").write_text(f"A mole in {name}.", encoding="utf-8")
+    monkeypatch.setenv(DOCUMENTS_VARIABLE, str(tmp_path / "one"))
+    assert "A mole in one." in asked(load_prompts(KQA_RAG), other_item())
+    chosen = load_prompts(KQA_RAG, arguments={"documents": str(tmp_path / "two")})
+    assert "A mole in two." in asked(chosen, other_item())
+
+
+def test_hashes_tell_tasks_apart_and_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {task.name: load_prompts(task).sha256 for task in BENCHMARK.tasks}
+    assert len(set(before.values())) == 4
+    assert before == {task.name: load_prompts(task, "official").sha256 for task in BENCHMARK.tasks}
+    changed = type(EXEMPLARS[0])(question="other", answer=EXEMPLARS[0].answer, better=EXEMPLARS[0].better)
+    monkeypatch.setattr(module, "EXEMPLARS", (changed, *EXEMPLARS[1:]))
+    after = {task.name: load_prompts(task).sha256 for task in BENCHMARK.tasks}
+    assert {name for name in after if after[name] != before[name]} == {"kqa_icl", "kqa_icl_rag"}
+
+
+def test_official_leaves_the_questions_our_own(tmp_path: Path) -> None:
+    """The authors have no files of these prompts; `official` is about the judge."""
+    prompts = load_prompts(KQA_ICL, "official", tmp_path)
+    assert prompts.name == "own"
+    assert asked(prompts, MOLE) == asked(load_prompts(KQA_ICL), MOLE)
+
+
+def test_wrong_use() -> None:
+    with pytest.raises(UsageError, match=r"unknown prompt set 'theirs' for kqa. Sets: own, official"):
+        load_prompts(KQA, "theirs")
+    with pytest.raises(UsageError, match=r"kqa_icl: 'top_k' is no setting of this task. It takes none"):
+        load_prompts(KQA_ICL, arguments={"top_k": "3"})
+    with pytest.raises(UsageError, match=r"kqa_rag: 'topk' is no setting of this task. It takes: documents, top_k, ch"):
+        load_prompts(KQA_RAG, arguments={"topk": "3"})
+
+
+def lines_of(item: Item) -> list[str]:
+    return gold_response(KQA, item).split("\n")
+
+
+def test_gold_has_each_statement_on_its_own_line() -> None:
+    for item in ITEMS:
+        assert lines_of(item) == [*item.fields["must_have"], *item.fields["nice_to_have"]]
+
+
+def test_gold_of_odd_statements() -> None:
+    item = other_item(must_have=[" first ", "", "in\ntwo\r\nlines"], nice_to_have=["\t", "last"])
+    assert lines_of(item) == ["first", "in two lines", "last"]
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_gold_of_the_release() -> None:
+    rows = list(read_rows("answered", "test", {"test": SHARED / "data" / "kqa" / "questions_w_answers.jsonl"}))
+    items = load_items(KQA, rows)
+    assert len(items) == 201
+    total = 0
+    for item in items:
+        statements = [
+            text.strip() for text in (*item.fields["must_have"], *item.fields["nice_to_have"]) if text.strip()
+        ]
+        assert lines_of(item) == statements
+        total += len(statements)
+    assert total == 892 + 697 - 3
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_our_texts_are_not_the_authors() -> None:
+    """No run of eight words of the release's judge prompts, answers or statements is in our prompts or examples."""
+    import json
+    import re
+
+    folder = SHARED / "data" / "kqa"
+
+    def runs(text: str) -> set[tuple[str, ...]]:
+        words = re.findall(r"\w+", text.lower())
+        return {tuple(words[place : place + 8]) for place in range(len(words) - 7)}
+
+    theirs: set[tuple[str, ...]] = set()
+    for path in sorted((folder / "prompts").glob("*.txt")):
+        theirs |= runs(path.read_text(encoding="utf-8"))
+    for line in (folder / "questions_w_answers.jsonl").read_text(encoding="utf-8").splitlines():
+        values = json.loads(line)
+        for text in (values["Question"], values["Free_form_answer"], *values["Must_have"], *values["Nice_to_have"]):
+            theirs |= runs(text)
+    assert len(theirs) > 10_000
+    from medical_tasks.benchmarks.kqa.demo_documents import DOCUMENTS
+
+    ours = [*module._TEXTS, *(text for exemplar in EXEMPLARS for text in vars(exemplar).values())]
+    ours += [document.text for document in DOCUMENTS]
+    for row in demo_rows():
+        ours += [row["question"], row["answer"], *row["must_have"], *row["nice_to_have"]]
+    assert len(ours) > 100
+    for text in ours:
+        assert not runs(text) & theirs

@@ -1,0 +1,229 @@
+"""BM25 over passages, and what the recipe says of it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import medical_tasks.benchmarks.kqa.retrieval as module
+from medical_tasks.benchmarks.kqa.chunks import Chunk, chunk_documents
+from medical_tasks.benchmarks.kqa.data import load_items
+from medical_tasks.benchmarks.kqa.demo import demo_rows
+from medical_tasks.benchmarks.kqa.documents import Document
+from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE, Index, open_retriever
+from medical_tasks.benchmarks.kqa.spec import KQA_RAG
+from medical_tasks.benchmarks.kqa.words import TOKENIZER, search_words
+from medical_tasks.errors import UsageError
+
+ITEMS = load_items(KQA_RAG, demo_rows())
+
+
+@pytest.fixture(autouse=True)
+def _no_documents_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(DOCUMENTS_VARIABLE, raising=False)
+
+
+def document(text: str, name: str = "d", title: str = "") -> Document:
+    return Document(name=name, title=title, text=text)
+
+
+def index_of(*texts: str) -> Index:
+    return Index(list(chunk_documents([document(text, f"d{number}") for number, text in enumerate(texts)], 150)))
+
+
+def ids(chunks: list[Chunk]) -> list[str]:
+    return [chunk.id for chunk in chunks]
+
+
+def bm25(question: str, texts: list[str]) -> list[float]:
+    """The formula as it is published (Robertson and Zaragoza 2009; idf and the missing k1 + 1 as in Lucene), by hand."""
+    k1, b = 1.5, 0.75
+    counts = [Counter(search_words(text)) for text in texts]
+    mean = sum(count.total() for count in counts) / len(counts)
+    scores = [0.0] * len(texts)
+    for word in search_words(question):
+        having = sum(word in count for count in counts)
+        idf = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
+        for place, count in enumerate(counts):
+            if word in count:
+                norm = k1 * (1 - b + b * count.total() / mean)
+                scores[place] += idf * count[word] / (count[word] + norm)
+    return scores
+
+
+WORDS = st.lists(st.sampled_from("fever pain mole flu skin tablet rash".split()), max_size=12).map(" ".join)
+
+
+@given(st.lists(WORDS.filter(bool), min_size=1, max_size=12), WORDS, st.integers(min_value=1, max_value=14))
+@settings(deadline=None, max_examples=150)
+def test_the_best_passages_are_those_of_the_formula(texts: list[str], question: str, count: int) -> None:
+    found = [int(chunk.document.name[1:]) for chunk in index_of(*texts).best(question, count)]
+    scores = bm25(question, texts)
+    assert len(found) == min(count, sum(score > 0 for score in scores))
+    assert len(set(found)) == len(found)
+    left_out = [score for place, score in enumerate(scores) if place not in found]
+    for before, after in itertools.pairwise(found):
+        assert scores[before] >= scores[after] - 1e-5  # the index counts in single precision
+    if found and left_out:
+        assert min(scores[place] for place in found) >= max(left_out) - 1e-5
+
+
+def test_ties_go_by_order() -> None:
+    index = index_of("zebra", *["a mole"] * 40, "mole", "other")
+    assert ids(index.best("mole", 5)) == [f"d{number}#1" for number in range(1, 6)]
+    assert len(index.best("mole", 50)) == 41
+    assert ids(index.best("zebra mole", 2)) == ["d0#1", "d1#1"]
+
+
+@pytest.mark.parametrize("question", ["", "?", "what is it", "giraffe", "giraffe and lion"])
+def test_a_question_that_shares_no_word_finds_nothing(question: str) -> None:
+    assert index_of("a mole", "a flu").best(question, 5) == []
+
+
+def test_a_title_counts() -> None:
+    chunks = list(chunk_documents([document("flu"), document("text", "e", "Mole")], 150))
+    assert ids(Index(chunks).best("mole", 5)) == ["e#1"]
+
+
+def test_the_demo_finds_what_its_questions_are_about() -> None:
+    retriever = open_retriever("kqa_rag", {})
+    first = {str(item.fields["question"]): [chunk.id for chunk in retriever.passages(item)][:1] for item in ITEMS}
+    about = {
+        "ibuprofen": "fever-medicines",
+        "athletes": "athletes-foot",
+        "HbA1c": "hba1c",
+        "stomach flu": "stomach-flu",
+        "hay fever": "hay-fever-pregnancy",
+        "metformin": "metformin",
+        "a cold": "cold-or-flu",
+        "mole": "moles",
+    }
+    for word, name in about.items():
+        assert [found for question, found in first.items() if word in question] == [[f"demo/{name}#1"]], word
+
+
+def test_settings_say_what_was_retrieved_from_and_how(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("mole " * 50)
+    (tmp_path / "b.txt").write_text("flu")
+    arguments = {"documents": str(tmp_path), "top_k": "2", "chunk_words": 20}
+    told = open_retriever("kqa_rag", arguments).settings
+    digest = told.pop("documents_sha256")
+    assert told == {
+        "retriever": "bm25s",
+        "version": told["version"],
+        "method": "lucene",
+        "k1": 1.5,
+        "b": 0.75,
+        "tokenizer": TOKENIZER,
+        "top_k": 2,
+        "chunk_words": 20,
+        "overlap_words": 4,
+        "corpus": "own documents",
+        "documents": 2,
+        "chunks": 4,
+    }
+    assert told["version"][0].isdigit()
+    json.dumps(told)
+    # The folder's place is no part of it, each name and text is.
+    moved = tmp_path.rename(tmp_path.with_name("moved"))
+    arguments["documents"] = str(moved)
+    assert open_retriever("kqa_rag", arguments).settings["documents_sha256"] == digest
+    (moved / "b.txt").write_text("flu ")
+    assert open_retriever("kqa_rag", arguments).settings["documents_sha256"] != digest
+    (moved / "b.txt").write_text("flu")
+    (moved / "b.txt").rename(moved / "c.txt")
+    assert open_retriever("kqa_rag", arguments).settings["documents_sha256"] != digest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"top_k": "0"}, r"kqa_rag: top_k must be a whole number from 1 to 50, got '0'"),
+        ({"top_k": 51}, r"top_k must be a whole number from 1 to 50, got 51"),
+        ({"top_k": "3.0"}, r"got '3.0'"),
+        ({"top_k": "-1"}, r"got '-1'"),
+        ({"top_k": "²"}, r"got '²'"),
+        ({"top_k": "9" * 5000}, r"top_k must be a whole number"),
+        ({"top_k": True}, r"got True"),
+        ({"chunk_words": "19"}, r"chunk_words must be a whole number from 20 to 2000, got '19'"),
+        ({"documents": " "}, r"kqa_rag: documents must name a folder, or `demo` for the demo's own corpus, got ' '"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_retriever("kqa_rag", arguments)
+
+
+def test_one_index_for_the_same_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[int] = []
+
+    class Counted(Index):
+        def __init__(self, chunks: Any) -> None:
+            built.append(len(chunks))
+            super().__init__(chunks)
+
+    monkeypatch.setattr(module, "Index", Counted)
+    monkeypatch.setattr(module, "_indexes", {})
+    (tmp_path / "a.txt").write_text("mole")
+    arguments = {"documents": str(tmp_path)}
+    open_retriever("kqa_rag", arguments)
+    open_retriever("kqa_icl_rag", {**arguments, "top_k": 2})
+    assert built == [1]
+    (tmp_path / "b.txt").write_text("flu")
+    open_retriever("kqa_rag", arguments)
+    assert built == [1, 2]
+    for words in (20, 30, 40):
+        open_retriever("kqa_rag", {**arguments, "chunk_words": words})
+    assert len(module._indexes) == 2
+
+
+def test_the_library_brings_no_accelerator_and_says_nothing(tmp_path: Path) -> None:
+    """In a process of its own, with packages of these names on the path, which take notice of being imported."""
+    for name in ("jax", "numba"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('imported ' + __name__)")
+    code = """
+import logging, sys
+logging.basicConfig(level=logging.DEBUG)
+from medical_tasks.benchmarks.kqa.retrieval import open_retriever
+from medical_tasks.benchmarks.kqa.demo import demo_rows
+from medical_tasks.benchmarks.kqa.data import load_items
+from medical_tasks.benchmarks.kqa.spec import KQA_RAG
+assert "bm25s" not in sys.modules and "numpy" not in sys.modules
+retriever = open_retriever("kqa_rag", {})
+print(*[chunk.id for item in load_items(KQA_RAG, demo_rows()) for chunk in retriever.passages(item)])
+assert "bm25s" in sys.modules
+assert not {"jax", "numba", "datasets", "torch", "huggingface_hub"} & set(sys.modules)
+"""
+    home = tmp_path / "home"
+    home.mkdir()
+    said = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(home), "PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=home, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        said.append(done.stdout)
+    assert said[0] == said[1]
+    assert said[0].startswith("demo/fever-medicines#1 ")
+    assert list(home.iterdir()) == []
+
+
+def test_what_is_kept_out_of_sight_comes_back() -> None:
+    before = {name: sys.modules.get(name) for name in ("json", "no_such_package")}
+    with module._out_of_sight(("json", "no_such_package")), pytest.raises(ImportError):
+        import json  # noqa: F401
+    assert {name: sys.modules.get(name) for name in before} == before
+    assert "no_such_package" not in sys.modules
+    assert logging.getLogger("bm25s").level == logging.WARNING

@@ -1,0 +1,305 @@
+"""Scores, their limits where verdicts are missing, and the gold through its own scorer."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.kqa.demo import demo_rows
+from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.kqa.scoring import item_score, score_items, unanswered_limits
+from medical_tasks.benchmarks.kqa.spec import KQA, METRICS
+from medical_tasks.benchmarks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict
+from medical_tasks.errors import UsageError
+from medical_tasks.io.store import Store
+from medical_tasks.judges.base import JudgeOptions, Judging, NoReply
+from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.runs.results import summarise
+from medical_tasks.spec import Item, ItemScore
+from tests.benchmarks.kqa.kqa_judges import asked, by_lines, fresh, item, judge, saying
+from tests.judges.scripted import TableJudge
+from tests.support import SHARED, needs_shared
+
+NAMES = {metric.name for metric in METRICS}
+THREE = ("entailment", "neutral", "contradiction")
+COUNTS = ("hallucination_rate", "hallucination_rate_answered", "hallucination_official", "hallucination_norm_official")
+
+
+def _score(must: str, nice: str = "", answer: str = "Take it easy.") -> ItemScore:
+    """Scores one answer by labels written as letters: e, n, c, and ? for a verdict that is missing."""
+    letters = {"e": "entailment", "n": "neutral", "c": "contradiction", "?": None}
+    table = {f"i/must/{place}": letters[letter] for place, letter in enumerate(must)}
+    table |= {f"i/nice/{place}": letters[letter] for place, letter in enumerate(nice)}
+    judging = Judging(judge=TableJudge(table), prompts=load_judge_prompts(KQA))
+    (score,) = score_items(KQA, [item("i", list(must), list(nice))], [answer], judging=judging)
+    return score
+
+
+def test_by_hand() -> None:
+    score = _score("eenc", "ecn")
+    assert set(score.values) == NAMES
+    assert score.values == {
+        "comprehensiveness": 0.5,
+        "hallucination_rate": 2.0,
+        "comprehensiveness_answered": 0.5,
+        "hallucination_rate_answered": 2.0,
+        "contradicted": 1.0,
+        "answered": 1.0,
+        "words": 3.0,
+        "comprehensiveness_official": 0.5,
+        "comprehensiveness_norm_official": 0.5,
+        "hallucination_official": 2.0,
+        "hallucination_norm_official": 2.0,
+    }
+    assert score.parsed == "must 2/4, nice 1/3, contradicted 2"
+    assert score.why == "missed: must/2 must/3; contradicted: must/3 nice/1; official: by label"
+    assert (score.unscored, score.limits) == (None, {})
+
+
+def test_an_abstention_counts_over_all_and_not_over_answered() -> None:
+    score = _score("ee", "c", answer="I don't know.")
+    assert (score.values["comprehensiveness"], score.values["hallucination_rate"], score.values["contradicted"]) == (
+        0,
+        0,
+        0,
+    )
+    assert (score.values["answered"], score.values["comprehensiveness_official"]) == (0, 0)
+    for name in ("comprehensiveness_answered", "hallucination_rate_answered", "words"):
+        assert math.isnan(score.values[name])
+    assert score.why.startswith("abstained by the rule")
+
+
+def test_without_must_have_statements() -> None:
+    score = _score("", "c")
+    assert math.isnan(score.values["comprehensiveness"])
+    assert math.isnan(score.values["comprehensiveness_norm_official"])
+    assert (score.values["comprehensiveness_official"], score.values["hallucination_rate"]) == (0.0, 1.0)
+
+
+def test_without_any_statement() -> None:
+    score = _score("")
+    for name in ("comprehensiveness", "hallucination_rate", "contradicted"):
+        assert math.isnan(score.values[name])
+    assert (score.values["hallucination_official"], score.values["words"], score.unscored) == (0.0, 3.0, None)
+
+
+def test_missing_verdicts() -> None:
+    score = _score("ee?n", "c?")
+    assert score.unscored == "judge: http 500"
+    assert score.limits["comprehensiveness"] == score.limits["comprehensiveness_norm_official"] == (0.5, 0.75)
+    assert score.limits["hallucination_rate"] == score.limits["hallucination_official"] == (1.0, 3.0)
+    assert score.values == {"contradicted": 1.0, "answered": 1.0, "words": 3.0}  # one contradiction is enough
+    assert score.parsed == "must 2 to 3/4, nice 0 to 1/2, contradicted 1 to 3"
+    assert "without a verdict: must/2 nice/1" in score.why
+
+
+def test_what_is_decided_without_the_missing_one_is_scored() -> None:
+    score = _score("en", "?")
+    assert score.values["comprehensiveness"] == 0.5
+    assert "comprehensiveness" not in score.limits
+    assert score.limits["hallucination_rate"] == (0.0, 1.0)
+
+
+def test_the_most_frequent_reason_is_told(tmp_path: Path) -> None:
+    reasons = iter(["timeout", "http 500", "http 500", "timeout", "http 500"])
+    score = judge(
+        tmp_path, [item("i", list("abcde"))], ["A."], lambda call: NoReply(key=call.key, reason=next(reasons))
+    ).one
+    assert score.unscored == "judge: http 500"
+    assert score.limits["comprehensiveness"] == (0.0, 1.0)
+
+
+@given(st.text("enc?", max_size=3), st.text("enc?", max_size=2), st.sampled_from(["A.", "I don't know.", ""]))
+@settings(deadline=None, max_examples=60)
+def test_limits_are_those_of_all_completions(must: str, nice: str, answer: str) -> None:
+    score = _score(must, nice, answer)
+    n_open = (must + nice).count("?")
+    wholes = []
+    for letters in itertools.product("enc", repeat=n_open):
+        chosen = iter(letters)
+        filled = "".join(next(chosen) if letter == "?" else letter for letter in must + nice)
+        wholes.append(_score(filled[: len(must)], filled[len(must) :], answer).values)
+    for name in NAMES:
+        seen = [whole[name] for whole in wholes]
+        if name in score.values:
+            assert all(value == score.values[name] or math.isnan(value) for value in seen), name
+            assert math.isnan(seen[0]) == math.isnan(score.values[name])
+        else:
+            assert (min(seen), max(seen)) == score.limits[name], name
+    assert (score.unscored is None) == (not score.limits)
+
+
+def test_an_answer_that_may_be_none_moves_the_means_within_its_limits() -> None:
+    """Brute force over what may come of the open abstention, beside every value the rest may have."""
+    verdict = AnswerVerdict(
+        statements=tuple(StatementVerdict(name=f"must/{n}", contradicted=True) for n in range(2)), answered=None
+    )
+    for others in itertools.product([0.0, 1.0, 5.0], repeat=2):
+        case = Case(id="i", question="", answer="word " * 7, must_have=("a", "b"), nice_to_have=())
+        limits = item_score(case, verdict, most_statements=5).limits
+        for name in ("comprehensiveness_answered", "hallucination_rate_answered"):
+            low, high = limits[name]
+            rest = [min(value, 1.0) if name.startswith("comp") else value for value in others]
+            own = {"comprehensiveness_answered": 0.0, "hallucination_rate_answered": 2.0}[name]
+            means = [sum(rest) / 2, (sum(rest) + own) / 3]
+            assert (sum(rest) + low) / 3 <= min(means) + 1e-12
+            assert (sum(rest) + high) / 3 >= max(means) - 1e-12
+
+
+@pytest.mark.parametrize("mode", ["single", "batched"])
+def test_a_fifth_of_the_verdicts_missing(tmp_path: Path, mode: str) -> None:
+    """Bounds of the whole task hold the true value, nothing is invented, and coverage says what is missing."""
+    rng = random.Random(4)
+    items = [
+        item(f"q{i}", [f"m{i}.{j}" for j in range(rng.randint(1, 5))], [f"n{i}.{j}" for j in range(rng.randint(0, 3))])
+        for i in range(40)
+    ]
+    answers = [f"Answer {i}" for i in range(40)]
+    truth: dict[str, str] = {}
+    lost: set[str] = set()
+    for one in items:
+        for statement in (*one.fields["must_have"], *one.fields["nice_to_have"]):
+            truth[statement] = rng.choice(THREE)
+            if rng.random() < 0.2:
+                lost.add(statement)
+    whole = judge(tmp_path, items, answers, saying(lambda _, said: truth[said]), mode=mode)
+    holed = judge(tmp_path, items, answers, saying(lambda _, said: None if said in lost else truth[said]), mode=mode)
+    hit = {one.id for one in items if lost & {*one.fields["must_have"], *one.fields["nice_to_have"]}}
+    assert 10 < len(hit) < 40
+    for full, part in zip(whole.scores, holed.scores, strict=True):
+        assert (part.unscored is not None) == bool(part.limits)
+        assert part.id in hit or part == full
+        for name in NAMES:
+            if name in part.values:
+                assert part.values[name] == full.values[name]
+            else:
+                low, high = part.limits[name]
+                assert low <= full.values[name] <= high
+    summaries = [
+        summarise(
+            KQA_PLAIN,
+            items,
+            {score.id: score for score in scores},
+            {},
+            recipe={},
+            unanswered_limits=lambda one: unanswered_limits(KQA, one),
+        )
+        for scores in (whole.scores, holed.scores)
+    ]
+    assert summaries[1]["coverage"]["unscored"] == {
+        "judge: http 500": len([one for one in holed.scores if one.unscored])
+    }
+    for name in NAMES:
+        full, part = (summary["metrics"][name] for summary in summaries)
+        assert part["bound_low"] - 1e-12 <= full["value"] <= part["bound_high"] + 1e-12
+        assert full["bound_low"] == full["bound_high"] == pytest.approx(full["value"])
+
+
+KQA_PLAIN = type(KQA)(**{**KQA.__dict__, "groups": ()})
+
+
+def test_an_item_without_an_answer() -> None:
+    limits = unanswered_limits(KQA, item("i", ["a", " ", "b"], ["c"]))
+    assert limits == {
+        "hallucination_rate": (0.0, 3.0),
+        "hallucination_rate_answered": (0.0, 3.0),
+        "hallucination_official": (0.0, 4.0),
+        "hallucination_norm_official": (0.0, 4.0),
+    }
+    endless = {metric.name for metric in METRICS if math.isinf(metric.limits[1])}
+    assert endless == {*limits, "words"}
+
+
+def test_as_many_responses_as_items() -> None:
+    judging = Judging(judge=TableJudge({}), prompts=load_judge_prompts(KQA))
+    with pytest.raises(UsageError, match="kqa: 1 items but 0 responses"):
+        score_items(KQA, [item("i", ["a"])], [], judging=judging)
+
+
+def _always(label: str, answer: str, statement: str) -> str:
+    return label
+
+
+# Gold in, full marks out
+
+
+def _gold(rows: list[dict[str, Any]]) -> tuple[list[Item], list[str]]:
+    items = [item(str(place), row["must_have"], row["nice_to_have"], row["question"]) for place, row in enumerate(rows)]
+    lines = [(*row["must_have"], *row["nice_to_have"]) for row in rows]
+    return items, ["\n".join(statement for statement in said if statement.strip()) for said in lines]
+
+
+def _upstream_rows() -> list[dict[str, Any]]:
+    with (SHARED / "data" / "kqa" / "questions_w_answers.jsonl").open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [
+        {"question": row["Question"], "must_have": row["Must_have"], "nice_to_have": row["Nice_to_have"]}
+        for row in rows
+    ]
+
+
+def _full_marks(scores: list[ItemScore]) -> None:
+    for score in scores:
+        assert score.unscored is None
+        for name, value in score.values.items():
+            if name != "words":
+                wanted = 0.0 if name in COUNTS or name == "contradicted" else 1.0
+                assert value == wanted, (score.id, name, score.why)
+
+
+def _by_lexical(folder: Path, items: list[Item], answers: list[str], mode: Any = "single") -> list[ItemScore]:
+    with (
+        Store(fresh(folder) / "judge.sqlite") as store,
+        JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True) as session,
+    ):
+        return score_items(
+            KQA, items, answers, judging=Judging(judge=session, prompts=load_judge_prompts(KQA), mode=mode)
+        )
+
+
+@pytest.mark.parametrize("mode", ["single", "batched"])
+def test_gold_of_the_demo(tmp_path: Path, mode: str) -> None:
+    items, answers = _gold(demo_rows())
+    assert len(items) >= 10
+    _full_marks(judge(tmp_path, items, answers, saying(by_lines), mode=mode).scores)
+    _full_marks(_by_lexical(tmp_path, items, answers, mode))
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_gold_of_every_row_with_the_lexical_judge(tmp_path: Path) -> None:
+    items, answers = _gold(_upstream_rows())
+    assert len(items) == 201
+    _full_marks(_by_lexical(tmp_path, items, answers))
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_gold_of_every_row_with_a_perfect_judge(tmp_path: Path) -> None:
+    items, answers = _gold(_upstream_rows())
+    done = judge(tmp_path, items, answers, saying(by_lines), mode="batched")
+    _full_marks(done.scores)
+    assert len(done.backend.calls) == 201
+    asked_about = sum(len(asked(call).statements) for call in done.backend.calls)
+    assert asked_about == 892 + 697 - 3  # three blank ones
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_a_judge_of_one_word_gives_nothing_or_everything(tmp_path: Path) -> None:
+    items, answers = _gold(_upstream_rows()[:20])
+    for label, comp in (("neutral", 0.0), ("contradiction", 0.0), ("entailment", 1.0)):
+        scores = judge(tmp_path, items, answers, saying(partial(_always, label))).scores
+        assert {score.values["comprehensiveness"] for score in scores} == {comp}
+        stated = [float(score.parsed.split(", ")[0].split("/")[1]) for score in scores]
+        assert len(stated) == 20

@@ -1,0 +1,243 @@
+"""What the notes say, read by patterns of the tests' own: the entities, all of them, and nothing else of them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import LONGEST, SHORTEST
+from medical_tasks.calculators import CALCULATORS, find
+from medical_tasks.calculators.inputs import Choice, Flag, Quantity
+from tests.benchmarks.medcalc_bench.fresh.lexicon import (
+    ABSENCES,
+    CLASSES,
+    DENIAL,
+    FLAGS,
+    HARMLESS,
+    MEN,
+    MEN_ONLY,
+    QUANTITIES,
+    UNITS,
+    VERDICTS,
+    WOMEN,
+    WOMEN_ONLY,
+)
+
+Row = dict[str, Any]
+BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
+
+
+@functools.cache
+def made_rows() -> list[Row]:
+    return list(fresh_rows(20_260, 55 * 32))
+
+
+def entities(row: Row) -> dict[str, Any]:
+    return dict(json.loads(row["relevant_entities"]))
+
+
+def inputs(row: Row, kind: type) -> Iterator[Any]:
+    """The calculator's inputs of a kind."""
+    return (item for item in find(int(row["calculator_id"])).inputs if isinstance(item, kind))
+
+
+def sentences(note: str) -> list[str]:
+    return re.split(r"(?<=[.!?])\s+", note)
+
+
+def written(value: float) -> str:
+    """Every way a note may print a number: decimals kept, thousands set off by a comma."""
+    if isinstance(value, int):
+        return rf"(?:{value}|{value:,})"
+    return re.escape(f"{value:g}") + ("0*" if value % 1 else r"(?:\.0+)?")
+
+
+def number_pattern(value: Any) -> str:
+    """The pattern of an entity's number and unit in a note."""
+    if isinstance(value, list) and len(value) == 4:
+        return rf"{value[0]} ft {value[2]} in"
+    number, unit = value if isinstance(value, list) else (value, "")
+    return written(number) + UNITS.get(unit, " " + re.escape(unit)) + r"(?![\w/])"
+
+
+def test_notes_are_of_the_promised_length() -> None:
+    lengths = [len(row["patient_note"].split()) for row in made_rows()]
+    assert min(lengths) >= SHORTEST
+    assert max(lengths) <= LONGEST
+
+
+def test_no_template_is_left_open() -> None:
+    for row in made_rows():
+        text = row["patient_note"] + row["question"]
+        assert not re.search(r"[{}|]|//|\b[fm]:|  |\.\.|,\.|\bNone\b", text), text
+
+
+def test_the_lexicon_knows_every_input() -> None:
+    flags = {item.name for entry in CALCULATORS for item in entry.inputs if isinstance(item, Flag)}
+    assert flags == {*FLAGS, *ABSENCES, *VERDICTS}
+    amounts = {item.name for entry in CALCULATORS for item in entry.inputs if isinstance(item, Quantity)}
+    elsewhere = {"age", "Systolic Blood Pressure", "Diastolic Blood Pressure", "cycle length"}
+    elsewhere |= {"Number of Alcoholic Drinks Per Week"} | {name for name in amounts if " Dose" in name}
+    assert amounts - elsewhere <= set(QUANTITIES)
+
+
+def told_of(row: Row, pattern: str) -> list[bool]:
+    """For each sentence that speaks of a finding, whether it says that the finding is there."""
+    parts = [HARMLESS.sub("", part) for part in sentences(row["patient_note"])]
+    return [not DENIAL.search(part) for part in parts if re.search(pattern, part, re.IGNORECASE)]
+
+
+def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -> None:
+    seen: Counter[tuple[str, bool | None]] = Counter()
+    for row in made_rows():
+        known = entities(row)
+        for item in inputs(row, Flag):
+            if item.name in VERDICTS:
+                continue
+            told = told_of(row, FLAGS[item.name] if item.name in FLAGS else ABSENCES[item.name])
+            value = known.get(item.name)
+            seen[item.name, value] += 1
+            context = (row["note_id"], row["calculator_name"], item.name, value, row["patient_note"])
+            if value is None:
+                assert told == [], context
+            elif item.name == BED_OR_SURGERY and known.get("Major surgery within 12 weeks"):
+                continue  # one name for two findings: the operation alone makes it true
+            elif value is (item.name in FLAGS):
+                assert True in told, context
+            else:
+                assert told, context
+                assert True not in told, context
+    # Every finding occurs in all three forms.
+    missing = [(name, value) for name in (*FLAGS, *ABSENCES) for value in (True, False, None) if not seen[name, value]]
+    assert missing == []
+
+
+def test_verdicts_are_told_as_the_entities_have_them() -> None:
+    seen: Counter[tuple[str, bool | None]] = Counter()
+    for row in made_rows():
+        known = entities(row)
+        for item in inputs(row, Flag):
+            if item.name not in VERDICTS:
+                continue
+            yes, no = VERDICTS[item.name]
+            value = known.get(item.name)
+            seen[item.name, value] += 1
+            found = [bool(re.search(pattern, row["patient_note"], re.IGNORECASE)) for pattern in (yes, no)]
+            assert found == [value is True, value is False], (row["note_id"], item.name, value, row["patient_note"])
+    assert {name for name, _ in seen} == set(VERDICTS)
+
+
+def test_classes_are_told_as_the_entities_have_them() -> None:
+    seen: set[tuple[str, str | None]] = set()
+    for row in made_rows():
+        known = entities(row)
+        for item in inputs(row, Choice):
+            if item.name in ("sex", "target steroid"):
+                continue
+            value = known.get(item.name)
+            told = {
+                word
+                for word, pattern in CLASSES[item.name].items()
+                if re.search(pattern, row["patient_note"], re.IGNORECASE)
+            }
+            seen.add((item.name, value))
+            assert told == ({value} if value else set()), (row["note_id"], item.name, value, row["patient_note"])
+    assert {(name, word) for name, words in CLASSES.items() for word in words} <= seen
+
+
+def test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does() -> None:
+    seen: Counter[str] = Counter()
+    for row in made_rows():
+        known, note = entities(row), row["patient_note"]
+        for item in inputs(row, Quantity):
+            if item.name not in QUANTITIES:
+                continue
+            value = known.get(item.name)
+            name = rf"(?<![\w-])(?:{QUANTITIES[item.name]})(?: of)?"
+            flags = re.IGNORECASE if len(item.name) > 2 else 0
+            stated = re.findall(rf"{name} (?=\d)", note, flags)
+            context = (row["note_id"], item.name, value, note)
+            if value is None:
+                assert not stated, context
+            else:
+                seen[item.name] += 1
+                assert len(stated) == 1, context
+                assert re.search(rf"{name} {number_pattern(value)}", note, flags), context
+    assert set(seen) >= set(QUANTITIES) - {"DOPamine", "DOBUTamine", "EPINEPHrine", "norEPINEPHrine"}
+
+
+def test_pressures_ages_drinks_dates_and_doses() -> None:
+    counted: Counter[str] = Counter()
+    for row in made_rows():
+        known, note = entities(row), row["patient_note"]
+        context = (row["note_id"], row["relevant_entities"], note)
+        if "Systolic Blood Pressure" in known:
+            counted["pressure"] += 1
+            systolic = known["Systolic Blood Pressure"][0]
+            stated = re.findall(r"(?:pressure|S?BP)(?: of)? (\d+)(?:/(\d+))? ?mm ?Hg", note)
+            assert len(stated) == 1, context
+            assert int(stated[0][0]) == systolic, context
+            if "Diastolic Blood Pressure" in known:
+                assert int(stated[0][1]) == known["Diastolic Blood Pressure"][0], context
+        elif any(item.name == "Systolic Blood Pressure" for item in inputs(row, Quantity)):
+            assert not re.search(r"\d/\d+ ?mm ?Hg", note), context
+        if "age" in known:
+            counted["age"] += 1
+            assert re.search(rf"\b{known['age'][0]}(-year-old| y [MF]\b)", note), context
+        if "Number of Alcoholic Drinks Per Week" in known:
+            counted["drinks"] += 1
+            assert re.search(
+                rf"\b{known['Number of Alcoholic Drinks Per Week'][0]} (alcoholic )?drinks per week", note
+            ), context
+        for name, value in known.items():
+            if name.endswith(" Dose"):
+                counted["dose"] += 1
+                drug = name.removesuffix(" Dose").lower().replace("fentanyl buccal", "buccal fentanyl")
+                drug = drug.replace("fentanyl patch", "a fentanyl patch that delivers")
+                assert re.search(rf"{drug},? {value[0]:g} {re.escape(value[1])}\b", note), (name, context)
+    assert min(counted[key] for key in ("pressure", "age", "drinks", "dose")) > 30, counted
+
+
+def test_sex_is_kept_and_bodies_fit_it() -> None:
+    counted: Counter[str] = Counter()
+    for row in made_rows():
+        known, note = entities(row), row["patient_note"]
+        woman = bool(re.search(r"\b(woman|girl)\b|\d (y|mo) F\b", note))
+        man = bool(re.search(r"\b(man|boy)\b|\d (y|mo) M\b", note))
+        assert woman != man, note
+        counted["woman" if woman else "man"] += 1
+        assert not (MEN if woman else WOMEN).search(note), (row["note_id"], note)
+        assert not (MEN_ONLY if woman else WOMEN_ONLY).search(note), (row["note_id"], note)
+        if "sex" in known:
+            assert known["sex"] == ("Female" if woman else "Male")
+        if int(row["calculator_id"]) in (13, 68, 69):
+            assert woman
+    assert min(counted.values()) > 500
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (r"no known drug allergies|NKDA", r"allergy \(|intolerance|does not tolerate"),
+        (r"lives alone", r"lives with|shares a flat"),
+        (r"\balert\b", r"drows|letharg|confus(?!ion or)|encephalopathy grade"),
+        (r"never smoked|non-smoker|does not smoke", r"smokes|current smoker"),
+        (r"sinus rhythm", r"atrial fibrillation"),
+        (r"No regular medic", r"(takes|uses) (?!part|no)\w+ (every|daily|D)"),
+    ],
+)
+def test_no_note_says_both(one: str, other: str) -> None:
+    counts: Counter[tuple[bool, ...]] = Counter()
+    for row in made_rows():
+        found = tuple(bool(re.search(pattern, row["patient_note"], re.IGNORECASE)) for pattern in (one, other))
+        assert found != (True, True), (row["note_id"], row["patient_note"])
+        counts[found] += 1
+    assert counts[True, False] > 5
+    assert counts[False, True] > 0

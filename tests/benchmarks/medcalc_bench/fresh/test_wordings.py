@@ -1,0 +1,105 @@
+"""Rules that every wording of the generator keeps, so that lists and sentences read right whatever is drawn."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from medical_tasks.benchmarks.medcalc_bench.fresh import events, grades, history, history_clots
+from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASES
+from medical_tasks.benchmarks.medcalc_bench.fresh.draw import Draw
+from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, Grade
+from medical_tasks.benchmarks.medcalc_bench.fresh.questions import QUESTIONS
+from medical_tasks.benchmarks.medcalc_bench.fresh.remarks import ASIDES, REMARKS
+from medical_tasks.benchmarks.medcalc_bench.fresh.wording import STATEMENTS, list_sentence
+from medical_tasks.calculators import CALCULATORS
+
+FINDINGS = {
+    name: value
+    for module in (events, history, history_clots)
+    for name, value in vars(module).items()
+    if isinstance(value, Finding)
+}
+GRADES = {name: value for name, value in vars(grades).items() if isinstance(value, tuple) and name.isupper()}
+PLACEHOLDERS = {"He", "he", "His", "his", "him", "side", "other"}
+
+
+def test_the_stock_is_found() -> None:
+    assert len(FINDINGS) > 90
+    assert len(GRADES) == 14
+    assert len(REMARKS) > 120
+    assert len(ASIDES) > 15
+    assert set(QUESTIONS) == set(CASES) == {entry.id for entry in CALCULATORS}
+
+
+@pytest.mark.parametrize("name", sorted(FINDINGS))
+def test_findings(name: str) -> None:
+    finding = FINDINGS[name]
+    assert finding.yes
+    assert finding.no
+    assert finding.concepts, "a finding without a concept lets distractors speak of it"
+    if finding.kind in STATEMENTS:
+        assert finding.told, "prose tells statements in sentences"
+        assert finding.denied
+    else:
+        for phrase in finding.no:  # stands after "no" and before "or"
+            assert not re.match(r"(a|an|the|no|any) ", phrase), phrase
+    for sentence in (*finding.told, *finding.denied):
+        assert re.match(r"(f:|m:)?[A-Z{]", sentence), sentence
+        assert sentence.endswith("."), sentence
+    for text in (*finding.yes, *finding.no, *finding.told, *finding.denied):
+        assert set(re.findall(r"{(\w+)}", text)) <= PLACEHOLDERS, text
+
+
+@pytest.mark.parametrize("name", sorted(GRADES))
+def test_grades(name: str) -> None:
+    classes = GRADES[name]
+    assert len({entry.word for entry in classes}) == len(classes) >= 3
+    for entry in classes:
+        assert isinstance(entry, Grade)
+        assert entry.phrases
+        assert entry.told or entry.kind not in STATEMENTS
+        assert entry.told or not entry.absent
+        assert all(sentence.endswith(".") for sentence in entry.told)
+
+
+def test_both_sexes_have_a_wording_for_everything() -> None:
+    for finding in FINDINGS.values():
+        for sex in "fm":
+            for wordings in (finding.yes, finding.no):
+                assert [text for text in wordings if not text.startswith(("f:", "m:")) or text.startswith(sex)]
+
+
+def test_remarks_and_questions() -> None:
+    for remark in REMARKS:
+        assert remark.concepts, remark.text
+        assert remark.text.endswith(".")
+        assert remark.brief.endswith(".")
+        assert len(remark.brief.split()) <= len(remark.text.split())
+    for wordings in QUESTIONS.values():
+        assert len(set(wordings)) >= 2
+        assert all(text[-1] in ".?" for text in wordings)
+
+
+@pytest.mark.parametrize("brief", [True, False])
+@pytest.mark.parametrize("voice", ["self", "parent", "none"])
+def test_lists(brief: bool, voice: str) -> None:
+    seen = set()
+    for key in range(20):
+        for present, joined in ((True, ("cough and fever", "cough, fever")), (False, ("cough or fever",))):
+            text = list_sentence(
+                Draw(str(key)),
+                "symptom",
+                ["cough", "fever"],
+                present=present,
+                brief=brief,
+                voice=voice,  # type: ignore[arg-type]
+            )
+            seen.add(text)
+            assert any(part in text for part in joined), text
+            assert text.endswith(".")
+            assert text[0].isupper() or text[0] == "{"
+            if voice != "self":
+                assert not re.search(r"denies|complains|When asked", text, re.IGNORECASE)
+    assert len(seen) >= 2

@@ -1,0 +1,327 @@
+from __future__ import annotations
+
+import ast
+import csv
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.medcalc_bench.data import (
+    CATEGORIES,
+    COLUMNS,
+    OFFICIAL_COLUMNS,
+    SOURCES,
+    V1_TEST_SHA256,
+    load_items,
+    read_rows,
+)
+from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_BENCH
+from medical_tasks.errors import UsageError
+from tests.benchmarks.medcalc_bench.official_csv import csv_text, official_row, v12_rows, write_csv
+from tests.support import SHARED, needs_shared
+
+V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
+
+
+def read(path: Path, config: str = "v1.0") -> list[dict[str, Any]]:
+    return list(read_rows(config, "test", {"test": path}))
+
+
+def test_every_column_is_kept_and_typed(tmp_path: Path) -> None:
+    source = official_row(7)
+    (row,) = read(write_csv(tmp_path / "test_data.csv", [source]))
+    assert list(row) == [column.name for column in COLUMNS]
+    assert row == {
+        "row_number": 7,
+        "calculator_id": 39,
+        "calculator_name": "Anion Gap",
+        "category": "lab",
+        "output_type": "decimal",
+        "note_id": "pmc-1007-1",
+        "note_type": "Extracted",
+        "patient_note": source["Patient Note"],
+        "question": "What is the anion gap? ",
+        "relevant_entities": '{"Bicarbonate":[24.0,"mEq/L"],"Chloride":[100.0,"mEq/L"],"Sodium":[140.0,"mEq/L"]}',
+        "ground_truth_answer": "16",
+        "lower_limit": "15.2",
+        "upper_limit": "16.8",
+        "ground_truth_explanation": "140 - (100 + 24) = 16.",
+        "source_category": "lab",
+    }
+
+
+@pytest.mark.parametrize("config", ["v1.2", "verified"])
+def test_later_releases_get_the_names_of_v1(tmp_path: Path, config: str) -> None:
+    rows = read(write_csv(tmp_path / "test_data.csv", v12_rows()), config)
+    assert [row["category"] for row in rows] == ["lab", "dosage", "date", "date"]
+    assert [row["source_category"] for row in rows] == ["lab test", "dosage conversion", "date", "date"]
+    assert rows[2]["ground_truth_answer"] == "('15 weeks', '6 days')"
+    assert rows[3]["ground_truth_answer"] == "5/9/2024"
+
+
+def test_entities_as_json(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "x.csv", [official_row(1, **{"Relevant Entities": '{"b": true, "a": [1.5, "mg"]}'})])
+    assert read(path)[0]["relevant_entities"] == '{"a":[1.5,"mg"],"b":true}'
+
+
+def test_column_order_does_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(csv_text([official_row(1)], reversed(OFFICIAL_COLUMNS)), encoding="utf-8")
+    assert list(read(path)[0]) == [column.name for column in COLUMNS]
+
+
+def test_a_column_of_a_future_release_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    rows = [{**official_row(1), "Difficulty": "hard"}]
+    path.write_text(csv_text(rows, [*OFFICIAL_COLUMNS, "Difficulty"]), encoding="utf-8")
+    with pytest.raises(UsageError, match="wrong columns for the MedCalc-Bench v1.0 test set. unexpected: 'Difficulty'"):
+        read(path)
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(csv_text([official_row(1)], [name for name in OFFICIAL_COLUMNS if name != "Note Type"]))
+    with pytest.raises(UsageError, match="missing: 'Note Type'. Expected: 'Row Number', 'Calculator ID'"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("Row Number", "7.0", "column 'Row Number': expected a whole number, got '7.0'"),
+        ("Row Number", "", "column 'Row Number': expected a whole number, got ''"),
+        ("Row Number", "-3", "column 'Row Number': expected a whole number"),
+        ("Calculator ID", "forty", "Row Number 2, column 'Calculator ID': expected a whole number, got 'forty'"),
+        ("Calculator Name", " ", "column 'Calculator Name': must not be empty, got ' '"),
+        ("Patient Note", "", "column 'Patient Note': must not be empty"),
+        ("Question", "", "column 'Question': must not be empty"),
+        ("Note ID", "", "column 'Note ID': must not be empty"),
+        (
+            "Category",
+            "laboratory",
+            "column 'Category': expected one of lab, physical, .*dosage conversion, got 'laboratory'",
+        ),
+        ("Category", "lab test", "column 'Category': this name is of a later release than v1.0"),
+        ("Output Type", "float", "column 'Output Type': expected one of decimal, integer, date, got 'float'"),
+        ("Ground Truth Answer", "sixteen", "column 'Ground Truth Answer': expected a number for output type decimal"),
+        (
+            "Ground Truth Answer",
+            "nan",
+            "column 'Ground Truth Answer': expected a number for output type decimal, got 'nan'",
+        ),
+        ("Lower Limit", "", "column 'Lower Limit': expected a number for output type decimal, got ''"),
+        ("Upper Limit", "inf", "column 'Upper Limit': expected a number"),
+        ("Relevant Entities", "{'a': ", r"column 'Relevant Entities': cannot be read \(neither a JSON object nor"),
+        ("Relevant Entities", "{'a': 1, 'a': 2}", r"cannot be read \(the name 'a' stands twice\)"),
+    ],
+)
+def test_bad_cells_name_line_row_and_column(tmp_path: Path, column: str, value: str, message: str) -> None:
+    path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **{column: value})])
+    with pytest.raises(UsageError, match=message) as caught:
+        read(path)
+    # The note spans two lines of the file, so that the second row ends on the fifth; an empty note saves one.
+    line = 4 if column == "Patient Note" else 5
+    assert str(caught.value).startswith(f"{path}: line {line}, Row Number ")
+
+
+@pytest.mark.parametrize(
+    ("output_type", "answer", "good"),
+    [
+        ("decimal", "-1.25", True),
+        ("decimal", "1e-3", True),
+        ("decimal", "('3 weeks', '1 days')", False),
+        ("integer", "-1", True),
+        ("integer", "160.0", True),
+        ("integer", "1.5", False),
+        ("integer", "('3 weeks', '1 days')", True),
+        ("date", "('1 week', '1 day')", True),
+        ("date", "02/29/2024", True),
+        ("date", "2/9/2024", True),
+        ("date", "13/01/2024", False),
+        ("date", "01/32/2024", False),
+        ("date", "2024-01-02", False),
+        ("date", "('x weeks', '1 days')", False),
+    ],
+)
+def test_forms_of_the_gold(tmp_path: Path, output_type: str, answer: str, good: bool) -> None:
+    gold = dict.fromkeys(("Ground Truth Answer", "Lower Limit", "Upper Limit"), answer)
+    path = write_csv(tmp_path / "x.csv", [official_row(1, **{"Output Type": output_type}, **gold)])
+    if good:
+        assert read(path)[0]["ground_truth_answer"] == answer
+    else:
+        with pytest.raises(UsageError, match=f"for output type {output_type}, got"):
+            read(path)
+
+
+def test_a_long_cell_is_shown_shortened(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "x.csv", [official_row(1, Category="x" * 500)])
+    with pytest.raises(UsageError, match=r"got 'x{60}\.\.\.'\. Download"):
+        read(path)
+
+
+def test_duplicate_row_numbers_name_both_lines(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "x.csv", [official_row(4), official_row(5), official_row(4)])
+    with pytest.raises(UsageError, match="Row Number 4 stands on line 3 and again on line 7; it must be unique"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("cut", "message"),
+    [
+        ("sodium 140", "unexpected end of data, line 5.*a quoted field is left open"),
+        (",pmc-1002-1", "the row that ends on line 4 has 5 fields, the header has 14; the file is cut off"),
+    ],
+)
+def test_a_file_cut_inside_a_row(tmp_path: Path, cut: str, message: str) -> None:
+    text = csv_text([official_row(1), official_row(2)])
+    path = tmp_path / "x.csv"
+    path.write_text(text[: text.rindex(cut)], encoding="utf-8")
+    with pytest.raises(UsageError, match=message):
+        read(path)
+
+
+def test_empty_header_only_and_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    for content, message in (
+        (b"", "x.csv: is empty"),
+        (csv_text([]).encode(), "has a header and no rows"),
+        (csv_text([official_row(1, Question="20 °C?")]).encode("latin-1"), r"not UTF-8 after line \d+ \(byte 0xb0\)"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(UsageError, match=message):
+            read(path)
+
+
+def item_rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
+    base = {
+        "category": "lab",
+        "calculator_name": "Anion Gap",
+        "calculator_id": 39,
+        "note_id": "pmc-1-1",
+        "patient_note": "a",
+    }
+    return [{**base, "row_number": number, **change} for number, change in enumerate(changes, start=1)]
+
+
+def test_items_carry_id_groups_and_fields() -> None:
+    rows = item_rows({}, {"row_number": 12, "category": "risk", "calculator_name": "X"})
+    items = load_items(MEDCALC, rows)
+    assert [item.id for item in items] == ["1", "12"]
+    assert [dict(item.groups) for item in items] == [
+        {"category": "lab", "calculator": "Anion Gap"},
+        {"category": "risk", "calculator": "X"},
+    ]
+    assert set(items[0].groups) == set(MEDCALC.groups)
+    assert dict(items[1].fields) == rows[1]
+    assert load_items(MEDCALC, []) == []
+
+
+def test_items_share_a_cluster_exactly_when_they_share_a_note() -> None:
+    items = load_items(
+        MEDCALC,
+        item_rows(
+            {"note_id": "pmc-1-1", "patient_note": "a"},
+            {"note_id": "pmc-1-1", "patient_note": "a"},
+            {"note_id": "1", "patient_note": "b", "calculator_id": 15},
+            {"note_id": "1", "patient_note": "c", "calculator_id": 49},
+            {"note_id": "7", "patient_note": "b", "calculator_id": 11},
+        ),
+    )
+    clusters = [item.cluster for item in items]
+    assert clusters[0] == clusters[1] == "pmc-1-1"
+    assert clusters[2] == clusters[4]  # one template text under two numbers
+    assert len(set(clusters)) == 3
+
+
+def test_items_refuse_a_number_twice() -> None:
+    with pytest.raises(UsageError, match="medcalc: two rows of the built dataset have the same row_number"):
+        load_items(MEDCALC, item_rows({}, {"row_number": 1}))
+
+
+def test_source_covers_the_spec() -> None:
+    (source,) = SOURCES
+    assert source.spec is MEDCALC_BENCH
+    assert list(source.splits) == ["v1.0", "v1.2", "verified", "demo", "fresh"]
+    # Paper, abstract; READMEs of the two repositories.
+    assert source.published_rows["v1.0"] == {"test": 1047}
+    assert source.published_rows["v1.2"] == source.published_rows["verified"] == {"test": 1100}
+    assert source.living == {"v1.2", "verified"}
+
+
+@pytest.fixture(scope="module")
+def official() -> Sequence[dict[str, str]]:
+    with V1_FILE.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, strict=True))
+
+
+@pytest.fixture(scope="module")
+def v1() -> list[dict[str, Any]]:
+    return read(V1_FILE)
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_v1_counts(v1: list[dict[str, Any]]) -> None:
+    # Paper, table 1 and appendix A: 1,047 rows, 55 calculators.
+    assert len(v1) == 1047
+    assert len({row["calculator_id"] for row in v1}) == len({row["calculator_name"] for row in v1}) == 55
+    assert Counter(row["category"] for row in v1) == {
+        "lab": 327,
+        "risk": 240,
+        "physical": 240,
+        "severity": 80,
+        "diagnosis": 60,
+        "date": 60,
+        "dosage": 40,
+    }
+    assert set(CATEGORIES) == {row["category"] for row in v1}
+    assert Counter(row["output_type"] for row in v1) == {"decimal": 627, "integer": 380, "date": 40}
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_v1_every_cell_comes_back(official: Sequence[dict[str, str]], v1: list[dict[str, Any]]) -> None:
+    assert len(official) == len(v1)
+    for source, row in zip(official, v1, strict=True):
+        for theirs, ours in OFFICIAL_COLUMNS.items():
+            if theirs in ("Row Number", "Calculator ID"):
+                assert str(row[ours]) == source[theirs]
+            elif theirs == "Relevant Entities":
+                assert json.loads(row[ours]) == ast.literal_eval(source[theirs])
+            else:
+                assert row[ours] == source[theirs]
+        assert row["source_category"] == source["Category"]
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_v1_limits_follow_the_rule_of_the_demo(v1: list[dict[str, Any]]) -> None:
+    decimals = [row for row in v1 if row["output_type"] == "decimal"]
+    assert len(decimals) == 627
+    for row in decimals:
+        assert (row["lower_limit"], row["upper_limit"]) == decimal_limits(row["ground_truth_answer"]), row["row_number"]
+    for row in v1:
+        if row["output_type"] != "decimal":
+            assert row["lower_limit"] == row["ground_truth_answer"] == row["upper_limit"]
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_v1_clusters_are_the_notes(v1: list[dict[str, Any]]) -> None:
+    items = load_items(MEDCALC, v1)
+    notes = {item.cluster: row["patient_note"] for item, row in zip(items, v1, strict=True)}
+    assert len(notes) == len(set(notes.values())) == len({row["patient_note"] for row in v1}) == 979
+    assert all(notes[item.cluster] == row["patient_note"] for item, row in zip(items, v1, strict=True))
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_v1_file_is_the_known_one() -> None:
+    from medical_tasks.data.dataset_source import file_sha256
+
+    assert file_sha256(V1_FILE) == V1_TEST_SHA256

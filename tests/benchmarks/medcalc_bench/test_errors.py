@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks import medcalc_errors
+from medical_tasks.benchmarks.medcalc_bench.data import read_rows
+from medical_tasks.benchmarks.medcalc_bench.decision import answer_kind
+from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, sort_error
+from medical_tasks.benchmarks.medcalc_bench.recomputed import answer_text, entities_of, label_agrees, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.working import read_working
+from medical_tasks.calculators import CalculatorInputError, find
+from tests.support import SHARED, needs_shared
+
+
+def row(calculator_id: int, entities: Mapping[str, Any], **cells: Any) -> dict[str, Any]:
+    answer = answer_text(find(calculator_id).calculate(entities).answer)
+    limits = dict.fromkeys(("lower_limit", "upper_limit"), answer)
+    if answer_kind(calculator_id) == "decimal" and calculator_id not in (8, 23):
+        limits = {"lower_limit": repr(float(answer) * 0.95), "upper_limit": repr(float(answer) * 1.05)}
+    return {
+        "row_number": 1,
+        "calculator_id": calculator_id,
+        "relevant_entities": json.dumps(entities),
+        "ground_truth_answer": answer,
+        **limits,
+        **cells,
+    }
+
+
+CRCL = row(
+    2, {"sex": "Male", "age": [87, "years"], "weight": [48, "kg"], "height": [163, "cm"], "creatinine": [1.4, "mg/dL"]}
+)  # (140 - 87) x 48 / (72 x 1.4) = 25.24
+LDL = row(
+    44,
+    {
+        "Total cholesterol": [215, "mg/dL"],
+        "high-density lipoprotein cholesterol": [10, "mg/dL"],
+        "Triglycerides": [385, "mg/dL"],
+    },
+)  # 215 - 10 - 385/5 = 128
+GAP = row(39, {"Sodium": [139, "mEq/L"], "Chloride": [104, "mEq/L"], "Bicarbonate": [20, "mEq/L"]})  # 15
+MAP = row(5, {"Systolic Blood Pressure": [140, "mm Hg"], "Diastolic Blood Pressure": [80, "mm Hg"]})  # 100
+CALCIUM = row(7, {"Calcium": [8.6, "mg/dL"], "Albumin": [3.1, "g/dL"]})  # 9.32
+EGFR = row(3, {"sex": "Female", "age": [50, "years"], "creatinine": [1.1, "mg/dL"]})
+BAZETT = row(11, {"Heart Rate or Pulse": [90, "beats per minute"], "QT interval": [360, "msec"]})  # 440.9
+IBW = row(10, {"sex": "Female", "height": [168, "cm"]})  # 59.63
+STEROID = row(24, {"input steroid": ["Dexamethasone PO", 6, "mg"], "target steroid": "PredniSONE PO"})  # 40
+MME = row(49, {"OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]})  # 45
+DUE = row(13, {"Last menstrual date": "03/10/2023", "cycle length": 28})  # 12/15/2023
+CONCEPTION = row(68, {"Last menstrual date": "03/10/2023"})  # 03/24/2023
+AGE = row(69, {"Current Date": "06/20/2023", "Last menstrual date": "03/01/2023"})  # 15 weeks 6 days
+HAS_BLED = row(
+    25,
+    {
+        "Hypertension history": True,
+        "Stroke": True,
+        "Renal disease criteria for the HAS-BLED rule": False,
+        "age": [70, "years"],
+        "Number of Alcoholic Drinks Per Week": 2,
+    },
+)  # hypertension 1, stroke 1, age over 65 1 = 3
+WELLS = row(
+    8,
+    {
+        "Heart Rate or Pulse": [110, "beats per minute"],
+        "Pulmonary Embolism is #1 diagnosis OR equally likely": True,
+        "Hemoptysis": True,
+    },
+)  # 1.5 + 3 + 1 = 5.5
+
+CASES: list[tuple[str, Mapping[str, Any], str, str]] = [
+    # A: a constant that is missing, another formula, other points, a criterion that is not known.
+    ("A", CRCL, "CrCl = (140 - age) × weight / (70 × creatinine) = (140 - 87) × 48 / (70 × 2) = 18.17", "18.17"),
+    ("A", LDL, "LDL = 215 - 10 - 385/6 = 140.83", "140.83"),
+    ("A", LDL, "LDL = total cholesterol - HDL = 215 - 10 = 205 mg/dL (triglycerides 385 are not needed)", "205"),
+    ("A", GAP, "Anion gap = sodium - chloride + bicarbonate = 139 - 104 + 20 = 55", "55"),
+    ("A", CALCIUM, "corrected calcium = calcium + 1.5 × (4.4 − albumin) = 8.6 + 1.5 × (4.4 − 3.1) = 10.55", "10.55"),
+    ("A", EGFR, "The woman is 50. eGFR = 141 × (1.1/0.7)^-1.209 × 0.993^50 × 1.018 = 58.5", "48"),
+    ("A", MAP, "MAP = (140 + 80) / 2 = 110 mmHg", "110"),
+    ("A", STEROID, "Dexamethasone 1 mg is prednisone 10 mg, so 6 × 10 = 60 mg", "60"),
+    ("A", MME, "Oxycodone 10 mg, 3 per day, factor 2: 10 × 3 × 2 = 60", "60"),
+    ("A", DUE, "LMP: 03/10/2023. Add 266 days: 12/01/2023", "12/01/2023"),
+    ("A", HAS_BLED, "Hypertension: present, 2 points\nStroke: present, 1 point\nAge 70: 1 point\nTotal 4", "4"),
+    ("A", HAS_BLED, "Hypertension: yes, +1\nStroke: yes, +2\nAge 70: +1\nTotal: 4", "4"),
+    (
+        "A",
+        WELLS,
+        "Heart rate 110: 1.5 points\nHemoptysis present: 2 points\nPulmonary embolism likely: 3 points",
+        "6.5",
+    ),
+    # B: another value for an entity, the other sex, a finding that is there and said not to be.
+    ("B", CRCL, "Age: 78 years, weight 48 kg, creatinine = 1.4. (140 - 78) × 48 / (72 × 1.4) = 29.52", "29.52"),
+    ("B", LDL, "HDL is 10, TC = 251, TG = 385. LDL = 251 - 10 - 385/5 = 164", "164"),
+    ("B", GAP, "Sodium: 135 mEq/L, chloride: 104, bicarbonate: 20. 135 - (104 + 20) = 11", "11"),
+    ("B", MAP, "SBP = 120, DBP = 80: (120 + 2 × 80) / 3 = 93.33", "93.33"),
+    ("B", CALCIUM, "Albumin is 2.1 g/dL: 8.6 + 0.8 × (4 - 2.1) = 10.12", "10.12"),
+    ("B", EGFR, "A man of 50: 142 × (1.1/0.9)^-1.2 × 0.9938^50 = 81.7", "81.7"),
+    ("B", IBW, "Height: 178 cm = 70.08 in. IBW (female) = 45.5 + 2.3 × (70.08 - 60) = 68.68", "68.68"),
+    ("B", BAZETT, "QT interval is 420 msec, heart rate 90, RR = 60/90 = 0.667. QTc = 420/sqrt(0.667) = 514.3", "514.3"),
+    ("B", DUE, "Last menstrual period: 03/20/2023, plus 280 days: 12/25/2023", "12/25/2023"),
+    ("B", HAS_BLED, "Hypertension absent: 0 points\nStroke present: 1 point\nAge 70: 1 point\n", "2"),
+    ("B", HAS_BLED, "Hypertension present: +1\nStroke present: +1\nRenal disease present: +1\nAge 70: +1", "4"),
+    ("B", HAS_BLED, "Hypertension present: 1 point\nStroke present: 1 point\nAge 60: 0 points", "2"),
+    # C: a calculation with another result than stated (paper, table 3), a sum, the calendar.
+    ("C", LDL, "TC is 215, HDL is 10, TG are 385. LDL = 215 - 10 - (385 / 5) = 142", "142"),
+    ("C", LDL, r"\[ LDL = 215 - 10 - \frac{385}{5} = 142 \]", r"142"),
+    ("C", CRCL, "(140 - 87) x 48 kg / (72 x 1.4 mg/dL) = 31.0 mL/min", "31.0"),
+    ("C", GAP, "139 - (104 + 20) = 139 - 124 = 25", "25"),
+    ("C", CALCIUM, "8.6 + 0.8 * (4.0 - 3.1) = 8.6 + 0.8 * 0.9 = 8.6 + 0.9 = 9.9", "9.9"),
+    ("C", MAP, "MAP = (140 + 2 * 80) / 3 = 300/3 = 120", "120"),
+    ("C", BAZETT, "RR = 60/90 = 0.667 s. QTc = 360 / sqrt(0.667) = 480", "480"),
+    ("C", IBW, "168 / 2.54 = 66.14. IBW of a woman: 45.5 + 2.3 × (66.14 − 60) = 69.6", "69.6"),
+    ("C", STEROID, "0.75 mg dexamethasone are 5 mg prednisone: 6 × 5 / 0.75 = 50", "50"),
+    ("C", HAS_BLED, "Hypertension, stroke, age 70 count: 1 + 1 + 1 = 4", "4"),
+    ("C", WELLS, "1.5 + 3 + 1 = 6.5 points", "6.5"),
+    ("C", CONCEPTION, "LMP 03/10/2023 + 14 days = 03/25/2023", "03/25/2023"),
+    ("C", AGE, "From 03/01/2023 to 06/20/2023: 16 weeks 1 day", "(16 weeks, 1 days)"),
+    # Undetermined: no working, right steps with another answer, working that cannot be read.
+    ("undetermined", LDL, "", "142"),
+    ("undetermined", HAS_BLED, "The score is high.", "5"),
+    ("undetermined", CALCIUM, "Calcium 8.6 and albumin 3.1 give a corrected calcium of 12", "12"),
+    ("undetermined", GAP, "Chloride (98-107 is normal) and sodium (135-145) are in range.", "12"),
+    ("undetermined", MAP, "BP 140/80 = MAP 93", "93"),
+    ("undetermined", EGFR, "Using CKD-EPI 2021 for 50 years and 1.1 mg/dL, eGFR is about 90.", "90"),
+    ("undetermined", DUE, "03/10/2023 and nine months", "12/01/2023"),
+    ("undetermined", LDL, "215 bananas minus 10 of the 385", "142"),
+]
+
+
+@pytest.mark.parametrize(("wanted", "case", "reasoning", "answer"), CASES)
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_constructed_replies(wanted: str, case: Mapping[str, Any], reasoning: str, answer: str, form: str) -> None:
+    reply = json.dumps({"step_by_step_thinking": reasoning, "answer": answer})
+    found = sort_error(case, reply if form == "json" else f"{reasoning}\n\nFinal answer: {answer}")
+    assert found is not None
+    assert found.error_type == wanted, found.reason
+    assert found.reason
+    assert "\n" not in found.reason
+
+
+def test_there_are_cases_of_each_type() -> None:
+    counts = Counter(wanted for wanted, *_ in CASES)
+    assert set(counts) == set(TYPES) - {"D"}
+    assert min(counts.values()) >= 8
+    assert len({json.dumps(case) for _, case, *_ in CASES}) >= 12
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "empty reply"),
+        (" \n\t", "empty reply"),
+        ("I cannot determine this.", "no answer that can be read"),
+        ('{"step_by_step_thinking": "LDL = 215 - 10', "no answer that can be read"),
+        ("I am sorry, I do not give medical advice.", "no answer that can be read"),
+    ],
+)
+def test_no_answer_is_another_error(reply: str, reason: str) -> None:
+    found = sort_error(LDL, reply)
+    assert found is not None
+    assert found.error_type == "D"
+    assert found.reason.startswith(reason)
+
+
+def test_right_answers_have_no_type() -> None:
+    assert sort_error(LDL, '{"answer": "128"}') is None
+    assert sort_error(LDL, '{"step_by_step_thinking": "215 - 10 - 77 = 999", "answer": "128"}') is None
+    assert sort_error(DUE, '{"answer": "12/15/2023"}') is None
+    assert sort_error(HAS_BLED, '{"answer": "3"}') is None
+
+
+def test_a_patch_has_no_times_a_day() -> None:
+    patch = row(
+        49,
+        {"FentANYL patch Dose": [25, "µg/h"], "OxyCODONE Dose": [10, "mg"], "OxyCODONE Dose Per Day": [3, "per day"]},
+    )
+    found = sort_error(patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155")
+    assert found is not None
+    assert found.error_type == "undetermined"
+
+
+def test_rows_with_a_label_of_their_own_are_refused() -> None:
+    assert sort_error({**LDL, "ground_truth_answer": "90", "lower_limit": "85", "upper_limit": "95"}, "142") is None
+    assert sort_error({**LDL, "relevant_entities": "{}"}, "142") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("2 × 3 = 6 + 1 = 7", []),  # running on is no error
+        ("the cube root of 60/118 = 0.798", []),
+        ("RR^(1/3) = 0.8 and QT / 0.798 = 413", []),
+        ("0.0192 / 7.7787 = 0.247%", []),
+        ("BP 120/80 = 93", []),
+        ("Age 45-64 = 1 point", []),
+        ("On 12/11/2013 + 280 days = 09/17/2014", []),
+        ("330 units2 / 0.458 = 9", []),
+        ("1.63 m = 163 cm / 100 = 1.63", []),
+        ("47 × 213 / (149 × √309) = 3.82", []),
+        ("1,200 / 4 = 300", []),
+        ("2 + 2 = 5", ["2 + 2"]),
+        ("So: (140 - 87) * 48 = 2,644", ["(140 - 87) * 48"]),
+        ("10 - 4 = 6, 6 * 2 = 13", ["6 * 2"]),
+    ],
+)
+def test_what_counts_as_a_wrong_calculation(text: str, wrong: list[str]) -> None:
+    found = [each.text for each in read_working(text).equations if not each.right]
+    assert found == wrong
+
+
+WRITTEN = json.loads((Path(__file__).parent / "written_scores.json").read_text(encoding="utf-8"))
+
+
+def test_scores_as_models_write_them() -> None:
+    """Rules, weights and thresholds beside the patient's data, short forms, findings without points."""
+    assert len(WRITTEN) == 35
+    for each in WRITTEN:
+        found = sort_error(row(each["calculator_id"], each["entities"]), each["reply"])
+        assert found is not None
+        assert found.error_type == each["type"], (each["reply"], found.reason)
+
+
+def test_planted_errors_are_found_in_every_layout() -> None:
+    """At least 80 of 100 planted errors of scores get their type, and no more than 2 of 100 another."""
+    counts = medcalc_errors.tally(medcalc_errors.replies(11, 110, "scores"))
+    assert {layout for _, layout, _ in counts} == set(medcalc_errors.LAYOUTS)
+    for truth, layout in itertools.product(medcalc_errors.TRUTHS, medcalc_errors.LAYOUTS):
+        own = {given: n for (planted, place, given), n in counts.items() if (planted, place) == (truth, layout)}
+        total = sum(own.values())
+        right = sum(n for kind, n in own.items() if medcalc_errors.is_right(truth, kind))
+        unsaid = 0 if truth == "none" else own.get("undetermined", 0)
+        assert total >= 30
+        assert right >= 0.8 * total, (truth, layout, own)
+        assert total - right - unsaid <= 0.02 * total, (truth, layout, own)
+
+
+@settings(max_examples=20)
+@given(heart_rate=st.integers(91, 180), threshold=st.sampled_from(["> 90", "over 90", ">90 bpm", "above 90/min"]))
+def test_a_threshold_is_never_the_patients_value(heart_rate: int, threshold: str) -> None:
+    """The rule's number stands in the label; the patient's stands elsewhere in the line, or not at all."""
+    entities = {
+        "Temperature": [37.0, "degrees celsius"],
+        "Heart Rate or Pulse": [heart_rate, "beats per minute"],
+        "respiratory rate": [18, "breaths per minute"],
+        "White blood cell count": [9000, "µL"],
+    }
+    case = row(51, entities)
+    rest = "Temperature 37 °C: 0 points\n{}\nRespiratory rate 18: 0 points\nWBC 9,000: 0 points\nTotal: 0"
+    seen = sort_error(case, rest.format(f"Heart rate {threshold}: the pulse is {heart_rate}, 0 points"))
+    assert seen is not None
+    assert seen.error_type == "A"
+    unseen = sort_error(case, rest.format(f"Heart rate {threshold}: 0 points"))
+    assert unseen is not None
+    assert unseen.error_type == "undetermined"
+
+
+def test_hostile_texts_end() -> None:
+    for text in (
+        "(" * 9000,
+        "9^" * 5000,
+        "= " * 8000,
+        "1+" * 8000 + "1 = 2",
+        "sodium is " * 1500,
+        "\\frac{" * 3000,
+        "1 point, " * 2000,
+    ):
+        for case in (LDL, HAS_BLED):
+            found = sort_error(case, text + '\n{"answer": "5"}')
+            assert found is not None
+            assert found.error_type in TYPES
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_on_our_own_steps_with_one_thing_wrong() -> None:
+    """Where the type is known, a type that is given is the right one in more than 99 of 100."""
+    path = SHARED / "data" / "medcalc" / "test_data_v1.csv"
+    counts: Counter[tuple[str, str]] = Counter()
+    for own in itertools.islice(read_rows("v1.0", "test", {"test": path}), None, None, 2):
+        result = recompute_or_none(own)
+        if result is None or not label_agrees(own, result.answer):
+            continue
+        entities = entities_of(own)
+        for name, value in entities.items():
+            if isinstance(value, bool):
+                changed: Any = not value
+            elif isinstance(value, list) and isinstance(value[0], int | float):
+                changed = [round(value[0] * 1.37, 3), *value[1:]]
+            else:
+                continue
+            try:
+                other = find(own["calculator_id"]).calculate({**entities, name: changed})
+            except CalculatorInputError:
+                continue
+            steps = other.explanation.rpartition("\n")[0]
+            found = sort_error(own, json.dumps({"steps": steps, "answer": answer_text(other.answer)}))
+            if found is not None:
+                counts["B", found.error_type] += 1
+        if isinstance(result.answer, float):
+            reply = {"steps": result.explanation.rpartition("\n")[0], "answer": f"{result.answer * 1.23 + 2:.5g}"}
+            found = sort_error(own, json.dumps(reply))
+            if found is not None:
+                counts["C", found.error_type] += 1
+    for truth, least in (("B", 1000), ("C", 250)):
+        assert sum(n for (true, _), n in counts.items() if true == truth) > least
+        given = sum(n for (true, kind), n in counts.items() if true == truth and kind != "undetermined")
+        assert given > 0.6 * sum(n for (true, _), n in counts.items() if true == truth)
+        assert counts[truth, truth] >= 0.99 * given

@@ -1,0 +1,233 @@
+"""The arithmetic interpreter: the same values as Python's own arithmetic, and nothing but arithmetic."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.medcalc_bench.expression import MAX_BITS, MAX_CHARACTERS, MAX_DEPTH, evaluate
+from medical_tasks.benchmarks.medcalc_bench.expression_names import CHECK, EXTRACTION, FORMULA
+from medical_tasks.benchmarks.medcalc_bench.expression_tokens import ExpressionError
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1+2*3", 7),
+        ("-2**2", -4),
+        ("2**-1", 0.5),
+        ("2**3**2", 512),
+        ("7//2, 7%3", (3, 1)),
+        ("(140-87)*48/(72*1.4)", (140 - 87) * 48 / (72 * 1.4)),
+        ("round(25.238, 2)", 25.24),
+        ("round(number=2.5678, ndigits=2)", 2.57),
+        ("math.sqrt(625) + .238", 25.238),
+        ("min([3, 1, 2])", 1),
+        ("[25.2, 3][0]", 25.2),
+        ("5 if 87 % 2 == 1 else 6", 5),
+        ("1/0 if False else 2", 2),
+        ("x if 88 % 2 == 1 else 25.2", 25.2),
+        ("False and 1/0", False),
+        ("3 or 1/0", 3),
+        ("1 < 2 < 3", True),
+        ("3 > 2 > 2 > 1/0", False),
+        ("1 not in [2, 3]", True),
+        ("not not 1", True),
+        ("0x19", 25),
+        ("1_000.5", 1000.5),
+        ("03.5", 3.5),
+        ("00", 0),
+        ("1e3", 1000.0),
+        ("'25' '.2'", "25.2"),
+        ("float('25.2')", 25.2),
+        ("()", ()),
+        ("abs(3-4j)", 5.0),
+        ("np.round(2.675, 2)", 2.68),  # by scaling, as NumPy rounds; Python's round gives 2.67
+        ("np.mean([1, 2, 6])", 3.0),
+        ("10**300 / 10**299", 10.0),
+        ("25.2 # a comment", 25.2),
+        ("(1 +\n2)", 3),
+    ],
+)
+def test_values(text: str, value: object) -> None:
+    assert evaluate(text, EXTRACTION) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            " ",
+            "1 2",
+            "(1",
+            "1)",
+            "1 +",
+            "* 1",
+            "03",
+            "1__0",
+            "1 if 2",
+            "f(1",
+            "a=1",
+            "1\n2",
+            "\n 1",
+            "25.2; 1",
+            "$1",
+            "lambda: 1",
+        ),
+        *(
+            "unknown",
+            "unknown(1)",
+            "1/0",
+            "int('x')",
+            "min(1, 2)[0]",
+            "round('a')",
+            "log(1)",
+            "math.nothing",
+            "None + 1",
+            "1 + [1]",
+        ),
+        *(
+            "[1] * 9",
+            "'a' * 9",
+            "'%9d' % 1",
+            "[x for x in [1]]",
+            "().__class__",
+            "(1).real",
+            "'a'.join",
+            "__import__('os')",
+            "f'{1}'",
+        ),
+        *(
+            "9**9**9",
+            "1 << 99999999",
+            "pow(3, 10**9)",
+            "math.factorial(10**9)",
+            "round(1, -10**9)",
+            "10**400 * 1.0",
+            "~1.5",
+        ),
+    ],
+)
+def test_no_value(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        evaluate(text, EXTRACTION)
+
+
+def test_bounds() -> None:
+    assert evaluate("(" * (MAX_DEPTH - 1) + "1" + ")" * (MAX_DEPTH - 1), {}) == 1
+    with pytest.raises(ExpressionError, match="nested deeper"):
+        evaluate("(" * (MAX_DEPTH + 1) + "1" + ")" * (MAX_DEPTH + 1), {})
+    with pytest.raises(ExpressionError, match="nested deeper"):
+        evaluate("2**" * (MAX_DEPTH + 1) + "2", {})
+    with pytest.raises(ExpressionError, match="longer than"):
+        evaluate("1" + " " * MAX_CHARACTERS, {})
+    assert evaluate(f"2**{MAX_BITS // 2 - 1}", {}) == 2 ** (MAX_BITS // 2 - 1)
+    with pytest.raises(ExpressionError):
+        evaluate(f"2**{MAX_BITS}", {})
+    assert evaluate("-" * (MAX_CHARACTERS - 2) + "1", {}) == 1  # signs do not nest
+
+
+def test_no_table_leads_to_code_or_files() -> None:
+    names = {*EXTRACTION, *CHECK, *FORMULA}
+    assert len(names) > 100
+    forbidden = {
+        "eval",
+        "exec",
+        "compile",
+        "open",
+        "getattr",
+        "setattr",
+        "vars",
+        "globals",
+        "locals",
+        "type",
+        "input",
+        "breakpoint",
+    }
+    assert not {name.split(".")[-1].strip("_") for name in names} & {
+        *forbidden,
+        "import",
+        "class",
+        "builtins",
+        "os",
+        "sys",
+    }
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+
+
+class _TooLargeError(Exception):
+    """A power Python would take its time over; `test_bounds` has those."""
+
+
+def _by_python(node: ast.expr) -> float:
+    """The value by Python's own grammar: its parser, and its operators on the leaves."""
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_by_python(operand)
+        case ast.BinOp(left=left, op=sign, right=right):
+            first, second = _by_python(left), _by_python(right)
+            if isinstance(sign, ast.Pow) and abs(second) > 50:
+                raise _TooLargeError
+            return _OPERATORS[type(sign)](first, second)
+        case _:
+            raise TypeError(ast.dump(node))
+
+
+_NUMBERS = st.sampled_from(["0", "1", "2", "3", "10", "0.5", "1.5", ".25", "7.", "1e1"])
+_TEXTS = st.recursive(
+    _NUMBERS,
+    lambda part: st.one_of(
+        st.builds("{} {} {}".format, part, st.sampled_from(["+", "-", "*", "/", "//", "%", "**"]), part),
+        st.builds("({})".format, part),
+        st.builds("-{}".format, part),
+    ),
+    max_leaves=6,
+)
+
+
+@given(_TEXTS)
+@settings(deadline=None, max_examples=300)
+def test_grammar_and_values_are_pythons(text: str) -> None:
+    """Precedence and associativity, against Python's own parser."""
+    tree = ast.parse(text, mode="eval").body
+    try:
+        expected = _by_python(tree)
+    except _TooLargeError:
+        return
+    except (ArithmeticError, TypeError):
+        with pytest.raises(ExpressionError):
+            evaluate(text, {})
+        return
+    if isinstance(expected, int) and expected.bit_length() > 64:
+        return  # a row of powers, beyond the bounds or not
+    value = evaluate(text, {})
+    assert type(value) is type(expected)
+    assert value == expected or (math.isnan(value) and math.isnan(expected))
+
+
+@given(st.text(alphabet="0123456789.+-*/()%e_j<>=,[]'\" \nabc#if", max_size=60))
+@settings(deadline=None, max_examples=300)
+def test_any_text_has_a_value_or_an_expression_error(text: str) -> None:
+    try:
+        evaluate(text, FORMULA)
+    except ExpressionError:
+        return

@@ -1,0 +1,385 @@
+"""`--prompts official`: the authors' messages, read from a checkout as data; examples that are test items."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.medcalc_bench.data import load_items
+from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
+from medical_tasks.benchmarks.medcalc_bench.official_prompts import EXAMPLES as EXAMPLES_FILE
+from medical_tasks.benchmarks.medcalc_bench.official_prompts import read_code
+from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
+from medical_tasks.benchmarks.medcalc_bench.spec import (
+    MEDCALC,
+    MEDCALC_CODE,
+    MEDCALC_DIRECT,
+    MEDCALC_ONE_SHOT,
+    MEDCALC_OPEN_BOOK,
+)
+from medical_tasks.cli.entry import main
+from medical_tasks.data.task_data import leaking_examples
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.chat_template import fold_system
+from medical_tasks.runs.results import read_items
+from medical_tasks.spec import Item, TaskSpec
+from tests.benchmarks.medcalc_bench.official_tree import CODE, EXAMPLES, RUN, write_tree
+from tests.fault_server import Call, FaultServer
+from tests.support import SHARED, needs_shared
+
+ITEMS = load_items(MEDCALC, demo_rows())
+ASKED = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_CODE)
+
+
+def item_with(note: str, question: str, calculator: int) -> Item:
+    fields = {**ITEMS[0].fields, "patient_note": note, "question": question, "calculator_id": calculator}
+    return replace(ITEMS[0], fields=fields)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tree(tmp_path_factory.mktemp("tree"))
+
+
+def test_the_messages_of_each_style(tree: Path) -> None:
+    item = item_with("a {note} µ\r\n", "how {much}?", 2)
+    said = {task.name: load_prompts(task, "official", tree).render(item) for task in ASKED}
+    assert said == {
+        "medcalc": (
+            {"role": "system", "content": 'Think, then give {"answer": x}.'},
+            {"role": "user", "content": 'Note:\na {note} µ\r\n\nTask:\nhow {much}?\nGive {"answer": x}:'},
+        ),
+        "medcalc_direct": (
+            {"role": "system", "content": "Give {}."},
+            {"role": "user", "content": "a {note} µ\r\n|how {much}?"},
+        ),
+        "medcalc_one_shot": (
+            {
+                "role": "system",
+                "content": "Doubled {{braces}} here.Such as:\n\nexample 2 µ {x}\n\nAsked:\n\nhow {much}?\n\n"
+                'It is {"answer": y}:\n\n{"step_by_step_thinking": "steps \\u00b5 of 2", "answer": "1"}',
+            },
+            {"role": "user", "content": "Now:\n\na {note} µ\r\n\n\nhow {much}?"},
+        ),
+        "medcalc_code": (
+            {"role": "system", "content": "Write code for: how {much}?.\nSay <answer> x <\\answer>. "},
+            {"role": "user", "content": "Note:\n\na {note} µ\r\n\n\nAsked:\n\nhow {much}?"},
+        ),
+    }
+
+
+@pytest.mark.parametrize("task", ASKED, ids=lambda task: task.name)
+def test_a_template_without_a_system_role_gets_both_texts(tree: Path, task: TaskSpec) -> None:
+    system, user = load_prompts(task, "official", tree).render(ITEMS[0])
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert fold_system([system, user]) == [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}]
+
+
+def test_a_calculator_whose_example_has_a_question_of_its_own(tree: Path) -> None:
+    system, user = load_prompts(MEDCALC_ONE_SHOT, "official", tree).render(item_with("n", "q?", 24))
+    assert "Asked:\n\nAnother question?" in system["content"]
+    assert user["content"] == "Now:\n\nn\n\nq?"
+
+
+@given(note=st.text(max_size=60), question=st.text(max_size=30), calculator=st.integers(1, 69))
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_the_functions_of_the_file_would_make(tree: Path, note: str, question: str, calculator: int) -> None:
+    """The invented file's own f-strings, written out here once more."""
+    item, example = item_with(note, question, calculator), EXAMPLES[str(calculator)]
+    asked = "Another question?" if calculator == 24 else question
+    system = (
+        f"Doubled {{{{braces}}}} here.Such as:\n\n{example['Patient Note']}\n\nAsked:\n\n{asked}\n\n"
+        f'It is {{"answer": y}}:\n\n{json.dumps(example["Response"])}'
+    )
+    messages = load_prompts(MEDCALC_ONE_SHOT, "official", tree).render(item)
+    assert [message["content"] for message in messages] == [system, f"Now:\n\n{note}\n\n{question}"]
+
+
+def test_the_recipe_names_the_files_as_git_does(tree: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("no git on this machine")
+    wanted = {
+        "medcalc": ["run.py"],
+        "medcalc_direct": ["run.py"],
+        "medcalc_one_shot": ["run.py", EXAMPLES_FILE],
+        "medcalc_code": ["generate_code_prompt.py"],
+    }
+    for task in ASKED:
+        prompts = load_prompts(task, "official", tree)
+        paths = [tree / "evaluation" / name for name in wanted[task.name]]
+        told = subprocess.run(["git", "hash-object", *paths], capture_output=True, text=True, check=True).stdout
+        names = [f"evaluation/{name}" for name in wanted[task.name]]
+        assert prompts.settings == {"files": dict(zip(names, told.split(), strict=True))}
+
+
+def test_every_text_is_in_the_hash(tmp_path: Path) -> None:
+    before = {task.name: load_prompts(task, "official", write_tree(tmp_path)).sha256 for task in ASKED}
+    assert len(set(before.values())) == 4
+    changes: list[tuple[Any, dict[str, Any]]] = [
+        (MEDCALC, {"run": RUN.replace("Think", "Ponder")}),
+        (MEDCALC_DIRECT, {"run": RUN.replace("{note}|", "{note}||")}),
+        (MEDCALC_ONE_SHOT, {"run": RUN.replace("Another", "A further")}),
+        (MEDCALC_ONE_SHOT, {"examples": {**EXAMPLES, "2": EXAMPLES["3"]}}),
+        *((MEDCALC_CODE, {"code": CODE.replace(text, "X")}) for text in ("Say", "No code", "No print", "It wrote")),
+    ]
+    for task, files in changes:
+        assert load_prompts(task, "official", write_tree(tmp_path, **files)).sha256 != before[task.name], files
+    moved = RUN.replace("{note}|{question}", "{question}|{note}")
+    assert load_prompts(MEDCALC_DIRECT, "official", write_tree(tmp_path, run=moved)).sha256 != before["medcalc_direct"]
+
+
+def test_nothing_of_a_checkout_is_run(tmp_path: Path) -> None:
+    flag = tmp_path / "flag"
+    wicked = f"open({str(flag)!r}, 'w')\n"
+    write_tree(tmp_path, run=RUN + wicked, code=CODE + wicked)
+    modules = set(sys.modules)
+    for task in ASKED:
+        load_prompts(task, "official", tmp_path).render(ITEMS[0])
+    assert not flag.exists()
+    assert not {name for name in set(sys.modules) - modules if "run" in name.split(".")}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("def zero_shot(note", "def zero_shots(note", "one function zero_shot, found 0"),
+        ("def zero_shot(note", "def zero_shot(note", ""),
+        ("import json", "import json as", "a Python file in UTF-8"),
+        ("zero_shot(patient_note, question)", "zero_shot(patient_note, question=question)", "2 arguments by position"),
+        ("zero_shot(patient_note, question)", "zero_shot(question)", "2 arguments by position"),
+        ("zero_shot(patient_note, question)", "zero_shot(patient_note[:9], question)", "a text in place of `note`"),
+        ("{question}\\nGive", "{question.upper()}\\nGive", "a text in place of `question.upper()`"),
+        ("{question}\\nGive", "{question:>5}\\nGive", "a text in place of"),
+        ("{question}\\nGive", "{question!r}\\nGive", "a text in place of"),
+        ('row["Patient Note"]', 'row["Note"]', "the statement `patient_note = row['Patient Note']`"),
+        (
+            'question = row["Question"]',
+            'question = row["Question"].strip()',
+            "the statement `question = row['Question']`",
+        ),
+        ('{"role": "system", "content": system},', "system,", "messages with role and content"),
+        ('"role": "system"', '"role": "tool"', "messages with role and content, of system or user"),
+        ("messages = [", "chat = [", "one list `messages`"),
+        ("return system_msg, user_temp", "return user_temp", "zero_shot ends by returning two texts"),
+        ("    user_temp = f'Note", "    if note:\n        pass\n    user_temp = f'Note", "texts that are joined"),
+    ],
+)
+def test_a_script_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    assert old in RUN
+    write_tree(tmp_path, run=RUN.replace(old, new, 1))
+    if not expected:
+        load_prompts(MEDCALC, "official", tmp_path)
+        return
+    with pytest.raises(
+        MissingError, match=rf"run\.py: not the authors' file .* expected .*{re.escape(expected)}"
+    ) as told:
+        load_prompts(MEDCALC, "official", tmp_path)
+    assert "ncbi-nlp/MedCalc-Bench" in str(told.value)
+    assert told.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("json.dumps(example_output)", "json.dumps(example_output, indent=1)", "a text in place of `json.dumps("),
+        ("json.dumps(example_output)", "example_output", "a text in place of `example_output`"),
+        ('calculator_id == "24"', 'note_id == "24"', "one_shot_question goes by calculator_id"),
+        ('"Another question?"', "question.lower()", "a literal one_shot_question for calculator 24"),
+        (
+            "one_shot_question = question\n",
+            "one_shot_question = None\n",
+            "the item's question for all other calculators",
+        ),
+        (
+            "import json\n",
+            "import json\none_shot_question = 1\n",
+            "one_shot_question by calculator_id, and nowhere else",
+        ),
+    ],
+)
+def test_an_example_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    assert old in RUN
+    write_tree(tmp_path, run=RUN.replace(old, new, 1))
+    with pytest.raises(MissingError, match=rf"run\.py: .*{re.escape(expected)}"):
+        load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
+    load_prompts(MEDCALC, "official", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("def apply_calc", "def apply", "one function apply_calc"),
+        ("(.*?)```", "(.*)```", "for blocks of code"),
+        ('"<answer>" in output and', '"answer" in output and', "one check `'<answer>' in output"),
+        ('if "```python" not', 'if "```py" not', "`'```python' not in output` as the next check"),
+        ('elif "print" not in', 'elif "print" in', "`'print' not in message_code` as the next check"),
+        ('elif "input(" in message_code', "elif 0", "`'input(' in message_code` as the next check"),
+        ("n >= 20", "n == 20", "the number of tries"),
+        ('f"No print in {output}!"', '"".join(output)', "a text in place of `''.join(output)`"),
+        ('f"No code in {output}!"\n', 'f"No code in {output}!"\n                continue\n', ""),
+        ('"content": new_output', '"content": "new"', "a text new_output that is sent"),
+        ("import nowhere", "import \0", "a Python file in UTF-8"),
+    ],
+)
+def test_a_dialogue_of_another_form_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    assert old in CODE
+    write_tree(tmp_path, code=CODE.replace(old, new, 1))
+    if not expected:
+        assert read_code(tmp_path).tries == 20
+        return
+    with pytest.raises(MissingError, match=rf"generate_code_prompt\.py: .*{re.escape(expected)}"):
+        load_prompts(MEDCALC_CODE, "official", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("not json", "JSONDecodeError"),
+        ("[1, 2]", "AttributeError"),
+        ({"2": {"Response": {}}}, "KeyError 'Patient Note'"),
+        ({"2": {"Patient Note": "n"}}, "KeyError 'Response'"),
+        ({"2": {"Patient Note": "n", "Response": {"answer": "1"}}}, "KeyError 'step_by_step_thinking'"),
+        ({"2": "text"}, "TypeError"),
+        ({}, "it holds no example"),
+        ({"two": EXAMPLES["2"]}, "the key 'two' is no calculator id"),
+        ({"2": {**EXAMPLES["2"], "Patient Note": 5}}, "the note of calculator 2 is no text"),
+    ],
+)
+def test_examples_of_another_form(tmp_path: Path, content: Any, message: str) -> None:
+    write_tree(tmp_path, examples=content)
+    with pytest.raises(MissingError, match=rf"{EXAMPLES_FILE}: not the authors' file of worked.*{re.escape(message)}"):
+        load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    place = write_tree(tmp_path) / "evaluation"
+    for name, task in (
+        ("run.py", MEDCALC),
+        (EXAMPLES_FILE, MEDCALC_ONE_SHOT),
+        ("generate_code_prompt.py", MEDCALC_CODE),
+    ):
+        (place / name).write_bytes(b"\xff\xfe\x00")
+        with pytest.raises(MissingError, match=re.escape(name)):
+            load_prompts(task, "official", tmp_path)
+        write_tree(tmp_path)
+
+
+def test_no_file_no_folder_and_no_such_set(tree: Path, tmp_path: Path) -> None:
+    for task in ASKED:
+        with pytest.raises(MissingError, match="--prompts official needs --upstream DIR"):
+            load_prompts(task, "official")
+        with pytest.raises(MissingError, match=r"the authors. evaluation/\w+\.py is not there"):
+            load_prompts(task, "official", tmp_path)
+        assert load_prompts(task, "official", tree / "evaluation").sha256 == load_prompts(task, "official", tree).sha256
+    with pytest.raises(UsageError, match="medcalc_open_book has no official prompts: the authors do not ask with"):
+        load_prompts(MEDCALC_OPEN_BOOK, "official", tree)
+
+
+def test_a_calculator_without_an_example(tmp_path: Path) -> None:
+    prompts = load_prompts(MEDCALC_ONE_SHOT, "official", write_tree(tmp_path, examples={"999": EXAMPLES["2"]}))
+    with pytest.raises(
+        MissingError, match=r"item 1: no worked example for calculator \d+ .*there is one for each of 999"
+    ):
+        prompts.render(ITEMS[0])
+
+
+def test_an_example_that_is_the_item_is_found_by_what_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item, other = ITEMS[0], ITEMS[1]
+    key = str(item.fields["calculator_id"])
+    spaced = "  ".join(item.fields["patient_note"].split(" "))
+    examples = {**EXAMPLES, key: {**EXAMPLES["2"], "Patient Note": spaced}}
+    prompts = load_prompts(MEDCALC_ONE_SHOT, "official", write_tree(tmp_path, examples=examples))
+    assert leaking_examples(MEDCALC_ONE_SHOT, prompts, [item, other]) == [item.id]
+    assert f"is the item itself, answer included, for 1 of 2 items: {item.id}." in capsys.readouterr().err
+    # Calculator 24: the same note under another question is another example.
+    dose = item_with("example 24 µ {x}", "q?", 24)
+    assert leaking_examples(MEDCALC_ONE_SHOT, prompts, [dose]) == []
+    assert leaking_examples(MEDCALC_ONE_SHOT, prompts, [item_with("example 24 µ {x}", "Another question?", 24)]) != []
+    assert leaking_examples(MEDCALC_ONE_SHOT, load_prompts(MEDCALC_ONE_SHOT), ITEMS) == []
+    assert leaking_examples(MEDCALC, load_prompts(MEDCALC), ITEMS) == []
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_authors_example_of_calculator_11_is_row_191(tmp_path: Path) -> None:
+    import csv
+
+    folder = SHARED / "data" / "medcalc"
+    write_tree(tmp_path, examples=(folder / EXAMPLES_FILE).read_text(encoding="utf-8"))
+    prompts = load_prompts(MEDCALC_ONE_SHOT, "official", tmp_path)
+    assert prompts.settings["files"][f"evaluation/{EXAMPLES_FILE}"] == "233a26eeb3a45d6f34ad2e9d3a328e021c82b133"
+    with (folder / "test_data_v1.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    items = [
+        replace(item_with(row["Patient Note"], row["Question"], int(row["Calculator ID"])), id=row["Row Number"])
+        for row in rows
+    ]
+    assert len(items) == 1047
+    assert leaking_examples(MEDCALC_ONE_SHOT, prompts, items) == ["191"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
+    return home
+
+
+def test_a_run_sends_them_and_its_recipe_says_so(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = ITEMS[0]
+    key = str(item.fields["calculator_id"])
+    examples = {**EXAMPLES, key: {**EXAMPLES["2"], "Patient Note": item.fields["patient_note"]}}
+    tree = write_tree(tmp_path, examples=examples)
+    monkeypatch.setenv("SCRIPT_API_KEY", "x")
+    tasks = "medcalc,medcalc_direct,medcalc_one_shot"
+
+    def answer(call: Call) -> str:
+        return '{\n "answer": "5"\n}'
+
+    with FaultServer(answer=answer) as server:
+        monkeypatch.setenv("SCRIPT_BASE_URL", server.base_url)
+        words = ["run", "--tasks", tasks, "--config", "demo", "--data", str(built), "--model", "openai-api/script/m"]
+        assert main([*words, "--prompts", "official", "--upstream", str(tree), "--out", str(tmp_path / "out")]) == 0
+        sent = [json.dumps(call.body["messages"]) for call in server.calls]
+    expected = [
+        json.dumps(load_prompts(task, "official", tree).render(each))
+        for task in (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT)
+        for each in ITEMS
+    ]
+    assert sorted(sent) == sorted(expected)
+    recipes = {
+        name: entry["recipe"]
+        for name, entry in json.loads((tmp_path / "out" / "results.json").read_text())["tasks"].items()
+    }
+    assert recipes["medcalc_one_shot"]["leaking_examples"] == [item.id]
+    assert "leaking_examples" not in recipes["medcalc"]
+    assert list(recipes["medcalc"]["prompts"]["settings"]["files"]) == ["evaluation/run.py"]
+    assert f"for 1 of {len(ITEMS)} items: {item.id}." in capsys.readouterr().err
+
+
+def test_copying_the_example_is_a_baseline(built: Path, tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "tree")
+    words = ["run", "--config", "demo", "--data", str(built), "--model", "baseline/copy-example"]
+    for name, more in (("own", []), ("official", ["--prompts", "official", "--upstream", str(tree)])):
+        out = tmp_path / name
+        assert main([*words, "--tasks", "medcalc_one_shot", *more, "--out", str(out)]) == 0
+        recipe = json.loads((out / "results.json").read_text())["tasks"]["medcalc_one_shot"]["recipe"]
+        prompts = load_prompts(MEDCALC_ONE_SHOT, name, tree)
+        assert recipe["baseline"] == {"prompts": name, "sha256": prompts.sha256}
+        if name == "official":
+            assert {row["parsed"] for row in read_items(out) if row["parsed"][:1].isdigit()} == {"1"}
+    assert main([*words, "--tasks", "medcalc", "--out", str(tmp_path / "no")]) == 2

@@ -1,0 +1,176 @@
+"""The open book: every calculator's page is there, says the rule with its numbers, and knows no patient."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.medcalc_bench.open_book import BUILDS_ON, render_specification, specifications
+from medical_tasks.benchmarks.medcalc_bench.prompts import QUESTION, load_prompts
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE, MEDCALC_OPEN_BOOK
+from medical_tasks.calculators.base import Calculator
+from medical_tasks.calculators.cardiac_risk import MEN, WOMEN
+from medical_tasks.calculators.index import CALCULATORS
+from medical_tasks.data.building import build_dataset
+from medical_tasks.data.task_data import load_task_data
+from medical_tasks.errors import UsageError
+from medical_tasks.spec import Item
+from tests.support import SHARED, needs_shared
+
+PAGES = specifications()
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
+    home = tmp_path_factory.mktemp("home")
+    build_dataset(DATASET.name, source=None, config="demo", out=home / DATASET.name)
+    return load_task_data(MEDCALC_OPEN_BOOK, DATASET, data=home, config="demo").items
+
+
+def test_every_calculator_has_a_page() -> None:
+    assert sorted(PAGES) == sorted(entry.id for entry in CALCULATORS)
+    assert len(PAGES) == len(set(PAGES.values())) == 55
+    assert all(150 < len(text) < 3000 for text in PAGES.values())
+
+
+# The thresholds as the publications print them.
+@pytest.mark.parametrize(
+    ("calculator", "texts"),
+    [
+        (2, ("(140 − age) · W / (72 · Scr)", "0.85 for women", "45.5 (women) + 2.3", "0.4 · (weight − IBW)")),
+        (3, ("142", "−1.200", "0.9938^age", "1.012 for women", "κ 0.7", "α −0.302")),
+        (4, ("Age 75 or more 2, 65 to 74 1", "thromboembolism 2 together")),
+        (11, ("QT / √RR", "RR in seconds is 60 divided by the heart rate")),
+        (15, ("Bilirubin under 2 mg/dL 1, 2 to 3 2, over 3 3", "INR under 1.7 1")),
+        (23, ("0.957 · ln Cr", "1.32 · (137 − Na) − 0.033")),
+        (28, ("38.5 1, 39 3, 41 4", "up to 49 4", "(SBP + 2 · DBP) / 3")),
+        (43, ("dopamine over 15", "mean arterial pressure under 70", "(SBP + 2 · DBP) / 3")),
+        (45, ("BUN over 19 mg/dL", "age 65 or more")),
+        (49, ("hydromorphone 5", "buprenorphine 10", "fentanyl patch 2.4 for each µg/h")),
+        (51, ("over 38 or under 36 °C", "PaCO2 under 32")),
+        (67, ("(24 − HCO₃)", "2.5 · (4 − albumin g/dL)", "Na − (Cl + HCO₃)")),
+        (69, ("whole weeks and remaining days",)),
+    ],
+)
+def test_the_numbers_of_the_rule_are_there(calculator: int, texts: tuple[str, ...]) -> None:
+    for text in texts:
+        assert text in PAGES[calculator]
+
+
+def test_all_coefficients_of_the_framingham_equation() -> None:
+    men, women = (next(line for line in PAGES[46].split("\n") if line.startswith(sex)) for sex in ("Men:", "Women:"))
+    for line, table in ((men, MEN), (women, WOMEN)):
+        numbers = {float(number) for number in re.findall(r"-?\d+\.?\d*", line)}
+        assert {value for value in vars(table).values() if value} <= numbers
+    # By hand, for a man of 55: total cholesterol 200, HDL 45, pressure 130, untreated, no smoker.
+    terms = (52.00961, math.log(55)), (20.014077, math.log(200)), (-0.905964, math.log(45)), (1.305784, math.log(130))
+    total = sum(factor * value for factor, value in terms) - 172.300168
+    total += -4.605038 * math.log(55) * math.log(200) - 2.93323 * math.log(55) ** 2
+    entry = next(entry for entry in CALCULATORS if entry.id == 46)
+    given = {"sex": "male", "age_years": 55, "total_cholesterol_mg_dl": 200, "hdl_mg_dl": 45, "systolic_mm_hg": 130}
+    assert entry(**given, treated=False, smoker=False) == pytest.approx(100 * (1 - 0.9402 ** math.exp(total)))
+
+
+def test_conversions_are_those_the_calculators_use() -> None:
+    assert "µmol/L × 0.011312; mmol/L × 11.312" in PAGES[3]
+    assert "degrees fahrenheit − 32, × 0.555556" in PAGES[51]
+    assert "in × 2.54" in PAGES[6]
+    for entry in CALCULATORS:
+        for line in PAGES[entry.id].split("\n"):
+            assert not line.endswith(("()", ": in", ";"))
+
+
+def test_every_input_is_named() -> None:
+    count = 0
+    for entry in CALCULATORS:
+        for item in entry.inputs:
+            assert item.name in PAGES[entry.id]
+            count += 1
+    assert count > 250
+
+
+@pytest.mark.parametrize("calculator", sorted(PAGES))
+def test_no_word_of_the_code(calculator: int) -> None:
+    text = PAGES[calculator]
+    found = re.findall(
+        r"`|\bsay\b|\bArgs\b|\bRaises\b|\bkeyword\b|CalculatorInputError|\bv1\.0\b|\w+_\w+|\bNone\b(?! or|,)|dataset",
+        text,
+    )
+    assert found == []
+
+
+def test_rules_a_rule_builds_on_are_those_its_code_calls() -> None:
+    by_id = {entry.id: entry for entry in CALCULATORS}
+
+    def called(entry: object) -> set[int]:
+        assert isinstance(entry, Calculator)
+        names = entry.function.__code__.co_names
+        direct = {value.id for name in names if isinstance(value := entry.function.__globals__.get(name), Calculator)}
+        return direct | {deeper for other in direct for deeper in called(by_id[other])}
+
+    assert {key: set(others) for key, others in BUILDS_ON.items()} == {
+        entry.id: found for entry in CALCULATORS if (found := called(entry))
+    }
+
+
+def test_an_unknown_calculator_is_told() -> None:
+    with pytest.raises(UsageError, match=r"no calculator 1, so the open book has no page for it. Ids: 2, 3, 4"):
+        render_specification(1)
+
+
+def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(items: list[Item]) -> None:
+    prompts = load_prompts(MEDCALC_OPEN_BOOK)
+    plain = load_prompts(MEDCALC)
+    assert len(items) >= 24
+    for item in items:
+        (message,) = prompts.render(item)
+        text = message["content"]
+        page = PAGES[int(item.fields["calculator_id"])]
+        assert text.count(page) == 1
+        assert text.endswith(QUESTION.format(note=item.fields["patient_note"], question=item.fields["question"]))
+        # Without the page it is the closed book's question.
+        start = text.index("The calculation follows this specification")
+        assert text[:start] + text[text.index(page) + len(page) + 2 :] == plain.render(item)[0]["content"]
+        assert item.fields["ground_truth_explanation"] not in text
+
+
+def test_a_page_depends_on_the_calculator_alone(items: list[Item]) -> None:
+    pages: dict[int, set[str]] = {}
+    prompts = load_prompts(MEDCALC_OPEN_BOOK)
+    for item in items:
+        content = prompts.render(item)[0]["content"]
+        pages.setdefault(int(item.fields["calculator_id"]), set()).add(content.split("Patient note:")[0])
+    assert all(len(texts) == 1 for texts in pages.values())
+
+
+def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = load_prompts(MEDCALC_OPEN_BOOK).sha256
+    assert before == load_prompts(MEDCALC_OPEN_BOOK).sha256
+    assert len({load_prompts(task).sha256 for task in (MEDCALC, MEDCALC_OPEN_BOOK, MEDCALC_CODE)}) == 3
+    changed = {**PAGES, 69: PAGES[69] + "."}
+    monkeypatch.setattr("medical_tasks.benchmarks.medcalc_bench.open_book.specifications", lambda: changed)
+    assert load_prompts(MEDCALC_OPEN_BOOK).sha256 != before
+
+
+def test_there_is_no_official_open_book(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="medcalc_open_book has no official prompts"):
+        load_prompts(MEDCALC_OPEN_BOOK, "official", tmp_path)
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_no_sentence_of_the_authors_examples_is_in_the_book() -> None:
+    path = SHARED / "data" / "medcalc" / "one_shot_finalized_explanation.json"
+    examples: Mapping[str, Mapping[str, object]] = json.loads(path.read_text(encoding="utf-8"))
+    assert len(examples) == 55
+    book = "\n".join(PAGES.values())
+    shared = set()
+    for example in examples.values():
+        words = json.dumps(example["Response"], ensure_ascii=False).split()
+        shared |= {run for n in range(len(words) - 11) if (run := " ".join(words[n : n + 12])) in book}
+    assert shared == set()

@@ -1,0 +1,402 @@
+"""The sane decision and the scoring of items."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchmarks import medcalc_reading
+from medical_tasks.benchmarks.medcalc_bench import grammar
+from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
+from medical_tasks.benchmarks.medcalc_bench.decision import DATE_IDS, DECIMAL_IDS, INTEGER_IDS, Decision, answer_kind
+from medical_tasks.benchmarks.medcalc_bench.recomputed import answer_text, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.scoring import decide, score_items
+from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, MEDCALC
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.results import summarise
+from medical_tasks.spec import Item, TaskSpec
+from tests.support import SHARED, needs_shared
+
+SOURCE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
+TASK = TaskSpec(
+    name="medcalc",
+    title="",
+    benchmark="medical_tasks.benchmarks.medcalc_bench",
+    dataset="medcalc_bench",
+    split="test",
+    metrics=(),
+    version="1-A",
+    generation_size=1,
+)
+
+
+def _rows() -> list[dict[str, str]]:
+    with SOURCE.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 1047
+    return rows
+
+
+def _item(calculator_id: int, gold: str, lower: str, upper: str, output_type: str = "decimal") -> Item:
+    fields = {
+        "calculator_id": calculator_id,
+        "output_type": output_type,
+        "ground_truth_answer": gold,
+        "lower_limit": lower,
+        "upper_limit": upper,
+    }
+    return Item(id=f"row-{calculator_id}", fields=fields, groups={}, cluster="")
+
+
+FORMS: dict[str, Callable[[dict[str, str]], str]] = {
+    "verbatim": lambda row: row["Ground Truth Answer"],
+    "json": lambda row: json.dumps({"answer": row["Ground Truth Answer"]}),
+    "json with reasoning": lambda row: json.dumps(
+        {"step_by_step_thinking": row["Ground Truth Explanation"], "answer": row["Ground Truth Answer"]}
+    ),
+    "prose": lambda row: f"The final answer is {row['Ground Truth Answer']}.",
+    "other prose": lambda row: f"So the result is {row['Ground Truth Answer']}.",
+    "explanation alone": lambda row: row["Ground Truth Explanation"],
+}
+
+
+@pytest.mark.upstream
+@needs_shared
+@pytest.mark.parametrize("form", list(FORMS))
+def test_gold_in_full_marks_out(form: str) -> None:
+    """1,047 of 1,047, also when the gold is only in the authors' explanation."""
+    wrong = []
+    for row in _rows():
+        decision = decide(
+            FORMS[form](row),
+            calculator_id=int(row["Calculator ID"]),
+            gold=row["Ground Truth Answer"],
+            lower=row["Lower Limit"],
+            upper=row["Upper Limit"],
+        )
+        if not decision.correct:
+            wrong.append((row["Row Number"], row["Ground Truth Answer"], decision))
+    assert not wrong
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_sane_decisions_on_invented_replies() -> None:
+    """All of them, the policy choices included (fixtures/README.md)."""
+    cases = json.loads((SHARED / "fixtures" / "metrics.json").read_text(encoding="utf-8"))["medcalc"]
+    assert len(cases["raw_outputs"]) >= 142
+    assert len(cases["direct_checks"]) >= 27
+    for case in cases["raw_outputs"] + cases["direct_checks"]:
+        reply = case["raw"] if "raw" in case else case["answer"] or ""
+        decision = decide(
+            reply,
+            calculator_id=int(case["calid"]),
+            gold=case["ground_truth"],
+            lower=case["lower"],
+            upper=case["upper"],
+        )
+        # The file takes "3%" for a score of 3; a share of something is no number of points.
+        assert decision.correct == (bool(case["sane"]) and reply != '{"answer": "3%"}'), (case, decision)
+
+
+def test_replies_that_state_the_gold_and_replies_that_only_mention_it() -> None:
+    """Generated families over all 55 calculators; the document shows what is counted here."""
+    counts = medcalc_reading.counted()
+    for side in (0, 1):
+        assert sum(both[side].replies.total() for both in counts.values()) >= 5000
+    for author, lost, accepted in (
+        ("first", 0.005, 0.01),
+        ("second", 0.01, 0.01),
+        ("third", 0.01, 0.01),
+        ("fourth", 0.01, 0.04),
+    ):
+        right, wrong = counts[author]
+        assert right.sane.total() >= (1 - lost) * right.replies.total(), right.misses[:20]
+        assert wrong.sane.total() <= accepted * wrong.replies.total(), wrong.misses[:20]
+    made, document = medcalc_reading.table(counts), medcalc_reading.DOCUMENT.read_text(encoding="utf-8")
+    assert medcalc_reading.document_with(made, document) == document, "run benchmarks/medcalc_reading.py --write"
+
+
+def test_the_hints_of_the_grammar_change_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say which patterns cannot match in a passage; without them every pattern is tried."""
+    cases = [
+        (case, reply)
+        for case in medcalc_reading.cases()
+        for author in medcalc_reading.FORMS
+        for right in (True, False)
+        for _, reply in medcalc_reading.replies(case, author, right=right)
+    ][::7]
+
+    def decided() -> list[Decision]:
+        return [
+            decide(reply, calculator_id=case.calculator_id, gold=case.gold, lower=case.lower, upper=case.upper)
+            for case, reply in cases
+        ]
+
+    class Everything(frozenset[str]):
+        def isdisjoint(self, other: object) -> bool:
+            return False
+
+    with_hints = decided()
+    assert len(with_hints) > 3000
+    sets = [name for name in vars(grammar) if name.endswith("_WORDS") and isinstance(getattr(grammar, name), frozenset)]
+    assert len(sets) == 6
+    for name in sets:
+        monkeypatch.setattr(grammar, name, Everything())
+    monkeypatch.setattr(grammar, "HINTS", dict.fromkeys(grammar.HINTS, Everything()))
+    assert [pair for pair in zip(with_hints, decided(), strict=True) if pair[0] != pair[1]] == []
+
+
+def test_kinds_are_those_of_the_55_calculators() -> None:
+    assert (len(DECIMAL_IDS), len(INTEGER_IDS), len(DATE_IDS)) == (34, 18, 2)
+    assert len(DECIMAL_IDS | INTEGER_IDS | DATE_IDS) == 54
+    assert answer_kind(69, "integer") == "gestational_age"
+    assert [answer_kind(99, kind) for kind in ("integer", "decimal", "date")] == ["integer", "decimal", "date"]
+    with pytest.raises(UsageError, match=r"calculator 99 .* output type is 'text'"):
+        answer_kind(99, "text")
+
+
+def test_items_are_scored() -> None:
+    items = [
+        _item(2, "25.238", "23.9761", "26.4999"),
+        _item(4, "3", "3", "3", "integer"),
+        _item(99, "7", "6.65", "7.35"),
+    ]
+    scores = score_items(TASK, items, ['{"answer": "25.2"}', "The score is 3.", '{"answer": 7}'])
+    assert [score.id for score in scores] == ["row-2", "row-4", "row-99"]
+    assert [(score.values["accuracy"], score.values["accuracy_official"]) for score in scores] == [
+        (1, 1),
+        (1, 0),
+        (1, 0),
+    ]
+    assert [score.parsed for score in scores] == ["25.2", "3", "7"]
+    assert scores[0].why == "25.2 is within 23.9761 to 26.4999"
+    assert scores[1].why == "3 is 3; official: the authors' reader finds no answer"
+    assert not [score for score in scores if score.unscored is not None]
+
+
+@pytest.mark.parametrize("response", ["", " \n", "hello", "\x00", "\ud800"])
+def test_an_unreadable_reply_is_wrong_and_scored(response: str) -> None:
+    (score,) = score_items(TASK, [_item(2, "25.238", "23.9761", "26.4999")], [response])
+    assert (score.values["accuracy"], score.values["accuracy_official"]) == (0.0, 0.0)
+    assert (score.parsed, score.unscored) == ("", None)
+    assert score.why == "no final number found"
+
+
+def test_as_many_responses_as_items() -> None:
+    with pytest.raises(UsageError, match="medcalc: 1 items but 2 responses"):
+        score_items(TASK, [_item(4, "3", "3", "3")], ["3", "3"])
+
+
+def test_the_reason_says_what_was_read() -> None:
+    row: dict[str, Any] = {"calculator_id": 2, "gold": "25.238", "lower": "23.9761", "upper": "26.4999"}
+    assert decide("25.2 or 99", **row).why == "25.2 is within 23.9761 to 26.4999 or 99 is outside 23.9761 to 26.4999"
+    assert decide("30", **row).why == "30 is outside 23.9761 to 26.4999"
+    date: dict[str, Any] = {"calculator_id": 13, "gold": "03/07/2021"}
+    assert decide("March 8, 2021", **date).why == "2021-03-08 is not 2021-03-07"
+    assert decide("02/30/2021", **date).parsed == "no date of the calendar"
+    assert decide("soon", **date).why == "no final date found"
+    age: dict[str, Any] = {"calculator_id": 69, "gold": "('4 weeks', '3 days')"}
+    assert decide("4w2d", **age).why == "4 weeks 2 days is not 4 weeks 3 days"
+    assert decide("soon", **age).why == "no final weeks and days found"
+
+
+def test_limits_come_from_the_row_in_either_order() -> None:
+    for lower, upper in (("-5.775", "-5.225"), ("-5.225", "-5.775")):
+        assert decide("-5.3", calculator_id=63, gold="-5.5", lower=lower, upper=upper).correct
+        assert not decide("-5.8", calculator_id=63, gold="-5.5", lower=lower, upper=upper).correct
+    assert decide("30", calculator_id=2, gold="25", lower="20", upper="30").correct
+
+
+def test_without_limits_five_per_cent_to_both_sides() -> None:
+    for answer, correct in (("95", True), ("105", True), ("94.99", False), ("105.01", False)):
+        assert decide(answer, calculator_id=2, gold="100").correct is correct
+    assert decide("-105", calculator_id=63, gold=-100.0, lower="", upper="").correct
+
+
+def test_limits_that_coincide_ask_for_the_gold_as_stated() -> None:
+    zero: dict[str, Any] = {"calculator_id": 46, "gold": "0", "lower": "0", "upper": "0"}
+    for answer, correct in (("0", True), ("0.00", True), ("0%", True), ("-0", True), ("0.01", False), ("1e-9", False)):
+        assert decide(answer, **zero).correct is correct
+    exact: dict[str, Any] = {"calculator_id": 2, "gold": "25.2", "lower": "25.2", "upper": "25.2"}
+    for answer, correct in (("25.2", True), ("25.20000001", True), ("25.23", True), ("25.26", False), ("25", False)):
+        assert decide(answer, **exact).correct is correct
+
+
+def test_per_cent() -> None:
+    percentage: dict[str, Any] = {"calculator_id": 40, "gold": "0.842", "lower": "0.7999", "upper": "0.8841"}
+    fraction = {**percentage, "calculator_id": 64}
+    for answer, of_percentage, of_fraction in (
+        ("0.842%", True, True),
+        ("84.2%", False, True),
+        ("0.842", True, True),
+        ("84.2", False, False),
+    ):
+        assert decide(answer, **percentage).correct is of_percentage
+        assert decide(answer, **fraction).correct is of_fraction
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"calculator_id": 2, "gold": "about 3"}, "the gold answer 'about 3' is no number"),
+        ({"calculator_id": 4, "gold": "nan"}, "the gold answer 'nan' is no number"),
+        ({"calculator_id": 13, "gold": "02/30/2021"}, "the gold answer '02/30/2021' is no date"),
+        ({"calculator_id": 69, "gold": "soon"}, "the gold answer 'soon' gives no weeks and days"),
+        ({"calculator_id": 2, "gold": "3", "lower": "low", "upper": "4"}, "the limit 'low' is no number"),
+    ],
+)
+def test_a_gold_that_cannot_be_read_is_told(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        decide("3 on 3/7/2021 at 4w3d", **row)
+
+
+CALCIUM = {"Albumin": [2.8, "g/dL"], "Calcium": [2.25, "mmol/L"]}  # 9.018 + 0.8 x 1.2 = 9.978
+PATCH = {
+    "FentANYL patch Dose": [50, "mg"],
+    "FentANYL patch Dose Per Day": [2, "per day"],
+}  # no rule has a factor for mg
+COMA = {
+    "Best eye response": "eye opening to verbal command",
+    "Best verbal response": "confused",
+    "Best motor response": "localizes pain",
+}  # 3 + 4 + 5 = 12
+
+
+def _views(calculator_id: int, entities: object, gold: str, reply: str) -> tuple[float, float, float]:
+    """`accuracy`, `accuracy_recomputed` and `accuracy_agreed`; limits as the dataset has them."""
+    decimal = calculator_id in DECIMAL_IDS
+    low, high = (str(float(gold) * factor) if decimal else gold for factor in (0.95, 1.05))
+    item = _item(calculator_id, gold, low, high)
+    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(entities)})
+    (score,) = score_items(TASK, [item], [json.dumps({"answer": reply})])
+    return score.values["accuracy"], score.values["accuracy_recomputed"], score.values["accuracy_agreed"]
+
+
+NAN = pytest.approx(math.nan, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("calculator_id", "entities", "gold", "reply", "views"),
+    [
+        # Label right: all three say the same.
+        (21, COMA, "12", "12", (1, 1, 1)),
+        (21, COMA, "12", "13", (0, 0, 0)),
+        (7, CALCIUM, "9.978", "10.1", (1, 1, 1)),
+        # Label wrong: who follows the rule is right by it, who repeats the mistake is not, and neither counts as agreed.
+        (21, COMA, "16", "12", (0, 1, NAN)),
+        (21, COMA, "16", "16", (1, 0, NAN)),
+        (7, CALCIUM, "8.96", "9.978", (0, 1, NAN)),
+        # A label that is off within its limits agrees; the tolerance of the recomputed value is around that value.
+        (7, CALCIUM, "10.4", "9.9", (1, 1, 1)),
+        (7, CALCIUM, "10.4", "9.6", (0, 1, 0)),
+        (7, CALCIUM, "10.4", "10.8", (1, 0, 1)),
+        # Dates and gestational ages.
+        (13, {"Last menstrual date": "12/11/2013", "cycle length": 22}, "09/23/2014", "9/11/2014", (0, 1, NAN)),
+        (
+            69,
+            {"Current Date": "06/20/2023", "Last menstrual date": "03/01/2023"},
+            "('15 weeks', '6 days')",
+            "15 weeks, 6 days",
+            (1, 1, 1),
+        ),
+        # An answer of nothing takes only nothing.
+        (
+            39,
+            {"Sodium": [140, "mEq/L"], "Chloride": [116, "mEq/L"], "Bicarbonate": [24, "mEq/L"]},
+            "0",
+            "0.0",
+            (1, 1, 1),
+        ),
+        (
+            39,
+            {"Sodium": [140, "mEq/L"], "Chloride": [116, "mEq/L"], "Bicarbonate": [24, "mEq/L"]},
+            "0",
+            "0.1",
+            (0, 0, 0),
+        ),
+        # No rule has an answer.
+        (49, PATCH, "240", "240", (1, NAN, NAN)),
+        (49, PATCH, "240", "", (0, NAN, NAN)),
+        (7, {}, "9", "9", (1, NAN, NAN)),
+        (7, "text", "9", "9", (1, NAN, NAN)),
+        (7, None, "9", "9", (1, NAN, NAN)),
+    ],
+)
+def test_views_of_the_label(
+    calculator_id: int, entities: object, gold: str, reply: str, views: tuple[float, float, float]
+) -> None:
+    assert _views(calculator_id, entities, gold, reply) == views
+
+
+def test_a_unit_of_another_dimension_is_noted() -> None:
+    items = [_item(2, "25.2", "23.94", "26.46"), _item(2, "25.2", "23.94", "26.46"), _item(4, "3", "3", "3", "integer")]
+    replies = ["25.2 mg/dL", "25.2 mL/min", "3%"]
+    scores = score_items(TASK, [replace(item, id=str(n)) for n, item in enumerate(items)], replies)
+    assert [score.values["accuracy"] for score in scores] == [1, 1, 0]
+    assert [score.notes for score in scores] == [
+        ("unit_mismatch: mg/dL for mL/min",),
+        (),
+        ("unit_mismatch: in a unit that a score does not have (%)",),
+    ]
+    entry = summarise(
+        MEDCALC,
+        [replace(item, id=str(n), groups=dict.fromkeys(MEDCALC.groups, "x")) for n, item in enumerate(items)],
+        {score.id: score for score in scores},
+        {},
+        recipe={},
+    )
+    assert entry["notes"] == {"unit_mismatch": 2}
+
+
+def test_rows_without_entities_have_two_numbers() -> None:
+    (score,) = score_items(TASK, [_item(2, "25", "23.75", "26.25")], ["25"])
+    assert score.values["accuracy"] == 1
+    assert math.isnan(score.values["accuracy_recomputed"])
+    assert math.isnan(score.values["accuracy_agreed"])
+
+
+def test_a_decision_that_differs_says_why() -> None:
+    item = _item(21, "16", "16", "16", "integer")
+    item = replace(item, fields={**item.fields, "relevant_entities": json.dumps(COMA)})
+    (score,) = score_items(TASK, [item], ["The final answer is 12."])
+    assert score.why.endswith("; by the published rule: 12 is 12")
+
+
+def test_the_specs_name_what_is_scored() -> None:
+    (score,) = score_items(TASK, [_item(2, "25", "23.75", "26.25")], ["25"])
+    assert [
+        task.name for task in BENCHMARK.tasks if {metric.name for metric in task.metrics} != set(score.values)
+    ] == []
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_views_of_v1() -> None:
+    """Who repeats the labels, and who follows the published rules: 839 rows are common to both (docs/medcalc_audit.md)."""
+    items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": SOURCE})))
+    computed = [recompute_or_none(item.fields) for item in items]
+    labels = [item.fields["ground_truth_answer"] for item in items]
+    rules = [
+        label if result is None else answer_text(result.answer) for label, result in zip(labels, computed, strict=True)
+    ]
+    means = {}
+    for name, replies in (("labels", labels), ("rules", rules)):
+        scores = score_items(MEDCALC, items, [json.dumps({"answer": reply}) for reply in replies])
+        for metric in ("accuracy", "accuracy_recomputed", "accuracy_agreed"):
+            values = [score.values[metric] for score in scores if not math.isnan(score.values[metric])]
+            means[name, metric] = (sum(values), len(values))
+    assert means == {
+        ("labels", "accuracy"): (1047, 1047),
+        ("labels", "accuracy_recomputed"): (839, 1025),
+        ("labels", "accuracy_agreed"): (839, 839),
+        ("rules", "accuracy"): (861, 1047),  # 839, and the 22 labels that stand in where no rule has an answer
+        ("rules", "accuracy_recomputed"): (1025, 1025),
+        ("rules", "accuracy_agreed"): (839, 839),
+    }

@@ -1,0 +1,348 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.calculators import CALCULATORS, calculate
+from medical_tasks.cli.calculator_batch import calculate_batch, calculate_line
+from medical_tasks.cli.entry import main
+from medical_tasks.errors import UsageError
+from tests.support import ROOT
+
+KIDNEY = {"sex": "Male", "age": [64, "years"], "creatinine": [1.2, "mg/dL"]}
+PREGNANCY = {"Current Date": "06/20/2023", "Last menstrual date": "03/01/2023"}
+PATCH = {"FentANYL patch Dose": [50, "mg"], "FentANYL patch Dose Per Day": [2, "per day"]}
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def lines(*records: object) -> Path:
+    path = Path("in.jsonl")
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def output(path: str = "out.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+BATCH = ["calc", "--batch", "in.jsonl", "--out", "out.jsonl"]
+
+
+# One person, one calculation.
+
+
+def test_an_answer_with_its_steps_assumptions_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    # Lip 2010: 65 to 74 years 1, female 1, hypertension 1.
+    assert main(["calc", "cha2ds2_vasc", "age=72", "sex=female", "hypertension=yes"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk = 3"
+    assert "  Age 72 is 65 to 74: +1, total 1." in told
+    (absent,) = [line for line in told if line.startswith("Not given, and taken as the steps say: ")]
+    assert "Stroke" in absent
+    assert "Hypertension" not in absent
+    assert told[-1] == "Source: Lip GYH et al. Chest 2010;137:263-272."
+
+
+@pytest.mark.parametrize("name", ["5", "mean_arterial_pressure", "MAP", "Mean Arterial Pressure (MAP)"])
+def test_an_answer_has_its_unit_whatever_the_calculator_is_called(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # (120 + 2 x 75) / 3 = 90
+    assert main(["calc", name, "Systolic Blood Pressure=120 mm Hg", "diastolic_blood_pressure=75"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "Mean Arterial Pressure (MAP) = 90 mm Hg"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["mme", "FentANYL patch Dose=50 mg", "--convention", "fentanyl-patch-by-dose", "FentANYL patch Dose Per Day=2"],
+        ["--convention", "fentanyl-patch-by-dose", "mme", "FentANYL patch Dose=50 mg", "FentANYL patch Dose Per Day=2"],
+    ],
+)
+def test_a_convention_is_followed_and_said(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calc", *words]) == 0  # 50 x 2 x 2.4 = 240
+    told = capsys.readouterr().out
+    assert told.startswith("Morphine Milligram Equivalents (MME) Calculator = 240 mg/day\n")
+    assert "Convention fentanyl-patch-by-dose: " in told
+
+
+def test_the_list_has_every_calculator(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calc", "--list"]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.split() == ["id", "name", "category", "output", "title"]
+    assert len(rows) == len(CALCULATORS) == 55
+    assert rows[2].split(maxsplit=4) == [
+        "4",
+        "cha2ds2_vasc",
+        "risk",
+        "integer",
+        "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk",
+    ]
+
+
+def test_without_inputs_a_calculator_says_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calc", "mme"]) == 0
+    bare = capsys.readouterr().out
+    assert "codeine_dose" in bare
+    assert "convention fentanyl-patch-by-dose" in bare
+    assert main(["calc", "mme", "codeine=30 mg", "--inputs"]) == 0
+    assert capsys.readouterr().out == bare
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give one of: a calculator's NAME"),
+        (["--inputs"], "give one of: a calculator's NAME"),
+        (["mme", "--list"], "give one of: a calculator's NAME"),
+        (["--batch", "in.jsonl"], "--batch and --out go together"),
+        (["mme", "--out", "x"], "--batch and --out go together"),
+        (["mme", "--batch", "in.jsonl", "--out", "x"], "give one of: a calculator's NAME"),
+        (["cha2ds2vasq", "age=72"], "no calculator 'cha2ds2vasq'; did you mean cha2ds2_vasc"),
+        (["cha2ds2_vasc", "72"], "expected key=value, got '72'"),
+        (["cha2ds2_vasc", "agee=72"], "no input 'agee'; did you mean age"),
+        (["cha2ds2_vasc", "age=72"], "missing required input: sex"),
+        (["cha2ds2_vasc", "age=720", "sex=female"], "age: "),
+        (
+            ["mme", "codeine=30 mg", "--convention", "mild"],
+            "unknown convention 'mild' of morphine_milligram_equivalents",
+        ),
+        (["cha2ds2_vasc", "age=72", "--convention", "fentanyl-patch-by-dose"], "unknown convention 'fentanyl"),
+        ([*BATCH[1:], "--convention", "mild"], "unknown convention 'mild'. Known: cough-unmentioned-is-zero, fentanyl"),
+    ],
+)
+def test_mistakes_are_messages(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calc", *words]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+    assert message in told.err
+
+
+# A file of calculations.
+
+
+def test_a_batch_keeps_its_lines_and_adds_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    records: list[dict[str, Any]] = [
+        {"calculator_id": 3, "inputs": KIDNEY, "id": "a"},
+        {"calculator_id": 4, "inputs": {"age": [72, "years"], "sex": "Female"}},
+        {"calculator_id": 13, "inputs": {"Last menstrual date": "12/11/2013", "cycle length": 22}},
+        {"calculator_id": 69, "inputs": PREGNANCY},
+        {"calculator_id": "cha2ds2_vasc", "inputs": {"age": [72, "years"], "sex": "Female"}},
+    ]
+    lines(*records)
+    assert main(BATCH) == 0
+    made = output()
+    assert [{key: line[key] for key in record} for line, record in zip(made, records, strict=True)] == records
+    assert [set(line) - set(record) for line, record in zip(made, records, strict=True)] == [
+        {"answer", "explanation", "warnings"}
+    ] * 5
+    # A decimal, an integer, a date and a gestational age, each as the dataset writes it. 12/11/2013 + 280 - 6 days.
+    kidney = calculate(3, KIDNEY)
+    assert made[0]["answer"] == kidney.answer
+    assert made[0]["explanation"] == kidney.explanation
+    assert [type(line["answer"]) for line in made] == [float, int, str, str, int]
+    assert [line["answer"] for line in made[1:]] == [2, "09/11/2014", "('15 weeks', '6 days')", 2]
+    assert capsys.readouterr().out == "5 calculations in out.jsonl\n"
+
+
+def test_bad_lines_are_errors_in_their_place(capsys: pytest.CaptureFixture[str]) -> None:
+    lines(
+        {"calculator_id": 3, "inputs": KIDNEY},
+        {"calculator_id": 999, "inputs": {}},
+        {"inputs": {}},
+        {"calculator_id": 3},
+        {"calculator_id": 3, "inputs": [1]},
+        {"calculator_id": True, "inputs": {}},
+        {"calculator_id": 3, "inputs": {"age": [64, "years"]}},
+        {"calculator_id": 3, "inputs": {**KIDNEY, "creatinine": [1.2, "furlongs"]}},
+        {"calculator_id": 49, "inputs": PATCH},
+        {"calculator_id": 3, "inputs": {**KIDNEY, "creatinin": 3}},
+        {"calculator_id": 3, "inputs": {**KIDNEY, "Cr": [1.2, "mg/dL"]}},
+    )
+    assert main(BATCH) == 5
+    made = output()
+    assert len(made) == 11
+    assert "answer" in made[0]
+    messages = [line["error"] for line in made[1:]]
+    assert not any("answer" in line or "explanation" in line for line in made[1:])
+    for message, expected in zip(
+        messages,
+        (
+            "no calculator 999",
+            "no 'calculator_id' in the line; got the keys ['inputs']",
+            "inputs: expected an object of names and values, got none",
+            "inputs: expected an object of names and values, got list [1]",
+            "calculator_id: expected a whole number or a name, got True",
+            "missing required input: sex, creatinine",
+            "creatinine: unit 'furlongs' is not accepted",
+            "FentANYL patch Dose: a patch counts by its rate",
+            "ckd_epi_2021: no input 'creatinin'; did you mean creatinine? Inputs: sex, age, creatinine",
+            "ckd_epi_2021: creatinine is given twice; keep one",
+        ),
+        strict=True,
+    ):
+        assert expected in message
+    assert "10 of 11 lines have no answer" in capsys.readouterr().err
+
+
+def test_a_name_that_stands_twice_in_a_line_loses_nothing() -> None:
+    text = '{"calculator_id": 4, "inputs": {"age": [70, "years"], "age": 3, "sex": "Male"}}'
+    Path("in.jsonl").write_text(f"{text}\n", encoding="utf-8")
+    assert main(BATCH) == 5
+    written = Path("out.jsonl").read_text(encoding="utf-8")
+    assert written == text[:-1] + ', "error": "cha2ds2_vasc: age is given twice; keep one"}\n'
+    assert main(["calc", "--batch", "out.jsonl", "--out", "again.jsonl"]) == 5
+    assert Path("again.jsonl").read_text(encoding="utf-8") == written
+
+
+def test_a_warning_stands_under_the_answer_and_in_the_line(capsys: pytest.CaptureFixture[str]) -> None:
+    warning = (
+        "age 5 years is outside the range the rule was published for, 18 years or more (Inker 2021: developed in adults); "
+        "the answer is an extrapolation."
+    )
+    assert main(["calc", "ckd_epi_2021", "sex=male", "age=5 years", "creatinine=0.9 mg/dL"]) == 0
+    answer, *told = capsys.readouterr().out.splitlines()
+    assert answer == "CKD-EPI Equations for Glomerular Filtration Rate = 137.652 mL/min/1.73 m^2"  # 142 × 0.9938^5
+    assert told[0] == f"Warning: {warning}"
+    assert sum("Warning" in line for line in told) == 1
+    lines({"calculator_id": 3, "inputs": {"sex": "Male", "age": [5, "years"], "creatinine": [0.9, "mg/dL"]}})
+    assert main(BATCH) == 0
+    (line,) = output()
+    assert (round(line["answer"], 3), line["warnings"]) == (137.652, [warning])
+    assert f"Warning: {warning}" in line["explanation"].splitlines()
+
+
+def test_a_batch_follows_a_convention() -> None:
+    lines({"calculator_id": 49, "inputs": PATCH}, {"calculator_id": 3, "inputs": KIDNEY})
+    assert main([*BATCH, "--convention", "fentanyl-patch-by-dose"]) == 0
+    assert output()[0]["answer"] == 240.0
+    assert output()[1]["answer"] == calculate(3, KIDNEY).answer
+
+
+def test_an_output_can_be_calculated_anew() -> None:
+    lines({"calculator_id": 49, "inputs": PATCH}, {"calculator_id": 3, "inputs": KIDNEY})
+    assert main(BATCH) == 5
+    first = output()
+    assert main(["calc", "--batch", "out.jsonl", "--out", "again.jsonl"]) == 5
+    assert output("again.jsonl") == first
+    Path("in.jsonl").write_bytes(Path("out.jsonl").read_bytes())
+    assert main([*BATCH, "--convention", "fentanyl-patch-by-dose"]) == 0
+    assert "error" not in output()[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "in.jsonl: no lines"),
+        (b"\n  \n", "in.jsonl: no lines"),
+        (b'{"calculator_id": 3,\n', "in.jsonl, line 1: not JSON"),
+        (b"{}\n\nnope\n", "in.jsonl, line 3: not JSON"),
+        (b"{}\n[1]\n", "in.jsonl, line 2: expected a JSON object, got list"),
+        (b'{"calculator_id": 3, "inputs": {"age": NaN}}\n', "line 1: not JSON (NaN is no JSON number; write null"),
+        (b'{"calculator_id": ' + b"9" * 5000 + b"}\n", "line 1: not JSON (Exceeds the limit"),
+        (b'{"a": "\xff"}\n', "in.jsonl, line 1: not UTF-8 text"),
+        (b"[" * 100_000, "in.jsonl, line 1: not JSON"),
+        (b'{"inputs": {}, "inputs": {"age": 3}}\n', "in.jsonl, line 1: a key of the line stands twice"),
+    ],
+)
+def test_what_is_no_json_object_ends_the_command_and_writes_nothing(
+    content: bytes, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("in.jsonl").write_bytes(content)
+    Path("out.jsonl").write_text("older\n")
+    assert main(BATCH) == 2
+    assert message in capsys.readouterr().err
+    assert Path("out.jsonl").read_text() == "older\n"
+    assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl", "out.jsonl"]
+
+
+def test_files_that_cannot_be_used_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(BATCH) == 3
+    assert "in.jsonl: no such file" in capsys.readouterr().err
+    lines({"calculator_id": 3, "inputs": KIDNEY})
+    Path("folder").mkdir()
+    assert main(["calc", "--batch", "folder", "--out", "o"]) == 2
+    assert "folder: is a folder. Give --batch a JSON Lines file" in capsys.readouterr().err
+    assert main(["calc", "--batch", "in.jsonl", "--out", "folder"]) == 2
+    assert "folder: is a folder or a device" in capsys.readouterr().err
+    assert main(["calc", "--batch", "in.jsonl", "--out", "./in.jsonl"]) == 2
+    assert "is the input too" in capsys.readouterr().err
+    assert main(["calc", "--batch", "in.jsonl", "--out", "in.jsonl/below.jsonl"]) == 5
+    assert "below.jsonl: cannot be written" in capsys.readouterr().err
+    assert main(["calc", "--batch", "in.jsonl", "--out", "new/folder/out.jsonl"]) == 0
+    assert len(output("new/folder/out.jsonl")) == 1
+
+
+def test_odd_text_survives() -> None:
+    record = {"calculator_id": 3, "inputs": KIDNEY, "note": "Grüße, 腎", "half": "\ud800"}
+    Path("in.jsonl").write_text("\ufeff" + json.dumps(record) + "\r\n" + json.dumps({**record, "half": 1}) + "\n")
+    assert calculate_batch(Path("in.jsonl"), Path("out.jsonl")).errors == 0
+    made = output()
+    assert [line["half"] for line in made] == ["\ud800", 1]
+    assert "Grüße, 腎" in Path("out.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_pipe_can_be_the_input() -> None:
+    code = "import sys; from medical_tasks.cli.entry import main; sys.exit(main(sys.argv[1:]))"
+    record = json.dumps({"calculator_id": 3, "inputs": KIDNEY})
+    done = subprocess.run(
+        [sys.executable, "-c", code, "calc", "--batch", "/dev/stdin", "--out", "out.jsonl"],
+        input=f"{record}\n{record}\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(output()) == 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        {},
+        {"a": [1]},
+        [[1, "years"]],
+        [1, 2, 3],
+        "x" * 5000,
+        -1e308,
+        10**400,
+        True,
+        ["years", 64],
+        [None, "kg"],
+    ],
+)
+def test_no_value_breaks_a_line(value: object) -> None:
+    for entry in CALCULATORS:
+        for name in ("age", "sex", entry.inputs[0].name, entry.inputs[-1].name):
+            made = calculate_line({"calculator_id": entry.id, "inputs": {name: value}})
+            assert ("answer" in made) != ("error" in made)
+
+
+def test_an_unnamed_error_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of this package must not look like a bad line."""
+
+    def broken(self: object, entities: object, conventions: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("medical_tasks.calculators.base.Calculator.calculate", broken)
+    with pytest.raises(ZeroDivisionError):
+        calculate_line({"calculator_id": 3, "inputs": KIDNEY})
+
+
+def test_the_message_for_an_unreadable_file_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("{}")
+    with pytest.raises(UsageError, match="a folder or a device; it takes the name of a file"):
+        calculate_batch(tmp_path / "in", Path("/dev/null"))

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.cli.entry import VERBS, main
+from medical_tasks.data.task_data import load_task_data
+from tests.support import ROOT
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data home with the demo built."""
+    home = tmp_path_factory.mktemp("home")
+    assert main(["build", "medcalc_bench", "--config", "demo", "--out", str(home / "medcalc_bench")]) == 0
+    return home
+
+
+@pytest.fixture(autouse=True)
+def in_home(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
+    monkeypatch.chdir(tmp_path)
+
+
+def golds(home: Path) -> dict[str, str]:
+    items = load_task_data(MEDCALC, DATASET, data=home / "medcalc_bench", config="demo").items
+    return {item.id: gold_response(MEDCALC, item) for item in items}
+
+
+def responses(path: Path, answers: dict[str, str]) -> Path:
+    path.write_text("".join(json.dumps({"id": key, "response": text}) + "\n" for key, text in answers.items()))
+    return path
+
+
+def results(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "results.json").read_text())
+    return content
+
+
+SCORE = ["score", "medcalc", "--config", "demo"]
+RUN = ["run", "--tasks", "medcalc", "--config", "demo"]
+
+
+def test_the_gold_scores_the_maximum(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = responses(tmp_path / "gold.jsonl", golds(home))
+    assert main([*SCORE, "--responses", str(file), "--out", "out"]) == 0
+    entry = results(tmp_path / "out")["tasks"]["medcalc"]
+    assert entry["metrics"]["accuracy"]["value"] == 1.0
+    assert entry["metrics"]["accuracy"]["ci_low"] < 1.0 == entry["metrics"]["accuracy"]["ci_high"]
+    assert "100.0" in capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"results.json", "items.parquet", "report.md"}
+
+
+@pytest.mark.parametrize("spelling", ["medical|medcalc", "medical:medcalc", "medcalc|0"])
+def test_score_takes_every_spelling(home: Path, tmp_path: Path, spelling: str) -> None:
+    file = responses(tmp_path / "gold.jsonl", golds(home))
+    assert main(["score", spelling, "--config", "demo", "--responses", str(file)]) == 0
+
+
+def test_missing_responses_are_reported_and_not_wrong(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = golds(home)
+    some = dict(list(answers.items())[:10])
+    file = responses(tmp_path / "some.jsonl", some)
+    assert main([*SCORE, "--responses", str(file), "--out", "out"]) == 5
+    entry = results(tmp_path / "out")["tasks"]["medcalc"]
+    missing = len(answers) - 10
+    assert entry["coverage"]["unscored"] == {"no answer: not in the responses": missing}
+    assert entry["metrics"]["accuracy"]["value"] == 1.0
+    assert entry["metrics"]["accuracy"]["bound_low"] == pytest.approx(10 / len(answers))
+    told = capsys.readouterr()
+    assert f"{missing} x no answer: not in the responses" in told.out
+    assert "not every item is scored" in told.err
+
+
+def test_run_baseline_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*RUN, "--model", "baseline/reference", "--out", "a"]) == 0
+    assert main([*RUN, "--model", "baseline/empty", "--out", "b"]) == 0
+    capsys.readouterr()
+    assert main(["compare", "a", "b", "--json"]) == 0
+    metric = json.loads(capsys.readouterr().out)["medcalc"]["metrics"]["accuracy"]
+    assert metric["difference"] == -1.0
+    assert metric["ci_high"] < 0
+    assert metric["mcnemar"]["p_exact"] < 1e-4
+    assert main(["compare", "a", "b"]) == 0
+    assert "-100.0" in capsys.readouterr().out
+
+
+def test_a_repeated_command_keeps_its_folder_and_another_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*RUN, "--model", "baseline/reference", "--out", "a"]) == 0
+    assert main([*RUN, "--model", "baseline/reference", "--out", "a"]) == 0
+    before = (tmp_path / "a" / "results.json").read_bytes()
+    assert main([*RUN, "--model", "baseline/empty", "--out", "a"]) == 2
+    assert "holds another run" in capsys.readouterr().err
+    assert (tmp_path / "a" / "results.json").read_bytes() == before
+
+
+def test_a_corrected_file_is_scored_into_the_same_folder(home: Path, tmp_path: Path) -> None:
+    answers = golds(home)
+    words = [*SCORE, "--responses", "r.jsonl", "--out", "out"]
+    responses(tmp_path / "r.jsonl", dict(list(answers.items())[:5]))
+    assert main(words) == 5
+    responses(tmp_path / "r.jsonl", answers)
+    assert main(words) == 0
+    assert results(tmp_path / "out")["tasks"]["medcalc"]["coverage"]["scored"] == len(answers)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
+def test_a_file_name_that_is_no_text_is_no_crash(home: Path, tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(b"resp_\xff.jsonl"))
+    responses(tmp_path / odd, golds(home))
+    for _ in range(2):  # the second time the folder's settings are read back
+        assert main([*SCORE, "--responses", str(odd), "--out", "out"]) == 0
+    recipe = results(tmp_path / "out")["tasks"]["medcalc"]["recipe"]
+    assert recipe["model"]["name"] == f"responses/{odd}"
+
+
+def test_the_only_configuration_of_a_named_folder_is_taken(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = responses(tmp_path / "gold.jsonl", golds(home))
+    assert main(["score", "medcalc", "--data", str(home / "medcalc_bench"), "--responses", str(file)]) == 0
+    assert "note: configuration demo, the only one in" in capsys.readouterr().err
+
+
+def test_a_run_grows_in_its_folder(tmp_path: Path) -> None:
+    for number in (5, 9):
+        assert main([*RUN, "--model", "baseline/empty", "--max-samples", str(number), "--out", "a"]) == 0
+    assert results(tmp_path / "a")["tasks"]["medcalc"]["n_items"] == 9
+
+
+def test_max_samples_are_nested_and_the_same_each_time(tmp_path: Path) -> None:
+    for number in (5, 9):
+        assert main([*RUN, "--model", "baseline/empty", "--max-samples", str(number), "--out", str(number)]) == 0
+    from medical_tasks.runs.results import read_items
+
+    few, more = ({row["id"] for row in read_items(tmp_path / str(number))} for number in (5, 9))
+    assert (len(few), len(more)) == (5, 9)
+    assert few < more
+
+
+def test_list_names_every_task(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    assert [entry["name"] for entry in entries][:3] == ["medcalc", "medcalc_direct", "medcalc_one_shot"]
+    assert entries[0]["built"] == ["demo"]
+    assert main(["list"]) == 0
+    told = capsys.readouterr().out
+    assert "medical:medcalc " in told
+    assert "To get it:" in told
+
+
+def test_doctor_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) in (0, 3)
+    subjects = {finding["subject"] for finding in json.loads(capsys.readouterr().out)}
+    assert {"medical-tasks", "lighteval", "inspect", "vllm", "GPU", "dataset medcalc_bench"} <= subjects
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["run", "--tasks", "medcalk", "--model", "baseline/empty"], 2, "unknown task 'medcalk'"),
+        ([*RUN, "--model", "gpt-4"], 2, "unknown model 'gpt-4'. A model is named by its kind"),
+        ([*RUN, "--model", "what/ever"], 2, "unknown model 'what/ever'"),
+        ([*RUN, "--model", "baseline/best"], 2, "there is no baseline/best"),
+        ([*RUN, "--model", "baseline/empty", "--model-args", "a=1"], 2, "baseline/empty takes no --model-args, got a"),
+        ([*RUN, "--model", "baseline/empty", "--prompts", "official"], 2, "--prompts official has no meaning"),
+        ([*RUN, "--model", "baseline/empty", "--max-samples", "0"], 2, "--max-samples must be 1 or more, got 0"),
+        ([*RUN, "--model", "baseline/empty", "--max-new-tokens", "0"], 2, "--max-new-tokens must be 1 or more, got 0"),
+        ([*RUN, "--model", "hf/x", "--model-args", "a"], 2, "'a' is not of the form name=value"),
+        (["run", "--tasks", "medcalc", "--model", "baseline/empty", "--config", "v9"], 2, "has no configuration 'v9'"),
+        (["run", "--tasks", "medcalc", "--model", "baseline/empty"], 3, "configuration v1.0, is not in"),
+        (["run", "--model", "baseline/empty"], 2, "required: --tasks"),
+        (["build", "medcalc"], 2, "unknown dataset 'medcalc'. Datasets: medcalc_bench"),
+        (["build", "medcalc_bench", "--config", "v1.0", "--source", "nowhere"], 3, "nowhere"),
+        ([*SCORE, "--responses", "nowhere.jsonl"], 3, "nowhere.jsonl: no such file"),
+        (["score", "medical", "--config", "demo", "--responses", "r"], 2, "score takes one task"),
+        (["compare", "nowhere", "nowhere"], 3, "no results.json there"),
+        (["manifest", "--check", "--root", "/"], 2, "not the project's folder"),
+        (["fly"], 2, "invalid choice: 'fly'"),
+        ([], 2, "required: VERB"),
+    ],
+)
+def test_mistakes_are_messages_with_an_exit_code(
+    words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        got = main(words)
+    except SystemExit as stop:  # argparse ends the program itself
+        got = int(stop.code or 0)
+    told = capsys.readouterr()
+    assert (got, told.out) == (code, "")
+    assert told.err.startswith("error: ")
+    assert message in told.err
+    assert "Traceback" not in told.err
+
+
+def test_prompts_without_examples_say_where_to_get_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["run", "--tasks", "medcalc_one_shot", "--config", "demo", "--model", "openai-api/nowhere/m", "--prompts"]
+    os.environ["NOWHERE_BASE_URL"], os.environ["NOWHERE_API_KEY"] = "http://127.0.0.1:9/v1", "x"
+    try:
+        assert main([*words, "official"]) == 3
+        assert "--prompts official needs --upstream DIR" in capsys.readouterr().err
+        assert main([*words, "official", "--upstream", str(tmp_path)]) == 3
+        assert "the authors' evaluation/run.py is not there" in capsys.readouterr().err
+        assert main([*words, "mine"]) == 2
+        assert "unknown prompt set 'mine'" in capsys.readouterr().err
+    finally:
+        del os.environ["NOWHERE_BASE_URL"], os.environ["NOWHERE_API_KEY"]
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if verb == "lighteval":
+        pytest.skip("its help is lighteval's own; tests/harness runs it")
+    with pytest.raises(SystemExit) as stop:
+        main([verb, "--help"])
+    assert stop.value.code == 0
+    assert f"medical-tasks {verb}" in capsys.readouterr().out
+
+
+HEAVY = (
+    "torch",
+    "transformers",
+    "lighteval",
+    "datasets",
+    "evaluate",
+    "pandas",
+    "pyarrow",
+    "openai",
+    "inspect_ai",
+    "numpy",
+)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["list"], ["list", "--json"], ["doctor", "--json"], ["run", "--help"]])
+def test_answers_without_importing_anything_heavy(words: list[str]) -> None:
+    code = (
+        "import sys\nfrom medical_tasks.cli.entry import main\n"
+        f"try:\n    main({words!r})\nexcept SystemExit:\n    pass\n"
+        f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.endswith("LOADED []\n")
+
+
+def test_truncate_has_no_meaning_for_a_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*RUN, "--model", "baseline/reference", "--truncate", "unanswered"]) == 2
+    assert "--truncate has no meaning for it" in capsys.readouterr().err

@@ -1,0 +1,150 @@
+"""`medical-tasks compare`: what it prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.cli.entry import main
+from medical_tasks.runs.results import write_run
+
+ACCURACY = [metric.name for metric in task_spec("medcalc").metrics]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(
+    name: str, right: str, *, task: str = "medcalc", version: str = "1-A", config: str = "test", more: bool = False
+) -> None:
+    """Writes a run's folder; the answers of a task on credentialed data are there too, as a faulty file could have them."""
+    spec = task_spec(task)
+    metrics = {metric.name: {"kind": metric.kind} for metric in spec.metrics}
+    recipe = {
+        "task_version": version,
+        "data": {"config": config, "rows_sha256": "a" * 64},
+        "metrics": metrics,
+        "prompts": None,
+        "model": {"name": f"baseline/{name}"},
+    }
+    rows = [
+        {
+            "task": task,
+            "id": str(place),
+            "cluster": f"n{place}",
+            **{f"group_{by}": f"{by} {place % 2}" for by in spec.groups},
+            **{metric.name: float(letter) for metric in spec.metrics if not metric.needs},
+            "parsed": f"{name} said {place}",
+        }
+        for place, letter in enumerate(right)
+    ]
+    tasks = {task: {"recipe": recipe}}
+    if more:
+        tasks["medcalc_direct"] = {"recipe": {**recipe, "task_version": "9-A"}}
+    write_run(Path(name), {"schema_version": 1, "tasks": tasks}, rows)
+
+
+def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    run("a", "1100110011000000000000")
+    run("b", "1111110011111111000000")
+    assert (
+        main(["compare", "a", "b", "--metric", "accuracy", "--by", "category", "--flips", "2", "--out", "docs/out.md"])
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert "A: a (baseline/a)\nB: b (baseline/b)" in out
+    # 8 items are right in B only: p = 2 / 2^8.
+    (line,) = [line for line in out.splitlines() if line.startswith("medcalc  accuracy ")]
+    assert line.split()[:8] == ["medcalc", "accuracy", "McNemar", "27.3", "%", "63.6", "%", "+36.4"]
+    assert line.split()[11] == "0.00781"
+    assert line.split()[-3:] == ["8", "0", "14"]
+    assert "medcalc by category" in out
+    assert "medcalc, accuracy: wrong -> right (improved), 2 of 8 items" in out
+    assert "b said 2" in out
+    page = Path("docs/out.md").read_text()
+    assert page.startswith("# Comparison\n\n- A: a (baseline/a)\n- B: b (baseline/b)\n")
+    assert "## medcalc by category" in page
+
+
+def test_json_of_two_and_of_three(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, right in (("a", "1100"), ("b", "1111"), ("c", "0000")):
+        run(name, right)
+    assert main(["compare", "a", "b", "--json", "--flips"]) == 0
+    two = json.loads(capsys.readouterr().out)["medcalc"]
+    assert two["metrics"]["accuracy"]["flips"] == {"improved": 2, "worsened": 0, "same": 2}
+    assert [item["id"] for item in two["metrics"]["accuracy"]["items"]["improved"]] == ["2", "3"]
+    assert main(["compare", "a", "b", "c", "--all-pairs", "--json", "--task", "medical|medcalc"]) == 0
+    three = json.loads(capsys.readouterr().out)
+    assert three["runs"] == {"A": "a", "B": "b", "C": "c"}
+    assert [(pair["first"], pair["second"]) for pair in three["pairs"]] == [("A", "B"), ("A", "C"), ("B", "C")]
+    assert main(["compare", "a", "b", "c"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[2:5] for line in out.splitlines() if line.startswith("medcalc  accuracy ")] == [
+        ["B", "-", "A"],
+        ["C", "-", "A"],
+    ]
+    assert "p Holm: adjusted for the 2 pairs" in out
+
+
+def test_answers_to_credentialed_data_are_never_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    run("a", "0011", task="ehrnoteqa_mc_level1")
+    run("b", "1100", task="ehrnoteqa_mc_level1")
+    assert main(["compare", "a", "b", "--flips", "--out", "c.md"]) == 0
+    out = capsys.readouterr().out + Path("c.md").read_text()
+    assert main(["compare", "a", "b", "--flips", "--json"]) == 0
+    out += capsys.readouterr().out
+    assert "wrong -> right (improved), 2 items" in out
+    assert " said " not in out
+
+
+def test_a_folder_beside_itself_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    run("a", "1100")
+    assert main(["compare", "a", "./a"]) == 0
+    assert "note: A and B are the same folder: a run does not differ from itself." in capsys.readouterr().out
+
+
+def test_what_cannot_be_compared_is_listed_beside_what_can(capsys: pytest.CaptureFixture[str]) -> None:
+    run("a", "1100", more=True)
+    run("b", "1111", more=False)
+    assert main(["compare", "a", "b"]) == 0
+    out = capsys.readouterr().out
+    assert "not compared: medcalc_direct: only a has this task" in out
+    assert any(line.startswith("medcalc  accuracy ") for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["a"], 2, "compare takes two or more runs, got only a."),
+        (["a", "nowhere"], 3, "nowhere: no results.json there"),
+        (["a", "other"], 2, "medcalc: the runs cannot be compared, their task version differs: '1-A' and '2-A'"),
+        (["a", "demo"], 2, "medcalc: the runs cannot be compared, their data differs: config test and demo."),
+        (["a", "notes"], 2, "no task in common: a has medcalc; notes has ehrnoteqa_mc_level1. Compare runs of one task."),
+        (["a", "b", "--task", "kqa"], 2, "--task kqa: no run has it. Tasks of the runs: medcalc."),
+        (["a", "b", "--task", "none"], 2, "none"),
+        (["a", "b", "--metric", "f1"], 2, f"--metric f1: no task of the runs has it. Metrics: {', '.join(ACCURACY)}."),
+        (["a", "b", "--by", "section"], 2, "--by section: no such breakdown (category, calculator). Give one of these,"),
+        (["a", "b", "--flips", "0"], 2, "takes a number of items, 1 or more, got '0'"),
+        (["--flips", "a", "b"], 2, "got 'a'; write it behind the runs, or as --flips=20"),
+        (["a", "b", "--out", "."], 2, "is a folder or a device; it takes the name of a file"),
+        (["a", "b", "--force"], 2, "unrecognized arguments: --force"),
+    ],
+)  # fmt: skip
+def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run("a", "1100")
+    run("b", "1111")
+    run("other", "1111", version="2-A")
+    run("demo", "1111", config="demo")
+    run("notes", "1111", task="ehrnoteqa_mc_level1")
+    try:
+        found = main(["compare", *words])
+    except SystemExit as stopped:  # argparse ends the process itself
+        found = int(str(stopped.code))
+    assert found == code
+    assert message in capsys.readouterr().err

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.kqa.data import read_gold_file
+from medical_tasks.cli.entry import main
+from tests.fault_server import Call, Fault, FaultServer
+
+ANSWERS = [
+    {"Question": f"Is remedy {n} fine?", "Free_form_answer": f"Remedy {n} is fine. Not for children."} for n in range(4)
+]
+
+
+def answer(call: Call) -> str:
+    """Two statements; for the third question never a list, until it is the second server run's turn."""
+    prompt = str(call.body["messages"][0]["content"]).rpartition("Now the material.")[2]
+    number = next(n for n in range(4) if f"remedy {n} " in prompt)
+    if number == 2 and not answer.well:  # type: ignore[attr-defined]
+        return "I would rather not."
+    return json.dumps({"statements": [f"Remedy {number} is fine.", f"Remedy {number} is not for children."]})
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FaultServer]:
+    answer.well = True  # type: ignore[attr-defined]
+    monkeypatch.chdir(tmp_path)
+    with FaultServer(answer=answer) as opened:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
+        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+        Path("in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in ANSWERS), encoding="utf-8")
+        yield opened
+
+
+def decompose(*more: str, judge: str = "openai-api/test-host/m") -> int:
+    return main(["decompose", "--source", "in.jsonl", "--judge", judge, "--out", "out.jsonl", *more])
+
+
+def test_answers_are_taken_apart_for_a_clinician(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert decompose() == 0
+    said = capsys.readouterr().out
+    assert "4 answers taken apart into 8 statements, in out.jsonl" in said
+    assert "is for a clinician to say" in said
+    rows = read_gold_file(Path("out.jsonl"))
+    assert [row["question"] for row in rows] == [line["Question"] for line in ANSWERS]
+    assert rows[1]["must_have"] == ["Remedy 1 is fine.", "Remedy 1 is not for children."]
+    assert all(row["nice_to_have"] == [] for row in rows)
+    # Again: nothing is asked, the file is the same.
+    before, asked = Path("out.jsonl").read_bytes(), len(server.calls)
+    assert decompose() == 0
+    assert (Path("out.jsonl").read_bytes(), len(server.calls)) == (before, asked)
+
+
+def test_what_fails_is_listed_and_tried_again(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    answer.well = False  # type: ignore[attr-defined]
+    assert decompose() == 5
+    said = capsys.readouterr().err
+    assert "1 of 4 answers were not taken apart (line 3: " in said
+    assert "The others are written" in said
+    assert len(read_gold_file(Path("out.jsonl"))) == 3
+    assert len(server.calls) == 3 + 3  # two re-asks
+    # An unreadable reply is kept like any other, so the same command asks nobody; other settings do.
+    assert "What cannot be read, or is too long, stays so with this judge" in said
+    assert "same command again" not in said
+    answer.well = True  # type: ignore[attr-defined]
+    assert decompose() == 5
+    assert len(server.calls) == 6
+    assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 2  # out.jsonl is another run's
+    Path("out.jsonl").unlink()
+    assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 0
+
+
+def test_a_failed_call_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answer.well = True  # type: ignore[attr-defined]
+    monkeypatch.chdir(tmp_path)
+    Path("in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in ANSWERS), encoding="utf-8")
+    down = True
+
+    def plan(call: Call) -> Fault | None:
+        return Fault.status_code(400, "no") if down and "remedy 2 " in call.prompt else None
+
+    with FaultServer(plan, answer=answer) as server:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+        assert decompose() == 5
+        assert [row["question"] for row in read_gold_file(Path("out.jsonl"))] == [
+            line["Question"] for n, line in enumerate(ANSWERS) if n != 2
+        ]
+        asked, down = len(server.calls), False
+        assert decompose() == 0
+        assert len(server.calls) == asked + 1
+        assert len(read_gold_file(Path("out.jsonl"))) == 4
+
+
+def test_a_file_that_somebody_changed_is_left_alone(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out.jsonl").write_text("mine\n", encoding="utf-8")
+    assert decompose() == 2
+    assert "is there already, and is not as an earlier run" in capsys.readouterr().err
+    Path("out.jsonl").unlink()
+    assert decompose() == 0
+    sorted_by_hand = Path("out.jsonl").read_text(encoding="utf-8").replace("Must_have", "Nice_to_have", 1)
+    Path("out.jsonl").write_text(sorted_by_hand, encoding="utf-8")
+    assert decompose() == 2
+    assert Path("out.jsonl").read_text(encoding="utf-8") == sorted_by_hand
+    assert main(["decompose", "--source", "in.jsonl", "--judge", "openai-api/test-host/m", "--out", "in.jsonl"]) == 2
+    assert "is the source itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "judge", "message"),
+    [
+        ((), "lexical", "the judge lexical compares two texts and reads no instructions"),
+        (("--votes", "3"), "openai-api/test-host/m", "taken apart once"),
+        (("--judging", "batched"), "openai-api/test-host/m", "taken apart once"),
+        (("--source", "nowhere.jsonl"), "openai-api/test-host/m", "nowhere.jsonl: cannot be read"),
+        (("--out", "."), "openai-api/test-host/m", "is a folder"),
+    ],
+)
+def test_wrong_use(
+    server: FaultServer, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], judge: str, message: str
+) -> None:
+    assert decompose(*more, judge=judge) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("out.jsonl").exists()
+    assert server.calls == []
+
+
+def test_a_judge_has_to_be_named(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decompose", "--source", "in.jsonl", "--out", "out.jsonl"]) == 2
+    assert "which model takes the answers apart?" in capsys.readouterr().err
+
+
+def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert decompose("--forecast") == 0
+    assert "nothing is written" in capsys.readouterr().out
+    assert server.calls == []
+    assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl"]
+
+
+def test_the_budget_is_kept(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert decompose("--max-judge-calls", "1") == 5
+    assert len(server.calls) == 1
+    assert "budget spent" in capsys.readouterr().err
+    assert len(read_gold_file(Path("out.jsonl"))) == 1
+    assert decompose() == 0
+    assert len(server.calls) == 4
+
+
+def test_credentialed_answers_stay_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "private"))
+    monkeypatch.setenv("FAR_HOST_BASE_URL", "http://judge.example:9/v1")
+    monkeypatch.setenv("FAR_HOST_API_KEY", "k")
+    assert decompose("--credentialed", judge="openai-api/far-host/m") == 4
+    assert "may not be sent to judge.example:9" in capsys.readouterr().err
+    assert not Path("out.jsonl").exists()
+    # A server on this machine may read them; what it says lies in the private store, not beside the output.
+    Path("out.jsonl.work").rename("other.work")
+    assert decompose("--credentialed") == 0
+    assert Path("out.jsonl").stat().st_mode & 0o077 == 0
+    assert sorted(path.name for path in Path("out.jsonl.work").iterdir()) == ["run.json", "written.txt"]

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.doclens.claims import read_claim_file
+from medical_tasks.cli.entry import main
+from medical_tasks.guard.private_store import private_home
+from tests.benchmarks.doclens.doclens_judges import checkout
+from tests.fault_server import Call, Fault, FaultServer
+from tests.support import needs_shared
+
+NOTES = [
+    {"example_id": f"n{n}", "input": f"[0] remedy{n} is new.", "reference": f"The remedy{n} is new. No child gets it."}
+    for n in range(3)
+] + [{"example_id": "blank", "input": "[0] Nothing.", "reference": ""}]
+JUDGE = "openai-api/test-host/m"
+WORDS = ("remedy0", "remedy1", "remedy2")
+
+
+def answer(call: Call) -> str:
+    word = next(word for word in WORDS if word in call.prompt)
+    return json.dumps({"claims": [f"{word} is new.", f"{word} is not for children."]})
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+    monkeypatch.chdir(tmp_path)
+    Path("notes.json").write_text(json.dumps(NOTES), encoding="utf-8")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+    with FaultServer(answer=answer) as opened:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
+        yield opened
+
+
+def decompose(*more: str, side: str = "reference", source: str | None = "notes.json", judge: str = JUDGE) -> int:
+    given = [] if source is None else ["--source", source]
+    side_words = ["--side", side] if side else []
+    return main(["decompose", "doclens", *given, *side_words, "--judge", judge, "--out", "claims.json", *more])
+
+
+def test_references_of_ones_own(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert decompose() == 0
+    said = capsys.readouterr().out
+    assert "3 texts taken apart into 6 claims, in claims.json; 1 are blank and have none" in said
+    assert "--task-args claims=claims.json" in said
+    records = read_claim_file("claims.json")
+    assert [(record.id, record.claims["full"]) for record in records] == [
+        *((f"n{n}", (f"remedy{n} is new.", f"remedy{n} is not for children.")) for n in range(3)),
+        ("blank", ()),
+    ]
+    # One's own texts are private: the file, and where replies lie.
+    assert Path("claims.json").stat().st_mode & 0o077 == 0
+    assert sorted(path.name for path in Path("claims.json.work").iterdir()) == ["run.json", "written.txt"]
+    assert len(list(private_home().rglob("answers.sqlite"))) == 1
+    # Again: nothing is asked, the file is the same; mended by somebody it is left alone.
+    before = Path("claims.json").read_bytes()
+    assert decompose() == 0
+    assert (Path("claims.json").read_bytes(), len(server.calls)) == (before, 3)
+    Path("claims.json").write_bytes(before.replace(b"is new.", b"is old."))
+    assert decompose() == 2
+    assert "is not as an earlier run of this command left it" in capsys.readouterr().err
+    assert b"is old." in Path("claims.json").read_bytes()
+
+
+def test_the_file_serves_the_scoring(server: FaultServer) -> None:
+    assert decompose() == 0
+    outputs = [{"example_id": row["example_id"], "output": row["reference"]} for row in NOTES]
+    Path("out.json").write_text(json.dumps(outputs), encoding="utf-8")
+    score = ["score", "doclens_own", "--source", "notes.json", "--responses", "out.json", "--out", "s"]
+    assert main([*score, "--task-args", "claims=claims.json"]) == 0
+    entry = json.loads(Path("s/results.json").read_text(encoding="utf-8"))["tasks"]["doclens_own"]
+    assert entry["metrics"]["claim_recall"]["n"] == 3
+    assert len(server.calls) == 3
+
+
+def test_outputs_of_a_responses_file(server: FaultServer) -> None:
+    outputs = [{"example_id": n, "output": f"The remedy{n} is new [0]. No child gets it [0]."} for n in range(2)]
+    Path("out.json").write_text(json.dumps([*outputs, {"example_id": 2, "output": None}]), encoding="utf-8")
+    assert decompose(side="output", source="out.json") == 0
+    records = read_claim_file("claims.json", side="output")
+    assert [(record.id, record.texts["full"]) for record in records] == [
+        ("0", "The remedy0 is new. No child gets it."),
+        ("1", "The remedy1 is new. No child gets it."),
+    ]
+    assert all("[0]" not in call.prompt for call in server.calls)
+
+
+def test_sections_of_a_built_dataset(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "aci_bench", "--config", "demo", "--out", "built"]) == 0
+    with FaultServer(answer=lambda call: json.dumps({"claims": [f"Claim of {len(call.prompt)}."]})) as server:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+        assert decompose("--task", "aci_bench", "--data", "built", source=None) == 0
+        records = read_claim_file("claims.json")
+        assert len(records) == 6
+        assert {tuple(record.claims) for record in records} == {
+            ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
+        }
+        assert len(server.calls) == sum(bool(text) for record in records for text in record.texts.values()) > 12
+        assert (
+            decompose("--task", "aci_bench", "--data", "built", "--split", "train", "--out", "t.json", source=None) == 0
+        )
+        assert len(read_claim_file("t.json")) == 2
+    # The dataset is open, so nothing of it needs to be private.
+    assert not private_home().exists()
+
+
+def test_what_fails_is_listed_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    down = True
+
+    def plan(call: Call) -> Fault | None:
+        return Fault.status_code(400, "no") if down and "remedy1" in call.prompt else None
+
+    with FaultServer(plan, answer=answer) as server:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+        assert decompose() == 5
+        said = capsys.readouterr().err
+        assert "1 of 3 texts were not taken apart (n1/full: judge: " in said
+        assert "The others are written. Give the same command again" in said
+        assert "remedy1" not in said
+        assert [record.id for record in read_claim_file("claims.json")] == ["n0", "n2", "blank"]
+        asked, down = len(server.calls), False
+        assert decompose() == 0
+        assert len(server.calls) == asked + 1
+        assert [record.id for record in read_claim_file("claims.json")] == ["n0", "n1", "n2", "blank"]
+
+
+@pytest.mark.parametrize("task", ["doclens_own", "aci_bench"])
+def test_ones_own_texts_stay_here(
+    task: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TEST_HOST_BASE_URL", "http://judge.example:9/v1")
+    assert decompose("--task", task) == 4
+    assert "may not be sent to judge.example:9" in capsys.readouterr().err
+    assert not Path("claims.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "given", "code", "message"),
+    [
+        (("--importance", "must"), {}, 2, "decompose doclens takes no --importance"),
+        (("--votes", "3"), {}, 2, "taken apart once"),
+        (("--judging", "batched"), {}, 2, "taken apart once"),
+        (("--task", "meqsum"), {}, 2, "meqsum: a question is one claim"),
+        (("--task", "medcalc"), {}, 2, "--task takes one task of DocLens"),
+        (("--task", "medical"), {}, 2, "--task takes one task of DocLens"),
+        (("--data", "d"), {}, 2, "--source and --data"),
+        ((), {"side": ""}, 2, "needs --side reference or --side output"),
+        ((), {"side": "output", "source": None}, 2, "--side output needs --source"),
+        ((), {"side": "output"}, 2, "notes.json, record 1: needs the keys 'example_id' and 'output'"),
+        ((), {"source": None}, 3, "dataset doclens_own, configuration own, is not in"),
+        ((), {"source": "none.json"}, 2, "none.json: cannot be read"),
+        ((), {"source": "none.json", "side": "output"}, 3, "none.json: no such file. Give --source"),
+        ((), {"judge": "lexical"}, 2, "compares two texts and reads no instructions"),
+        (("--out", "notes.json"), {}, 2, "is the source itself"),
+        (("--prompts", "official"), {}, 2, "give its folder with --upstream"),
+    ],
+)
+def test_wrong_use(
+    server: FaultServer,
+    capsys: pytest.CaptureFixture[str],
+    more: tuple[str, ...],
+    given: dict[str, str | None],
+    code: int,
+    message: str,
+) -> None:
+    assert decompose(*more, **given) == code  # type: ignore[arg-type]
+    assert message in capsys.readouterr().err
+    assert not Path("claims.json").exists()
+    assert server.calls == []
+
+
+def test_options_of_doclens_are_none_of_kqa(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decompose", "kqa", "--side", "output", "--out", "o", "--judge", JUDGE]) == 2
+    assert "decompose kqa takes no --side. Leave it out, or say: decompose doclens" in capsys.readouterr().err
+    assert main(["decompose", "--out", "o", "--judge", JUDGE]) == 2
+    assert "decompose kqa needs --source" in capsys.readouterr().err
+
+
+def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert decompose("--forecast") == 0
+    assert "nothing is written" in capsys.readouterr().out
+    assert server.calls == []
+    assert not Path("claims.json").exists()
+    assert not Path("claims.json.work").exists()
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_the_authors_prompts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with FaultServer(answer=lambda call: "Claim 1: It is new.\nClaim 2: No child gets it.") as server:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+        assert decompose("--prompts", "official", "--upstream", str(checkout(tmp_path / "DocLens"))) == 0
+        assert len(server.calls) == 3
+        assert all(len(call.body["messages"]) > 2 for call in server.calls)
+    assert read_claim_file("claims.json")[0].claims["full"] == ("It is new.", "No child gets it.")

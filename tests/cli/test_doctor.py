@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.medcalc_bench.spec import DATASET
+from medical_tasks.cli.diagnosis import examine
+from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, built_configs, marker_text
+from medical_tasks.sandbox.probe import probe
+
+
+@pytest.fixture(scope="module")
+def tried() -> str | None:
+    return probe()
+
+
+@pytest.fixture(autouse=True)
+def sandbox_tried_once(tried: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sandbox is tried out once, a second's work, and not by each of these tests."""
+    monkeypatch.setattr("medical_tasks.sandbox.probe.probe", lambda: tried)
+
+
+@pytest.fixture
+def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
+    """Package versions that the examined environment pretends to have; None is absent."""
+    pretended: dict[str, str | None] = {}
+    true_version = importlib.metadata.version
+
+    def version(package: str) -> str:
+        if package in pretended:
+            value = pretended[package]
+            if value is None:
+                raise importlib.metadata.PackageNotFoundError(package)
+            return value
+        return true_version(package)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    return pretended
+
+
+def texts(level: str) -> dict[str, str]:
+    return {finding.subject: finding.text for finding in examine() if finding.level == level}
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "subject", "step"),
+    [
+        ("huggingface-hub", "2.4.0", "huggingface-hub version", "pip install 'huggingface-hub<2'"),
+        ("xxhash", "4.0.0", "xxhash version", "pip install 'xxhash<4'"),
+        ("lighteval", "0.14.0", "lighteval version", "pip install lighteval==0.13.0"),
+    ],
+)
+def test_versions_that_break_are_warned_of(
+    versions: dict[str, str | None], package: str, version: str, subject: str, step: str
+) -> None:
+    versions[package] = version
+    assert step in texts("warning")[subject]
+    assert main(["doctor"]) == 3
+
+
+def test_the_pinned_versions_give_no_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    assert texts("warning") == {}
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "step"),
+    [
+        ("torch", "lighteval", "pip install lighteval==0.13.0 'accelerate>=1.0' 'torch>=2.7'"),
+        ("inspect-ai", "inspect", "pip install 'inspect-ai>=0.3.200'"),
+        ("vllm", "vllm", "make env-vllm"),
+        ("sentencepiece", "local-judges", "sentencepiece"),
+        ("gradio", "space", "pip install 'gradio>=6'"),
+        ("mypy", "dev", "make env-dev"),
+    ],
+)
+def test_a_missing_part_is_named_with_the_way_to_get_it(
+    versions: dict[str, str | None], package: str, extra: str, step: str
+) -> None:
+    versions[package] = None
+    assert f"{package} not installed" in texts("missing")[extra]
+    assert step in texts("missing")[extra].partition("Get it: ")[2]
+
+
+def test_processes_that_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    if Path("/dev/nvidia0").exists():
+        pytest.skip("this machine has a GPU")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
+    assert "ACCELERATE_USE_CPU=true" in texts("warning")["processes"]
+
+
+def test_data_that_is_not_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
+    assert "official data not built" in texts("missing")["dataset medcalc_bench"]
+
+
+SPLIT = BuiltSplit(path="x/test.parquet", rows=1, sha256="0" * 64, file_bytes=1, num_bytes=1)
+CURRENT = BuiltConfig(version=DATASET.version, suite="0", source={}, splits={"test": SPLIT})
+FROM_FILE = dataclasses.replace(CURRENT, source={"test_data.csv": "a" * 64})
+GENERATED = dataclasses.replace(CURRENT, source={"seed": "7", "n": "1100"})
+
+
+def outdated(made: BuiltConfig) -> BuiltConfig:
+    return dataclasses.replace(made, version="0.0.1")
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where the dataset is looked for."""
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
+    made = tmp_path / DATASET.name
+    made.mkdir()
+    return made
+
+
+def mark(folder: Path, **configs: BuiltConfig) -> None:
+    (folder / MARKER).write_text(marker_text(DATASET.name, configs), encoding="utf-8")
+    assert set(built_configs(folder)) == set(configs)
+
+
+def test_data_that_is_built(folder: Path) -> None:
+    mark(folder, verified=FROM_FILE, demo=CURRENT)
+    assert texts("ok")["dataset medcalc_bench"] == f"demo, verified in {folder}"
+    assert "dataset medcalc_bench" not in texts("warning") | texts("missing")
+
+
+@pytest.mark.parametrize(
+    ("config", "made", "command"),
+    [
+        ("verified", FROM_FILE, "medical-tasks build medcalc_bench --config verified --source FOLDER_OR_FILE"),
+        ("fresh", GENERATED, "medical-tasks build medcalc_bench --config fresh --seed 7 --n 1100"),
+        ("demo", CURRENT, "medical-tasks build medcalc_bench --config demo"),
+    ],
+)
+def test_data_of_an_older_version_is_warned_of(folder: Path, config: str, made: BuiltConfig, command: str) -> None:
+    mark(folder, **{config: outdated(made)})
+    told = texts("warning")["dataset medcalc_bench"]
+    assert "built in version 0.0.1" in told
+    assert told.endswith(f"Build it again: {command}")
+    assert "dataset medcalc_bench" not in texts("ok")
+    assert main(["doctor"]) == 3
+
+
+def test_an_outdated_configuration_beside_a_current_one(folder: Path) -> None:
+    mark(folder, fresh=GENERATED, verified=outdated(FROM_FILE))
+    assert texts("warning")["dataset medcalc_bench"].startswith("verified in ")
+    assert texts("ok")["dataset medcalc_bench"] == f"fresh in {folder}"
+
+
+def test_a_damaged_dataset_does_not_hide_the_other_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / MARKER).write_text("{", encoding="utf-8")
+    assert f"{folder / MARKER}: damaged" in texts("warning")["dataset medcalc_bench"]
+    assert main(["doctor", "--json"]) == 3
+    subjects = [finding["subject"] for finding in json.loads(capsys.readouterr().out)]
+    assert {"medical-tasks", "lighteval", "GPU", "sandbox", "dataset medcalc_bench"} <= set(subjects)
+
+
+def test_list_shows_a_damaged_dataset(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / MARKER).write_text("{", encoding="utf-8")
+    assert main(["list"]) == 0
+    told = capsys.readouterr().out
+    assert "medcalc_bench (open; damaged)" in told
+    assert told.count(f"{folder / MARKER}: damaged") == 1
+    assert "medcalc_bench: the official data is not built" not in told
+    assert main(["list", "--json"]) == 0
+    entries = [entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name]
+    assert entries
+    assert all(entry["built"] == [] and "damaged" in entry["damaged"] for entry in entries)
+
+
+def test_list_of_a_whole_dataset_names_no_damage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mark(folder, verified=FROM_FILE)
+    assert main(["list", "--json"]) == 0
+    entries = [entry for entry in json.loads(capsys.readouterr().out) if entry["dataset"] == DATASET.name]
+    assert entries
+    assert all(entry["built"] == ["verified"] and entry["damaged"] == "" for entry in entries)
+
+
+@pytest.mark.parametrize("given", ["x", "", "-1", "2.5"])
+def test_a_number_of_processes_that_is_none(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("WORLD_SIZE", given)
+    assert f"WORLD_SIZE must be a whole number, got {given!r}" in texts("warning")["processes"]
+    assert main(["doctor"]) == 3
+
+
+def test_one_process_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    assert "processes" not in {finding.subject for finding in examine()}
+
+
+def test_a_vllm_program_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(tmp_path / "vllm"))
+    assert "which is not a program" in texts("missing")["vllm-server"]
+    program = tmp_path / "env" / "bin" / "vllm"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    (tmp_path / "env" / "lib" / "python3.12" / "site-packages" / "vllm-0.99.1.dist-info").mkdir(parents=True)
+    monkeypatch.setenv("MEDICAL_TASKS_VLLM", str(program))
+    assert texts("ok")["vllm-server"].startswith(f"vllm 0.99.1 in {program}")
+
+
+@pytest.mark.parametrize(("given", "told"), [("1", True), ("true", True), ("0", False), ("", False)])
+def test_a_hub_that_is_not_asked(monkeypatch: pytest.MonkeyPatch, given: str, told: bool) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", given)
+    assert ("Hub" in texts("ok")) is told

@@ -1,0 +1,339 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.kqa.annotations import ANNOTATIONS_FILE
+from medical_tasks.cli.entry import main
+from medical_tasks.judges.checks import describe, last_check
+from tests.benchmarks.kqa.physicians_csv import JUDGED, MARKS, rows, write
+from tests.fault_server import Call, Fault, FaultServer
+from tests.support import SHARED, needs_shared
+
+CHAT = "openai-api/test-host/m"
+WORDS = {"E": "entailed", "N": "neither", "C": "contradicted"}
+NLI_WORDS = {"e": "entailment", "n": "neutral", "c": "contradiction"}
+
+
+def answer(call: Call) -> str:
+    """Says of each statement what is written in it; of a pair of ANLI the label it begins with."""
+    prompt = str(call.body["messages"][0]["content"])
+    marks = [found[2] for found in JUDGED.finditer(prompt)]
+    if not marks:
+        letter = prompt.partition('Hypothesis:\n"')[2][0]
+        label = NLI_WORDS[letter]
+        two = "not_entailment" in prompt and label != "entailment"
+        return json.dumps({"reason": "r", "label": "not_entailment" if two else label})
+    if "X" in marks and len(marks) == 1:
+        return "I cannot tell."
+    if '"verdicts"' in prompt:
+        verdicts = [
+            {"id": f"s{n}", "reason": "r", "verdict": WORDS[mark]}
+            for n, mark in enumerate(marks, start=1)
+            if mark != "X"
+        ]
+        return json.dumps({"verdicts": verdicts})
+    return json.dumps({"reason": "r", "verdict": WORDS[marks[0]]})
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "home"))
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "private"))
+    return tmp_path
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+    with FaultServer(answer=answer) as opened:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
+        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+        yield opened
+
+
+def kqa(*more: str, judge: str = CHAT, made: tuple[tuple[str, ...], ...] = MARKS) -> int:
+    write(Path(ANNOTATIONS_FILE), rows(made))
+    return main(["judge-check", "kqa", "--judge", judge, "--source", ".", "--out", "check", *more])
+
+
+def check(folder: str = "check") -> dict[str, Any]:
+    return dict(json.loads((Path(folder) / "check.json").read_text(encoding="utf-8")))
+
+
+def test_a_judge_against_physicians(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert kqa() == 0
+    found = check()
+    three, two = found["figures"]["three_way"], found["figures"]["two_way"]
+    # By hand from the marks: EEN is called N, CCN is called N, the other eight are right.
+    assert (found["pairs"], found["clusters"], found["scored"], found["unscored"]) == (10, 3, 10, {})
+    assert (three["accuracy"]["value"], three["accuracy"]["n"]) == (0.8, 10)
+    assert three["confusion"]["counts"] == [[3, 1, 0, 0], [0, 4, 0, 0], [0, 1, 1, 0]]
+    assert [three["classes"][name]["recall"] for name in ("entailment", "neutral", "contradiction")] == [0.75, 1.0, 0.5]
+    assert three["classes"]["neutral"]["precision"] == pytest.approx(4 / 6)
+    # Expected agreement (4*3 + 4*6 + 2*1) / 100 = 0.38.
+    assert three["kappa"]["value"] == pytest.approx((0.8 - 0.38) / 0.62)
+    assert two["confusion"]["counts"] == [[3, 1, 0], [0, 6, 0]]
+    people = found["figures"]["people"]["three_way"]
+    assert people["unanimous"] == 6
+    assert people["majority"] == {"entailment": 4, "neutral": 4, "contradiction": 2}
+    # Six rows with 3 of 3 pairs equal, four with 1 of 3.
+    assert people["pairwise_agreement"]["value"] == pytest.approx((6 + 4 / 3) / 10)
+    # The third differs on EEN, NNE and CCN, the second on ECE; that leaves the two others without a reference.
+    assert people["leave_one_out"]["no_majority"] == [4, 3, 1]
+    said = capsys.readouterr().out
+    assert "people, pairwise agreement" in said
+    assert "0.733" in said
+    assert "10 of 10 pairs have a verdict" in said
+    assert len(server.calls) == 10
+    # Again: no call, the same figures, and `run` knows of it.
+    assert kqa() == 0
+    assert len(server.calls) == 10
+    assert check()["figures"] == found["figures"]
+    told = describe(last_check(found["judge"]["identity"]), judge=CHAT)
+    assert "checked on kqa (10 pairs, " in told
+    assert "accuracy 0.80" in told
+    assert "physicians agree pairwise 0.733" in told
+
+
+def test_the_question_is_that_of_scoring(server: FaultServer) -> None:
+    from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts, single_messages
+    from medical_tasks.benchmarks.kqa.spec import KQA
+
+    assert kqa() == 0
+    prompts = load_judge_prompts(KQA)
+    wanted = {
+        single_messages(prompts, question=row["Question"], answer=row["answer"], statement=row["claim"])[0]["content"]
+        for row in rows()
+    }
+    assert {call.prompt for call in server.calls} == wanted
+    assert check()["prompts"] == {"set": "own", "sha256": prompts.sha256}
+
+
+def test_pairs_without_a_verdict(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    marks = (("EEE E", "NNN X", "NNN N"), ("CCC C", "NNN N"))
+    assert kqa(made=marks) == 5
+    captured = capsys.readouterr()
+    assert "1 of 5 pairs have no verdict (1 x judge: unreadable reply" in captured.err
+    found = check()
+    three = found["figures"]["three_way"]
+    assert (found["scored"], three["accuracy"]["value"], three["accuracy"]["n"]) == (4, 1.0, 4)
+    assert three["bounds"] == [0.8, 1.0]
+    assert three["confusion"]["counts"] == [[1, 0, 0, 0], [0, 2, 0, 1], [0, 0, 1, 0]]
+    assert "with them accuracy would be 0.800 to 1.000" in captured.out
+    assert "checked on kqa (4 of 5 pairs" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
+
+
+def test_a_check_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    down = True
+
+    def plan(call: Call) -> Fault | None:
+        return Fault.status_code(400, "no") if down and "complaint 1 " in call.prompt else None
+
+    with FaultServer(plan, answer=answer) as server:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+        assert kqa("--max-judge-calls", "2", "--judge-args", "concurrency=1") == 5
+        assert check()["scored"] == len(server.calls) == 2
+        assert kqa() == 5
+        assert check()["scored"] == 7
+        asked, down = len(server.calls), False
+        assert kqa() == 0
+        assert check()["scored"] == 10
+        assert len(server.calls) == asked + 3
+
+
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with FaultServer() as gone:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", gone.base_url)
+        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+    assert kqa("--judge-args", "max_retries=0") == 3
+    assert not Path("check/check.json").exists()
+    assert last_check({}) is None
+
+
+def test_batched_and_single_are_compared(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert kqa("--judging", "batched") == 0
+    found = check()
+    assert found["mode"] == "batched"
+    assert found["single_vs_batched"]["pairs"] == 10
+    assert found["single_vs_batched"]["agreement"]["value"] == 1.0
+    assert found["single_vs_batched"]["table"] == [[3, 0, 0], [0, 6, 0], [0, 0, 1]]
+    assert len(server.calls) == 3 + 10
+    assert (
+        "Asked for all statements of an answer at once, and singly: the same label on 1.000" in capsys.readouterr().out
+    )
+    identity = found["judge"]["identity"]
+    assert last_check(identity) is None  # what was checked is the judge asked in batches
+    assert last_check(identity, mode="batched") is not None
+    assert kqa() == 0
+    assert len(server.calls) == 13  # single calls were made already
+
+
+def test_official_prompts_ask_twice(server: FaultServer, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def two_questions(call: Call) -> str:
+        (mark,) = [found[2] for found in JUDGED.finditer(call.prompt)]
+        wanted = "E" if call.prompt.startswith("Entails?") else "C"
+        return f"I think so. The answer is {mark == wanted}."
+
+    server._answer = two_questions
+    folder = here / "upstream" / "evaluation" / "prompts"
+    folder.mkdir(parents=True)
+    for name, word in (("is_entails.txt", "Entails"), ("is_contradict.txt", "Contradicts")):
+        (folder / name).write_text(f"{word}? {{question}} {{llm_answer}} {{answer}}", encoding="utf-8")
+    assert kqa("--prompts", "official", "--upstream", "upstream") == 0
+    found = check()
+    assert len(server.calls) == 20
+    assert found["figures"]["three_way"]["confusion"]["counts"] == [[3, 1, 0, 0], [0, 4, 0, 0], [0, 1, 1, 0]]
+    assert found["prompts"]["set"] == "official"
+    assert last_check(found["judge"]["identity"], prompts="official") is not None
+    assert last_check(found["judge"]["identity"]) is None
+
+
+def test_json_and_fewer_pairs(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert kqa("--json", "--max-pairs", "4") == 0
+    four = json.loads(capsys.readouterr().out)
+    assert four == check()
+    assert (four["pairs"], len(server.calls)) == (4, 4)
+    assert kqa("--max-pairs", "6") == 0
+    assert len(server.calls) == 6  # the four are among the six
+
+
+def test_a_forecast_asks_and_writes_nothing(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert kqa("--forecast") == 0
+    captured = capsys.readouterr()
+    assert "nothing is written" in captured.out
+    assert "10" in captured.err
+    assert server.calls == []
+    assert not Path("check").exists()
+
+
+def test_the_lexical_judge_needs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kqa(judge="lexical") == 0
+    assert check()["judge"]["comparable"] is False
+    assert "scores made with it are not comparable" in capsys.readouterr().out
+
+
+def anli(label_of: str = "enc", *, rounds: tuple[str, ...] = ("R1", "R2", "R3")) -> Path:
+    """Each round has pairs in the official form whose hypothesis begins with what the judge is to say."""
+    for name in rounds:
+        lines = [
+            {"uid": f"{name}-{n}", "context": f"Context {n // 3}.", "hypothesis": f"{said} is it", "label": label}
+            for n, (label, said) in enumerate(zip(label_of, "ennece", strict=False))
+        ]
+        path = Path("anli_v1.0") / name / "test.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return Path("anli_v1.0")
+
+
+def check_anli(*more: str, judge: str = CHAT) -> int:
+    return main(["judge-check", "anli", "--judge", judge, "--source", "anli_v1.0", "--out", "check", *more])
+
+
+def test_anli_in_three_classes(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    anli("encnec")  # the judge says e n n e c e
+    assert check_anli() == 0
+    found = check()
+    assert (found["pairs"], found["clusters"]) == (18, 2)
+    # Right: e-e, n-n; wrong: c-n, n-e, e-c, c-e. As entailed or not c-n is right too.
+    assert found["figures"]["three_way"]["accuracy"]["value"] == pytest.approx(2 / 6)
+    assert found["figures"]["two_way"]["accuracy"]["value"] == pytest.approx(3 / 6)
+    assert sorted(found["figures"]["groups"]) == ["R1", "R2", "R3"]
+    assert found["figures"]["groups"]["R2"]["two_way"]["accuracy"]["n"] == 6
+    assert found["figures"]["people"] is None
+    assert found["source"].keys() == {"R1/test.jsonl", "R2/test.jsonl", "R3/test.jsonl"}
+    assert "R3" in capsys.readouterr().out
+    assert "accuracy 0.33" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
+
+
+def test_anli_in_two_classes(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    anli("encnec")
+    assert check_anli("--ways", "2", "--round", "R1") == 0
+    found = check()
+    assert found["figures"]["three_way"] is None
+    assert found["figures"]["two_way"]["accuracy"]["value"] == pytest.approx(3 / 6)
+    assert found["figures"]["two_way"]["confusion"]["counts"] == [[1, 1, 0], [2, 2, 0]]
+    assert "groups" not in found["figures"]
+    assert all("not_entailment" in call.prompt and "neutral" not in call.prompt for call in server.calls)
+    assert "entailed or not" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
+
+
+def mednli(path: Path, sentence: str) -> Path:
+    line = {"gold_label": "neutral", "pairID": "p", "sentence1": sentence, "sentence2": "n is it"}
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    return path
+
+
+def test_mednli_stays_on_this_machine(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
+    canary = "The canary of the patient in bed four sang until the early morning hours of Sunday."
+    path = mednli(here / "mli_test_v1.jsonl", canary)
+    monkeypatch.setenv("FAR_HOST_BASE_URL", "http://judge.example:9/v1")
+    monkeypatch.setenv("FAR_HOST_API_KEY", "k")
+    words = ["judge-check", "mednli", "--source", str(path), "--out", "check"]
+    assert main([*words, "--judge", "openai-api/far-host/m"]) == 4
+    said = capsys.readouterr()
+    assert "may not be sent to judge.example:9" in said.err
+    assert "MIMIC-III" in said.err
+
+    def quoting(call: Call) -> str:
+        return json.dumps({"reason": canary, "label": "neutral"})
+
+    server._answer = quoting
+    assert main([*words, "--out", "local", "--judge", CHAT]) == 0
+    assert len(server.calls) == 1
+    assert check("local")["figures"]["three_way"]["accuracy"]["value"] == 1.0
+    # The reply quotes the sentence; it is in the private store and nowhere else.
+    captured = capsys.readouterr()
+    assert "canary" not in captured.out + captured.err
+    for folder in ("local", "check", "home"):
+        files = [file for file in Path(folder).rglob("*") if file.is_file()]
+        assert files
+        assert not any(b"canary" in file.read_bytes() for file in files)
+    assert any(b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["kqa", "--source", "."], 2, "which judge? medical-tasks judge-check kqa --judge J"),
+        (["kqa", "--judge", "lexical"], 3, "git clone https://github.com/Itaymanes/K-QA"),
+        (["anli", "--judge", "lexical"], 2, "judge-check anli needs its official files"),
+        (["anli", "--judge", "lexical", "--source", "nowhere"], 3, "no such file"),
+        (["kqa", "--judge", "lexical", "--source", ".", "--ways", "2"], 2, "--ways: only for judge-check anli, mednli, nli, got"),
+        (["mednli", "--judge", "lexical", "--round", "R1"], 2, "--round: only for judge-check anli, got mednli"),
+        (["anli", "--judge", "lexical", "--prompts", "official"], 2, "--prompts: only for judge-check kqa, ehrnoteqa, got anli"),
+        (["anli", "--judge", "lexical", "--judging", "batched"], 2, "there is nothing to batch"),
+        (["kqa", "--judge", "lexical", "--source", ".", "--max-pairs", "0"], 2, "--max-pairs must be 1 or more, got 0"),
+        (["kqa", "--judge", "nobody", "--source", "."], 2, "unknown judge 'nobody'"),
+        (["kqa", "--judge", "lexical", "--votes", "3", "--source", "."], 2, "same reply each time"),
+        (["kqa", "--judge", "lexical", "--prompts", "official", "--source", "."], 2, "official judge prompts are read from"),
+    ],
+)  # fmt: skip
+def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write(Path(ANNOTATIONS_FILE), rows())
+    assert main(["judge-check", *words]) == code
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_physicians_figures_on_the_released_file(capsys: pytest.CaptureFixture[str]) -> None:
+    source = str(SHARED / "data" / "kqa" / ANNOTATIONS_FILE)
+    assert main(["judge-check", "kqa", "--judge", "lexical", "--source", source, "--out", "check"]) == 0
+    found = check()
+    people = found["figures"]["people"]["three_way"]
+    assert (found["pairs"], found["clusters"], found["scored"]) == (399, 50, 399)
+    assert people["pairwise_agreement"]["value"] == pytest.approx(0.8546, abs=5e-5)
+    assert people["fleiss_kappa"]["value"] == pytest.approx(0.7189, abs=5e-5)
+    assert people["majority"] == {"entailment": 153, "neutral": 234, "contradiction": 12}
+    assert people["unanimous"] == 312
+    said = capsys.readouterr().out
+    assert "0.855  0.820 to 0.886    399" in said
+    assert "0.719  0.657 to 0.775    399" in said

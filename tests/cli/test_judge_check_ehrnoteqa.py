@@ -1,0 +1,324 @@
+"""`judge-check ehrnoteqa`: a judge beside people who scored models' answers, on the demo's questions."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts, open_messages
+from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_store import read_rows
+from medical_tasks.judges.checks import check_set_of, describe, last_check
+from medical_tasks.spec import TaskSpec
+from tests.fault_server import Call, Fault, FaultServer
+
+CHAT = "openai-api/test-host/m"
+CANARY = "the canary sang until the early morning"
+# Answers end with what the judge is to say of them: right, wrong, or nothing that can be read.
+RIGHT, WRONG, MUTE = "(good)", "(bad)", "(mute)"
+# question, model, answer, scores of three raters; worked out by hand below.
+ROWS = (
+    (0, "m1", RIGHT, "1", "1", "1"),
+    (0, "m2", RIGHT, "1", "1", "0"),
+    (1, "m1", RIGHT, "0", "0", "0"),
+    (1, "m2", WRONG, "0", "0", "1"),
+    (2, "m1", WRONG, "0", "1", "0"),
+    (2, "m2", WRONG, "0", "", "1"),  # evenly divided: no majority
+    (3, "m1", "", "0", "0", "0"),  # an empty answer: nobody is asked
+)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built") / "ehrnoteqa"
+    assert main(["build", "ehrnoteqa", "--config", "demo", "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, demo: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "home"))
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "private"))
+    shutil.copytree(demo, tmp_path / "home" / "ehrnoteqa")
+    return tmp_path
+
+
+def said(call: Call) -> str:
+    """Says of the answer, which is the last JSON string of the prompt, what is written in it; quotes it too."""
+    prompt = str(call.body["messages"][0]["content"])
+    if MUTE in prompt:
+        return f"{CANARY}: I would rather not say."
+    right = RIGHT in prompt
+    if '"verdict"' in prompt:
+        return json.dumps({"reason": CANARY, "verdict": "yes" if right else "no"})
+    return json.dumps({"reason": CANARY, "score": int(right)})
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+    with FaultServer(answer=said) as opened:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
+        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+        yield opened
+
+
+def questions(demo: Path) -> list[dict[str, Any]]:
+    return read_rows(demo, "demo", "test", spec=DATASET)
+
+
+def write_scores(demo: Path, rows: Any = ROWS, header: str = "id,model,response,rater_a,rater_b,rater_c") -> None:
+    asked = questions(demo)
+    with Path("scores.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(header.split(","))
+        for place, model, answer, *marks in rows:
+            response = f"{asked[place]['id']} {CANARY} {model} {answer}" if answer else ""
+            writer.writerow([asked[place]["id"], model, response, *marks])
+
+
+def judge(*more: str, judge: str = CHAT) -> int:
+    words = ["judge-check", "ehrnoteqa", "--source", "scores.csv", "--config", "demo", "--out", "check"]
+    return main([*words, "--judge", judge, *more])
+
+
+def check() -> dict[str, Any]:
+    return dict(json.loads(Path("check/check.json").read_text(encoding="utf-8")))
+
+
+def task(form: str) -> TaskSpec:
+    return next(task for task in TASKS if task.options["format"] == form)
+
+
+def test_a_judge_beside_three_raters(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_scores(demo)
+    assert judge() == 0
+    found = check()
+    assert (found["set"], found["votes"], found["ways"], found["mode"]) == ("ehrnoteqa_open", 5, 2, "single")
+    assert (found["pairs"], found["clusters"], found["scored"], found["unscored"]) == (7, 4, 7, {})
+    assert (found["format"], found["data"]["config"], found["data"]["version"]) == ("open", "demo", DATASET.version)
+    assert list(found["source"]) == ["scores.csv"]
+    figures = found["figures"]
+    # Majorities: 1 1 0 0 0 - 0; the judge: 1 1 1 0 0 0 0.
+    part = figures["correctness"]
+    assert part["accuracy"]["value"] == pytest.approx(5 / 6)
+    assert part["accuracy"]["n"] == 6
+    assert part["confusion"]["counts"] == [[2, 0, 0], [1, 3, 0]]
+    by_chance = (2 * 3 + 4 * 3) / 36
+    assert part["kappa"]["value"] == pytest.approx((5 / 6 - by_chance) / (1 - by_chance))
+    assert part["classes"]["correct"]["precision"] == pytest.approx(2 / 3)
+    # Not all scored everything, so that the ceiling of all three together is not defined.
+    assert figures["people"] is None
+    assert "with_people" not in part
+    raters = figures["raters"]
+    assert (raters["names"], raters["labelled"], raters["no_majority"]) == (
+        ["rater_a", "rater_b", "rater_c"],
+        [7, 6, 7],
+        1,
+    )
+    # rater_a has 1 1 0 0 0 0 0, rater_b 1 1 0 0 1 . 0, rater_c 1 0 0 1 0 1 0.
+    assert [each["agreement"]["value"] for each in raters["judge"]] == pytest.approx([6 / 7, 4 / 6, 3 / 7])
+    assert [each["agreement"]["n"] for each in raters["judge"]] == [7, 6, 7]
+    assert raters["judge"][0]["kappa"]["value"] == pytest.approx((6 / 7 - 26 / 49) / (1 - 26 / 49))
+    assert [each["raters"] for each in raters["among"]] == [
+        ["rater_a", "rater_b"], ["rater_a", "rater_c"], ["rater_b", "rater_c"],
+    ]  # fmt: skip
+    assert [each["agreement"]["value"] for each in raters["among"]] == pytest.approx([5 / 6, 4 / 7, 3 / 6])
+    assert sorted(figures["groups"]) == ["m1", "m2"]
+    assert figures["groups"]["m2"]["correctness"]["accuracy"] == {
+        **figures["groups"]["m2"]["correctness"]["accuracy"], "value": 1.0, "n": 2,
+    }  # fmt: skip
+    # Six answers that are not empty, and three votes decide each.
+    assert len(server.calls) == found["cost"]["calls"] == 18
+    assert found["cost"]["votes_saved"] == 12
+    told = capsys.readouterr().out
+    assert "judge with rater_a" in told
+    assert "0.857" in told
+    assert "rater_a with rater_c" in told
+    assert "1 have no majority of people" in told
+    assert "12 votes saved of 5 each" in told
+    assert "three classes" not in told
+    # Again: no call, the same figures.
+    assert judge() == 0
+    assert len(server.calls) == 18
+    assert check()["figures"] == figures
+
+
+def test_a_run_on_ehrnoteqa_is_told_of_this_check_and_k_qas_is_not(server: FaultServer, demo: Path) -> None:
+    write_scores(demo)
+    assert judge() == 0
+    identity = check()["judge"]["identity"]
+    name = check_set_of(task("open"))
+    told = describe(last_check(identity, votes=5, name=name), judge=CHAT, votes=5, name=name)
+    assert "checked on ehrnoteqa_open (7 pairs, " in told
+    assert "accuracy 0.83" in told
+    assert "kappa with each rater 0.70, 0.33, -0.17, theirs with each other" in told
+    assert last_check(identity, votes=5) is None  # K-QA's
+    assert last_check(identity, votes=5, name=check_set_of(task("mc"))) is None
+    assert last_check(identity, votes=1, name=name) is None
+
+
+def test_the_question_is_that_of_scoring(server: FaultServer, demo: Path) -> None:
+    write_scores(demo)
+    assert judge() == 0
+    prompts = load_judge_prompts(task("open"))
+    assert check()["prompts"] == {"set": "own", "sha256": prompts.sha256}
+    rows = questions(demo)
+    wanted = {
+        open_messages(
+            prompts,
+            notes=rows[place]["notes"],
+            question=rows[place]["question"],
+            right=rows[place]["choices"]["ABCDE".index(rows[place]["answer"])],
+            output=f"{rows[place]['id']} {CANARY} {model} {answer}",
+        )[0]["content"]
+        for place, model, answer, *_ in ROWS
+        if answer
+    }
+    assert len(wanted) == 6
+    assert {call.prompt for call in server.calls} == wanted
+
+
+def test_the_text_stays_private(
+    server: FaultServer, demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_scores(demo, [*ROWS, (4, "m1", MUTE, "1", "1", "1")])
+    monkeypatch.setenv("FAR_HOST_BASE_URL", "http://judge.example:9/v1")
+    monkeypatch.setenv("FAR_HOST_API_KEY", "k")
+    assert judge(judge="openai-api/far-host/m") == 4
+    refused = capsys.readouterr()
+    assert "may not be sent to judge.example:9" in refused.err
+    assert "judge-check ehrnoteqa" in refused.err
+    shutil.rmtree("check", ignore_errors=True)
+    assert judge() == 5
+    told = capsys.readouterr()
+    assert "1 of 8 pairs have no verdict" in told.err
+    for text in (refused.out, refused.err, told.out, told.err):
+        assert "canary" not in text
+    looked_at = [file for folder in ("check", "home") for file in Path(folder).rglob("*") if file.is_file()]
+    assert any(file.name == "check.json" for file in looked_at)
+    assert any(file.name == "judge_checks.json" for file in looked_at)
+    assert not any(b"canary" in file.read_bytes() for file in looked_at)
+    asked = [row["question"].encode() for row in questions(demo)]
+    outside = [file for file in looked_at if "ehrnoteqa" not in file.parts]
+    assert outside
+    assert not any(text in file.read_bytes() for file in outside for text in asked)
+    assert any(b"canary" in file.read_bytes() for file in Path("private").rglob("*") if file.is_file())
+
+
+def test_answers_to_five_choices(server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_scores(
+        demo, [(0, "", RIGHT, "o"), (1, "", WRONG, "x"), (2, "", WRONG, "o")], header="id,model,response,author"
+    )
+    assert judge("--format", "mc", "--raters", "author", "--votes", "1") == 0
+    found = check()
+    assert (found["set"], found["pairs"], len(server.calls)) == ("ehrnoteqa_mc", 3, 3)
+    assert found["figures"]["correctness"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert found["figures"]["people"] is None
+    assert found["figures"]["raters"]["among"] == []
+    assert all('"verdict": "yes" or "no"' in call.prompt for call in server.calls)
+    assert "groups" not in found["figures"]
+    name = check_set_of(task("mc"))
+    assert name == "ehrnoteqa_mc"
+    assert (last_check(found["judge"]["identity"], votes=1, name=name) or {})["ways"] == 2
+    told = describe(None, judge=CHAT, votes=1, name=name)
+    assert told.endswith(f"judge-check ehrnoteqa --judge {CHAT} --format mc --source SCORES.csv --votes 1")
+    assert "author" in capsys.readouterr().out
+
+
+def test_raters_who_scored_everything_have_a_ceiling(server: FaultServer, demo: Path) -> None:
+    write_scores(demo, [row for row in ROWS if "" not in row[3:]])
+    assert judge("--raters", "rater_a, rater_b,rater_c") == 0
+    people = check()["figures"]["people"]["correctness"]
+    # Unanimous on 0, 2 and 5 of the six rows; one pair in three agrees on the others.
+    assert (people["raters"], people["unanimous"]) == (3, 3)
+    assert people["pairwise_agreement"]["value"] == pytest.approx((3 + 3 / 3) / 6)
+    assert people["majority"] == {"correct": 2, "incorrect": 4}
+    assert check()["figures"]["correctness"]["with_people"]["agreement"] == pytest.approx([5 / 6, 4 / 6, 3 / 6])
+
+
+def test_a_check_goes_on_where_it_stopped(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    down = True
+
+    def plan(call: Call) -> Fault | None:
+        return Fault.status_code(400, "no") if down and "m2" in call.prompt else None
+
+    write_scores(demo)
+    with FaultServer(plan, answer=said) as server:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+        assert judge() == 5
+        found = check()
+        assert (found["scored"], found["pairs"]) == (4, 7)
+        # Of three pairs without a verdict two have a majority, which bounds the accuracy: 3 or 5 of 6.
+        assert found["figures"]["correctness"]["bounds"] == pytest.approx([3 / 6, 5 / 6])
+        asked, down = len(server.calls), False
+        assert judge() == 0
+        assert check()["scored"] == 7
+        assert len(server.calls) == asked + 9
+
+
+def test_the_lexical_judge_and_fewer_answers(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_scores(demo, [*ROWS, (5, "m1", RIGHT, "", "", "")])
+    assert judge("--max-pairs", "5", judge="lexical") == 0
+    found = check()
+    assert (found["pairs"], found["votes"], found["judge"]["comparable"]) == (5, 1, False)
+    assert found["rows_nobody_scored"] == 1
+    told = capsys.readouterr().out
+    assert "scores made with it are not comparable" in told
+    assert "5 of 5 pairs have a verdict" in told
+    assert "; 1 more that nobody scored are left out." in told
+
+
+def test_a_forecast_asks_and_writes_nothing(
+    server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_scores(demo)
+    assert judge("--forecast") == 0
+    assert "nothing is written" in capsys.readouterr().out
+    assert server.calls == []
+    assert not Path("check").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--judging", "batched"], 2, "there is nothing to batch"),
+        (["--raters", "rater_a,,rater_b"], 2, "--raters must be names of columns with commas between them"),
+        (["--raters", "ann"], 2, "no column 'ann'"),
+        (["--ways", "2"], 2, "--ways: only for judge-check anli, mednli, nli, got ehrnoteqa"),
+        (["--source", "none.csv"], 3, "none.csv: no such file"),
+        (["--config", "level1"], 3, "dataset ehrnoteqa, configuration level1, is not in"),
+        (["--prompts", "official"], 2, "official"),
+        (["--data", "nowhere"], 3, "is not built in nowhere"),
+    ],
+)
+def test_wrong_use(words: list[str], code: int, message: str, demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_scores(demo)
+    assert judge(*words, judge="lexical") == code
+    assert message in capsys.readouterr().err
+
+
+def test_scores_of_questions_that_are_not_there(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_scores(demo)
+    text = Path("scores.csv").read_text(encoding="utf-8")
+    Path("scores.csv").write_text(text + f'77,m1,"{CANARY}",1,1,1\n', encoding="utf-8")
+    assert judge(judge="lexical") == 2
+    told = capsys.readouterr().err
+    assert "scores.csv, line 9, column 'id': no question of configuration demo, format open, has this id" in told
+    assert "so on 1 of 8 rows" in told
+    assert "canary" not in told
+    assert main(["judge-check", "ehrnoteqa", "--judge", "lexical"]) == 2
+    assert "judge-check ehrnoteqa needs people's scores, a CSV file: --source PATH" in capsys.readouterr().err
+
+
+def test_options_of_this_set_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge-check", "kqa", "--judge", "lexical", "--format", "mc", "--data", "x"]) == 2
+    assert "--format, --data: only for judge-check ehrnoteqa, got kqa. Leave it out." in capsys.readouterr().err

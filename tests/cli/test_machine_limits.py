@@ -1,0 +1,162 @@
+"""What commands say and leave when the machine, or what is named as a file, is not as they need it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.cli.entry import main
+from medical_tasks.data.building import build_dataset
+from medical_tasks.runs import finishing
+from tests.support import ROOT
+
+RUN = ("run", "--tasks", "medcalc", "--config", "demo", "--model", "baseline/random", "--max-samples", "4")
+
+
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    build_dataset("medcalc_bench", source=None, config="demo", out=tmp_path / "data" / "medcalc_bench")
+    return tmp_path
+
+
+SCORER = "medical_tasks.benchmarks.medcalc_bench.scoring.score_items"
+BUILD = ("build", "medcalc_bench", "--config", "demo", "--out", "NEW")
+SHORT = (MemoryError, lambda: OSError(12, "Cannot allocate memory"), lambda: RuntimeError("can't start new thread"))
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "said"),
+    [
+        (RUN, "medical_tasks.runs.baselines.run_baseline", "answer medcalc with baseline/random"),
+        (RUN, "medical_tasks.data.dataset_store.file_sha256", "load the items of the tasks"),
+        (RUN, SCORER, "score 4 answers to medcalc"),
+        (("score", "medcalc", "--responses", "RUN"), SCORER, "score 4 answers to medcalc"),
+        (("report", "RUN"), "medical_tasks.report.collect.read_run", "gather the results and items of 1 runs"),
+        (("report", "RUN"), "medical_tasks.report.page.render_page", "write "),
+        (BUILD, "medical_tasks.data.building._write_splits", "build medcalc_bench, configuration demo"),
+    ],
+)
+def test_too_little_memory_is_said_with_what_it_was_for(
+    demo: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    place: str,
+    said: str,
+) -> None:
+    folder = demo / "run"
+    assert main([*RUN, "--out", str(folder)]) == 0
+    out = ("--out", str(demo / "other")) if words[0] in ("run", "score") else ()
+    given = [str(folder) if word == "RUN" else str(demo / "new") if word == "NEW" else word for word in words]
+    for error in SHORT:
+
+        def short(*given: object, error: Callable[[], Exception] = error, **named: object) -> None:
+            raise error()
+
+        monkeypatch.setattr(place, short)
+        assert main([*given, *out]) == 5
+        assert f"error: not enough memory to {said}" in capsys.readouterr().err
+        assert not (demo / "other").exists()
+
+
+def test_memory_of_a_real_process_runs_out(demo: Path) -> None:
+    with (demo / "answers.jsonl").open("wb") as file:
+        file.truncate(64 << 30)  # takes no room on the disk
+    command = [
+        sys.executable,
+        "-m",
+        "medical_tasks",
+        "score",
+        "medcalc",
+        "--config",
+        "demo",
+        "--responses",
+        str(demo / "answers.jsonl"),
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (32 << 30, 32 << 30)),
+    )  # fmt: skip
+    assert done.returncode == 5
+    assert f"error: not enough memory to read {demo / 'answers.jsonl'}." in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "medcalc", "--config", "demo", "--responses"),
+        ("build", "medcalc_bench", "--config", "v1.0", "--source"),
+        ("calc", "--out", "made.jsonl", "--batch"),
+        ("correlate", "--against", "a"),
+        ("meta",),
+        ("verify",),
+        ("leakcheck", "looked_through", "--source"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_is_no_file_is_refused_by_name(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], kind: str
+) -> None:
+    place = demo / "test_data.csv" if kind == "pipe" else Path("/dev/zero")
+    if kind == "pipe":
+        os.mkfifo(place)
+    monkeypatch.chdir(demo)
+    (demo / "looked_through").mkdir()
+    (demo / "looked_through" / "file").touch()
+    assert main([*words, str(place)]) in (2, 3)
+    assert str(place) in capsys.readouterr().err
+
+
+def test_absurdly_wide_files_are_refused_by_a_stated_limit(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wide, long = demo / "wide.csv", demo / "long.jsonl"
+    wide.write_text(",".join(f"c{n}" for n in range(1_000_000)) + "\n" + "1," * 999_999 + "1\n")
+    for words in (
+        ("build", "medcalc_bench", "--config", "v1.0", "--source", str(wide)),
+        ("correlate", str(wide), "--against", "c1"),
+        ("meta", str(wide)),
+    ):
+        assert main(list(words)) == 2
+        assert (
+            f"{wide}: has about 1,000,000 columns in its first line, and at most 2,000 are read."
+            in capsys.readouterr().err
+        )
+    long.write_text(json.dumps({"id": "1", "response": "a" * (1 << 24)}) + "\n")
+    assert main(["score", "medcalc", "--config", "demo", "--responses", str(long)]) == 2
+    assert f"{long}, line 1: a line has more than 16,777,216 characters" in capsys.readouterr().err
+
+
+def test_nobody_else_may_write_what_a_command_made(demo: Path) -> None:
+    command = [sys.executable, "-m", "medical_tasks", *RUN, "--out", str(demo / "made" / "run")]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, umask=0)
+    made = [demo / "made", *(demo / "made").rglob("*")]
+    assert len(made) > 4
+    assert {oct(path.stat().st_mode & 0o777) for path in made if path.is_dir()} == {"0o755"}
+    assert [path for path in made if path.stat().st_mode & 0o022] == []
+
+
+def test_a_run_that_made_nothing_leaves_no_folder(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, orphan, stopped = demo / "good", demo / "orphan", demo / "stopped"
+    assert main([*RUN, "--out", str(good)]) == 0
+    monkeypatch.setattr(finishing, "score_responses", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert main([*RUN, "--out", str(orphan)]) == 130
+    assert not orphan.exists()
+    # One that was stopped with answers goes on later; a report of all runs passes over it.
+    stopped.mkdir()
+    (stopped / "run.json").write_text("{}")
+    (stopped / "answers.sqlite").touch()
+    out = str(demo / "report.html")
+    assert main(["report", str(good), str(stopped), "--out", out]) == 0
+    assert f"note: left out, since these runs have no results yet: {stopped}" in capsys.readouterr().err
+    assert main(["report", str(stopped), "--out", out]) == 3

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.cli.entry import main
+from medical_tasks.report.writing import MARK
+from tests.report.tiny_runs import built, ran
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("data"), "medcalc_bench")
+
+
+@pytest.fixture(scope="module")
+def runs(home: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    place = tmp_path_factory.mktemp("runs")
+    return [ran(home, place / name, "medcalc", f"baseline/{name}") for name in ("reference", "random")]
+
+
+def test_one_run_has_its_report_beside_its_results(
+    home: Path, runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    for _ in range(2):  # its own reports are written over
+        assert main(["report", str(runs[0]), "--data", str(home)]) == 0
+        said = capsys.readouterr()
+        assert said.out == f"report: {runs[0] / 'report.html'}\nreport: {runs[0] / 'report.md'}\n"
+        assert said.err == ""
+    page = (runs[0] / "report.html").read_text()
+    assert page.startswith(f"{MARK}\n<!DOCTYPE html>\n")
+    assert "100.0" in page
+    assert len(page) < 3_000_000
+    assert not [path for path in runs[0].iterdir() if path.name.endswith(".part")]
+
+
+def test_several_runs_have_theirs_where_the_user_is(
+    home: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    words = ["report", *map(str, runs), "--data", str(home), "--format", "markdown", "--title", "Two | <b>runs</b>"]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "report: report.md\n"
+    text = (tmp_path / "report.md").read_text()
+    assert "\n# Two \\| &lt;b>runs&lt;/b>\n" in text
+    assert "| medcalc | reference | `baseline/reference` | accuracy | 100.0 % | 87.7 to 100.0 | 31 | 31/31 |" in text
+    assert "| medcalc | random | `baseline/random` | accuracy | 0.0 % | 0.0 to 12.3 | 31 | 31/31 |" in text
+    assert "### By category" in text
+    assert "### Published results" in text
+    assert "### Recipe of random" in text
+    assert '"rows_sha256"' in text
+    assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
+
+
+def test_somebody_elses_file_stays(
+    home: Path, runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "thesis.html"
+    mine.write_text("chapter one")
+    assert main(["report", str(runs[0]), "--data", str(home), "--out", str(mine)]) == 2
+    assert "is there and is no report of this suite" in capsys.readouterr().err
+    assert mine.read_text() == "chapter one"
+
+
+def test_what_is_not_shown_is_said(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", *map(str, runs), "--data", str(tmp_path), "--out", str(tmp_path / "page.html")]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("note: medcalc (reference), medcalc (random): The run's data are not here")
+    assert "medical-tasks build medcalc_bench --config demo" in said.err
+    assert (tmp_path / "page.html").is_file()
+
+
+def test_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(tmp_path)]) == 3
+    assert "no results.json there" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_is_opened_where_there_is_a_browser(
+    home: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[str] = []
+
+    def nobody(address: str) -> bool:
+        opened.append(address)
+        return False
+
+    monkeypatch.setattr(webbrowser, "open", nobody)
+    page = tmp_path / "a page.html"
+    words = ["report", str(runs[0]), "--data", str(home), "--no-items", "--open", "--out"]
+    assert main([*words, str(page)]) == 0
+    assert opened == [page.as_uri()]
+    assert "no browser could be started here" in capsys.readouterr().err
+    assert main([*words, str(tmp_path / "x.md")]) == 0
+    assert len(opened) == 1
+    assert "only Markdown was asked for" in capsys.readouterr().err

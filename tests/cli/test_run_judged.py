@@ -1,0 +1,276 @@
+"""Judged tasks from the command line: what a judge's failures do to the numbers, which is nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.cli.entry import main
+from medical_tasks.data.building import build_dataset
+from medical_tasks.runs.results import read_items, read_results
+from tests.fault_server import Call, Fault, FaultServer, Plan, randomly
+
+ANSWER = "Paracetamol at the usual dose is safe for most adults, and drinking water helps with the headache."
+N_ITEMS = 13
+VERDICTS = 80
+JUDGED = "comprehensiveness hallucination_rate contradicted comprehensiveness_official hallucination_official".split()
+FAULTS = (
+    Fault.status_code(500),
+    Fault.status_code(503),
+    Fault.rate_limit(retry_after="0"),
+    Fault.not_json(),
+    Fault.no_choices(),
+    Fault.null_content(),
+    Fault.cut(),
+    Fault.message({"role": "assistant", "content": "The answer is True."}),
+    Fault.message({"role": "assistant", "content": '{"verdict": "entailed"} {"verdict": "contradicted"}'}),
+)
+
+
+def label(statement: str) -> str:
+    return ("entailed", "contradicted", "neither")[sha256(statement.encode()).digest()[0] % 3]
+
+
+def judge(call: Call) -> str:
+    """Decides by the statement alone, and quotes a decoy from what it judges."""
+    content = str(call.body["messages"][0]["content"])
+    statement = content.partition("Statement:\n")[2].partition("\n\n")[0]
+    return json.dumps({"reason": 'It says {"verdict": "neither"}. Score: 1', "verdict": label(statement)})
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("data")
+    build_dataset("kqa", source=None, config="demo", out=home / "kqa")
+    return home
+
+
+@pytest.fixture(autouse=True)
+def own_home(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(data))
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+Serving = Callable[..., FaultServer]
+
+
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
+    opened: list[FaultServer] = []
+
+    def serve(plan: Plan | tuple[()] = (), answer: Callable[[Call], str] = judge) -> FaultServer:
+        server = FaultServer(plan, answer=answer)
+        opened.append(server)
+        server.__enter__()
+        monkeypatch.setenv("JUDGE_HOST_BASE_URL", server.base_url)
+        monkeypatch.setenv("JUDGE_HOST_API_KEY", "k")
+        return server
+
+    yield serve
+    for server in opened:
+        server.__exit__(None, None, None)
+
+
+RUN = ["run", "--tasks", "kqa", "--model", "baseline/reference", "--config", "demo"]
+ASK = ["--judge", "openai-api/judge-host/scripted"]
+# Without waits; the faults of one question are fewer than its retries.
+QUICK = ["--judge-args", "timeout=5,max_retries=6,total_time=20"]
+
+
+def entry(folder: Path) -> dict[str, Any]:
+    task: dict[str, Any] = read_results(folder)["tasks"]["kqa"]
+    return task
+
+
+def values(folder: Path) -> dict[str, Any]:
+    return {name: metric["value"] for name, metric in entry(folder)["metrics"].items()}
+
+
+def verdicts(folder: Path) -> dict[str, str]:
+    lines = (folder / "verdicts.jsonl").read_text().splitlines()
+    return {row["id"]: row["value"] for row in map(json.loads, lines)}
+
+
+@pytest.fixture
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medical_tasks.models.retry.Backoff.wait", lambda self, attempt: 0.001)
+
+
+@pytest.mark.usefixtures("no_waits")
+def test_one_request_in_five_fails_and_no_number_moves(serving: Serving, tmp_path: Path) -> None:
+    serving()
+    assert main([*RUN, *ASK, "--out", "calm"]) == 0
+    faulty = serving(randomly(0.2, FAULTS, seed=3, at_most=2))
+    assert main([*RUN, *ASK, *QUICK, "--out", "storm"]) == 0
+    assert len(faulty.calls) > VERDICTS
+    assert values(tmp_path / "calm") == values(tmp_path / "storm")
+    assert 0 < values(tmp_path / "calm")["comprehensiveness"] < 1
+    found = entry(tmp_path / "storm")["judge"]
+    assert found["verdicts"] == {"asked": VERDICTS, "decided": VERDICTS, "unscored": {}}
+    assert found["calls"] == len(faulty.calls)
+    assert verdicts(tmp_path / "storm") == verdicts(tmp_path / "calm")
+    assert len(verdicts(tmp_path / "storm")) == VERDICTS
+
+
+@pytest.mark.usefixtures("no_waits")
+def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
+    serving: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    down_now = [True]
+    server = serving(lambda call: Fault.refuse() if down_now else None)
+    assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 5
+    shown = capsys.readouterr()
+    down = entry(tmp_path / "r")
+    for name in JUDGED:
+        metric = down["metrics"][name]
+        assert (metric["value"], metric["ci_low"], metric["n"]) == (None, None, 0)
+    assert (down["metrics"]["comprehensiveness"]["bound_low"], down["metrics"]["comprehensiveness"]["bound_high"]) == (
+        0.0,
+        1.0,
+    )
+    most = down["metrics"]["hallucination_rate"]["bound_high"]
+    assert most == VERDICTS / N_ITEMS  # every statement contradicted, and no more
+    assert down["coverage"]["scored"] == 0
+    assert sum(down["coverage"]["unscored"].values()) == N_ITEMS
+    assert down["judge"]["verdicts"]["decided"] == 0
+    assert "nothing answers at" in shown.err
+    assert "n/a" in shown.out
+    assert all(row["comprehensiveness"] is None for row in read_items(tmp_path / "r"))
+    assert len(server.calls) < 7 * VERDICTS  # it gives up instead of failing each slowly
+    down_now.clear()
+    server.calls.clear()
+    assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0
+    # Each once, but for those a busy machine is too slow for, which the client sends again.
+    assert len({json.dumps(call.body) for call in server.calls}) == VERDICTS
+    assert entry(tmp_path / "r")["coverage"]["scored"] == N_ITEMS
+    server.calls.clear()
+    assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0
+    assert server.calls == []
+
+
+def test_a_budget_stops_the_asking_and_more_of_it_goes_on(
+    serving: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serving()
+    assert main([*RUN, *ASK, "--max-judge-calls", "30", "--out", "r"]) == 5
+    assert len(server.calls) == 30
+    part = entry(tmp_path / "r")
+    assert part["judge"]["verdicts"]["unscored"] == {"judge: budget spent": VERDICTS - 30}
+    whole = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
+    assert main(["score", "kqa", "--responses", "r", *ASK, "--max-judge-calls", "10", "--out", "s"]) == 5
+    assert main(["score", "kqa", "--responses", "r", *ASK, "--forecast", "--out", "s"]) == 0
+    assert f"{VERDICTS} verdicts, 10 in the store; 70 to 210 calls" in capsys.readouterr().err
+    server.calls.clear()
+    assert whole["bound_low"] < whole["bound_high"]
+    assert main([*RUN, *ASK, "--max-judge-calls", "50", "--out", "r"]) == 0
+    assert len(server.calls) == VERDICTS - 30
+    after = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
+    assert whole["bound_low"] <= after["value"] <= whole["bound_high"]
+
+
+def test_answers_of_a_run_are_judged_again_by_another(serving: Serving, tmp_path: Path) -> None:
+    assert main([*RUN, "--out", "words"]) == 0
+    assert entry(tmp_path / "words")["recipe"]["judge"]["name"] == "lexical"
+    server = serving()
+    score = ["score", "kqa", "--responses", "words", *ASK, "--out"]
+    assert main([*score, "again"]) == 0
+    assert len(server.calls) == VERDICTS
+    assert entry(tmp_path / "again")["recipe"]["model"]["name"] == "baseline/reference"
+    assert main([*RUN, *ASK, "--out", "direct"]) == 0
+    assert values(tmp_path / "again") == values(tmp_path / "direct")
+    assert main(["compare", "words", "again"]) == 0
+
+
+def test_recorded_verdicts_give_the_same_numbers_without_any_judge(serving: Serving, tmp_path: Path) -> None:
+    serving()
+    assert main([*RUN, *ASK, "--out", "asked"]) == 0
+    server = serving()
+    assert main([*RUN, "--judge", "recorded/asked/verdicts.jsonl", "--out", "read"]) == 0
+    assert server.calls == []
+    assert values(tmp_path / "read") == values(tmp_path / "asked")
+
+
+def test_a_judge_that_reasons_is_given_room(serving: Serving, tmp_path: Path) -> None:
+    server = serving()
+    assert main([*RUN, *ASK, "--out", "r"]) == 0
+    assert main([*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2", "--out", "longer"]) == 0
+    sizes = [call.body["max_tokens"] for call in server.calls]
+    assert set(sizes[:VERDICTS]) == {512}
+    assert set(sizes[VERDICTS:]) == {4096}
+    assert entry(tmp_path / "longer")["recipe"]["judge"]["reply_tokens"] == 4096
+
+
+def test_a_forecast_asks_nothing_and_writes_nothing(
+    serving: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serving()
+    assert main([*RUN, *ASK, "--forecast", "--votes", "3", "--out", "r"]) == 0
+    shown = capsys.readouterr()
+    assert f"{VERDICTS} verdicts, 0 in the store; 160 to " in shown.err
+    assert server.calls == []
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_run_says_what_judging_will_take_before_the_model_is_asked(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serving(answer=lambda call: judge(call) if "Statement:" in call.prompt else ANSWER)
+    words = ["run", "--tasks", "kqa", "--config", "demo", "--model", "openai-api/judge-host/model", *ASK, "--out", "r"]
+    assert main(words) == 0
+    told = capsys.readouterr().err
+    assert (
+        told.index("judging would take:") < told.index(f"{VERDICTS} verdicts, 0 in the store") < told.index("answers:")
+    )
+    assert len(server.calls) == N_ITEMS + VERDICTS
+    assert main(words) == 0
+    assert "judging would take" not in capsys.readouterr().err
+
+
+def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*RUN, "--out", "r"]) == 0
+    out = capsys.readouterr().out
+    rows = [line for line in out.splitlines() if line.startswith("baseline/reference  kqa ")]
+    assert len(rows) == 11
+    assert [row for row in rows if "[not comparable]" not in row] == [row for row in rows if "words (number)" in row]
+    assert "Not comparable: the judge lexical" in out
+    assert "never checked" in out
+    assert "**Not comparable" in Path("r/report.md").read_text()
+    found = entry(tmp_path / "r")
+    assert found["recipe"]["judge"]["comparable"] is False
+    assert [name for name, metric in found["metrics"].items() if metric.get("comparable", True)] == ["words"]
+    assert main(["compare", "r", "r"]) == 0
+    assert "not comparable with anybody else's numbers" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (
+            ["run", "--tasks", "medcalc", "--model", "baseline/reference", "--judge", "lexical"],
+            2,
+            "medcalc needs no judge",
+        ),
+        ([*RUN, "--judge", "gpt"], 2, "unknown judge 'gpt'"),
+        ([*RUN, "--votes", "0"], 2, "--votes must be 1 or more, got 0"),
+        ([*RUN, "--votes", "3"], 2, "the judge lexical gives the same reply each time"),
+        ([*RUN, "--judge", "nli/./no/such/model"], 3, "no/such/model"),
+        ([*RUN, "--judge", "recorded/none.jsonl"], 3, "cannot read the recorded verdicts"),
+        ([*RUN, "--judge", "openai-api/nowhere/m"], 3, "export NOWHERE_BASE_URL"),
+        ([*RUN, "--task-args", "documents=x"], 2, "'documents' is not a setting of kqa"),
+        ([*RUN, "--prompts", "official"], 2, "--upstream"),
+        ([*RUN, "--max-judge-calls", "-1"], 2, "--max-judge-calls must be 0 or more"),
+    ],
+)
+def test_wrong_use_is_told_before_anything_is_asked(
+    words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == code
+    assert message in capsys.readouterr().err

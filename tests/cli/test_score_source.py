@@ -1,0 +1,124 @@
+"""Answers about one's own texts scored by one command, from two files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.doclens.own_data import demo_texts
+from medical_tasks.cli.entry import main
+from medical_tasks.guard.leakcheck import check_leaks
+from medical_tasks.guard.private_store import private_home
+
+QUESTION = "Is tea fine?"
+GOLD = {"Question": QUESTION, "Free_form_answer": "Yes.", "Must_have": ["Tea is fine."], "Nice_to_have": []}
+NOTES = [{"example_id": text.id, "input": text.source, "reference": text.reference} for text in demo_texts()]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(name: str, content: Any) -> Path:
+    Path(name).write_text(json.dumps(content), encoding="utf-8")
+    return Path(name)
+
+
+def entry(folder: str, task: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))["tasks"][task]
+    return found
+
+
+def kqa_id() -> str:
+    from medical_tasks.benchmarks.kqa.row import question_id
+
+    return question_id(QUESTION)
+
+
+def test_an_open_dataset_of_ones_own_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
+    write("gold.jsonl", GOLD)
+    write("out.json", [{"example_id": kqa_id(), "output": "Tea is fine."}])
+    score = ["score", "kqa", "--source", "gold.jsonl", "--responses", "out.json", "--out", "s"]
+    assert main(score) == 0
+    found = entry("s", "kqa")
+    assert found["metrics"]["comprehensiveness"]["value"] == 1.0
+    digest = hashlib.sha256(Path("gold.jsonl").read_bytes()).hexdigest()
+    assert found["recipe"]["data"]["config"] == "own"
+    assert found["recipe"]["data"]["source"] == {"gold.jsonl": digest}
+    assert found["recipe"]["model"]["name"] == "responses/out.json"
+    assert list(private_home().iterdir()) == []
+    # Built by hand they are the same rows, so the same scoring goes on.
+    assert main(["build", "kqa", "--config", "own", "--source", "gold.jsonl", "--out", "built"]) == 0
+    assert main(["score", "kqa", "--data", "built", "--responses", "out.json", "--out", "s"]) == 0
+    capsys.readouterr()
+    # Another file is another scoring.
+    write("gold.jsonl", {**GOLD, "Must_have": ["Tea is tea."]})
+    assert main(score) == 2
+    assert "holds another run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["medcalc", "--source", "notes.json"], 2, "the dataset medcalc_bench is not made of one file of your own"),
+        (["doclens_own", "--source", "none.json"], 3, "none.json is not there"),
+        (["doclens_own", "--source", "."], 2, "is a folder. Give --source the file itself"),
+        (["doclens_own", "--source", "notes.json", "--data", "d"], 2, "--source and --data d"),
+        (["doclens_own", "--source", "notes.json", "--config", "demo"], 2, "--source and --config demo"),
+        (["doclens_own", "--source", "out.json"], 2, "out.json, record 1: has no input"),
+        (
+            ["doclens_own", "--source", "gap.json"],
+            2,
+            r"gap.json, record 1 (example_id '1'): its input has [2] behind [0]",
+        ),
+        (["doclens_own", "--source", "notes.json", "--responses", "gap.json"], 2, "gap.json, record 1: needs the keys"),
+    ],
+)
+def test_wrong_use(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("notes.json", NOTES)
+    write("out.json", [{"example_id": "call-1", "output": "SECRET"}])
+    write("gap.json", [{"example_id": "1", "input": "[0] SECRET. [2] SECRET", "reference": "SECRET"}])
+    given = words if "--responses" in words else [*words, "--responses", "out.json"]
+    assert main(["score", *given, "--out", "s"]) == code
+    said = capsys.readouterr().err
+    assert message in said
+    assert "SECRET" not in said
+    assert not Path("s").exists()
+    assert not private_home().exists() or list(private_home().iterdir()) == []
+
+
+@pytest.mark.slow
+def test_own_notes_by_the_real_command(place: Path) -> None:
+    write("notes.json", NOTES)
+    write("outputs.json", [{"example_id": record["example_id"], "output": record["reference"]} for record in NOTES[1:]])
+    command = [sys.executable, "-m", "medical_tasks", "score", "doclens_own", "--source", "notes.json"]
+    done = subprocess.run(
+        [*command, "--responses", "outputs.json", "--out", "scores"],
+        env={**os.environ, "PYTHONWARNINGS": "error::ResourceWarning"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 5, done.stderr
+    assert "not every item is scored" in done.stderr
+    found = entry("scores", "doclens_own")
+    assert found["coverage"]["unscored"] == {"no answer: not in the responses": 1}
+    assert found["metrics"]["claim_recall"]["value"] == found["metrics"]["claim_precision"]["value"] == 1.0
+    assert found["metrics"]["citation_recall"]["value"] == 0.0
+    digest = hashlib.sha256(Path("notes.json").read_bytes()).hexdigest()
+    assert found["recipe"]["data"]["source"] == {"notes.json": digest}
+    # Of the texts nothing is in the folder, and nothing of the dataset in the private store.
+    assert check_leaks(Path("scores"), "notes.json").found == {}
+    assert [path.name for path in private_home().rglob("*.parquet")] == []
+    assert len(list(private_home().iterdir())) == 1

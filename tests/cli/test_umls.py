@@ -1,0 +1,181 @@
+"""The verb `umls`: an index is built once, kept, never mixed with other files; find shows what MEDCON finds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.cli.entry import main
+from tests.support import ROOT
+
+TYPES = {1: "T047", 2: "T060", 3: "T121", 4: "T047"}
+STRINGS = (
+    (1, "heart failure"),
+    (1, "congestive heart failure"),
+    (3, "furosemide"),
+    (4, "Sjögren syndrome"),
+    (9, "no type"),
+)
+
+
+def write_release(folder: Path, strings: tuple[tuple[int, str], ...] = STRINGS) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [f"C{concept:07d}|ENG|P|L1|PF|S1|Y|A1||||MSH|MH|D1|{text}|0|O|256|\n" for concept, text in strings]
+    (folder / "MRCONSO.RRF").write_text("".join(rows), encoding="utf-8")
+    types = [f"C{each:07d}|{tui}|A1|Name|AT1||\n" for each, tui in TYPES.items()]
+    (folder / "MRSTY.RRF").write_text("".join(types), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_release(tmp_path / "release" / "META")
+
+
+@pytest.fixture
+def built(capsys: pytest.CaptureFixture[str]) -> Path:
+    assert main(["umls", "build", "--source", "release", "--out", "index"]) == 0
+    capsys.readouterr()
+    return Path("index")
+
+
+FIND = ["umls", "find", "--index", "index"]
+
+
+def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
+    pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
+    command = [sys.executable, "-m", "medical_tasks", "umls"]
+    settings = {"capture_output": True, "check": False, "env": {"PYTHONPATH": str(ROOT), "PATH": ""}, "cwd": tmp_path}
+    built = subprocess.run([*command, "build", "--source", "release", "--out", "index"], **settings)  # type: ignore[call-overload]
+    assert built.returncode == 0, built.stderr
+    assert b"4 terms of 5 English strings, 66 semantic types, as written" in built.stdout
+    assert b"1 strings are left out, because their concept is not in MRSTY.RRF." in built.stdout
+    assert b"MRCONSO.RRF, MB read: 1/1" in built.stderr
+    text = "Has congestive heart failure.\nStarted furosemide\xff".encode("latin-1")
+    found = subprocess.run([*command, "find", "--index", "index", "-"], input=text, **settings)  # type: ignore[call-overload]
+    assert found.returncode == 0, found.stderr
+    lines = found.stdout.decode().splitlines()
+    assert lines[0].split() == ["from", "to", "text", "term", "concepts"]
+    assert lines[2].split() == ["4", "28", *"congestive heart failure".split() * 2, "C0000001"]
+    assert lines[3].split() == ["38", "48", "furosemide", "furosemide", "C0000003"]
+    assert lines[-1].startswith("2 stretches, 2 concepts by the rules of aci-bench. The index: 4 terms")
+
+
+class TestFind:
+    @pytest.fixture(autouse=True)
+    def spacy(self) -> None:
+        pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
+
+    @pytest.mark.usefixtures("built")
+    def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main([*FIND, "--json", "--variant", "archehr", "furosemide, HEART FAILURE"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["variant"] == "archehr"
+        assert [(each["text"], each["term"], each["concepts"]) for each in told["matches"]] == [
+            ("furosemide", "furosemide", ["C0000003"]),
+            ("HEART FAILURE", "heart failure", ["C0000001"]),
+        ]
+
+    @pytest.mark.usefixtures("built")
+    @pytest.mark.parametrize("text", ["", "nothing here"])
+    def test_nothing_found(self, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main([*FIND, text]) == 0
+        assert capsys.readouterr().out.startswith("No concept by the rules of aci-bench. The index: 4 terms")
+
+    def test_folding(self, capsys: pytest.CaptureFixture[str]) -> None:
+        build = ["umls", "build", "--source", "release", "--out", "index", "--lowercase", "--ascii-only"]
+        assert main(build) == 0
+        assert "case folded, ASCII only" in capsys.readouterr().out
+        assert main([*FIND, "Sjogren Syndrome"]) == 0
+        assert "sjogren syndrome" in capsys.readouterr().out
+
+    @pytest.mark.usefixtures("built")
+    def test_no_such_variant(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main([*FIND, "--variant", "mine", "x"]) == 2
+        assert "variant must be one of aci-bench, archehr, got 'mine'" in capsys.readouterr().err
+
+
+def test_an_index_of_the_same_files_is_kept(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from medical_tasks.cli.umls import _FILES
+
+    assert {path.name for path in built.iterdir()} == _FILES
+    again = ["umls", "build", "--source", "release", "--out", "index"]
+
+    def stamp() -> tuple[int, int]:
+        told = (built / "umls.json").stat()
+        return told.st_ino, told.st_mtime_ns
+
+    before = stamp()
+    assert main(again) == 0
+    assert (
+        "is built already from this MRCONSO.RRF, and kept (--again builds it anew). 4 terms" in capsys.readouterr().out
+    )
+    assert stamp() == before
+    for more in (["--again"], ["--lowercase"]):
+        assert main([*again, *more]) == 0
+        assert "is built already" not in capsys.readouterr().out
+        assert stamp() != before
+        before = stamp()
+    write_release(Path("release/META"), STRINGS[:2])
+    assert main([*again, "--lowercase"]) == 0
+    assert "2 terms of 2 English strings" in capsys.readouterr().out
+    # Not whole: it is built, and what a killed build left is said.
+    (built / "records.bin").unlink()
+    (built / ".building-x").mkdir()
+    assert main([*again, "--lowercase"]) == 0
+    told = capsys.readouterr()
+    assert "2 terms of 2 English strings" in told.out
+    assert "holds .building-x of a build that was killed or still runs" in told.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["build"], 2, "umls build needs --source, --out. See: medical-tasks umls --help"),
+        (["build", "--source", "release", "--out", "i", "text"], 2, "umls build takes no TEXT"),
+        (["build", "--source", "release", "--out", "i", "--json"], 2, "umls build takes no --json"),
+        (["find", "text"], 2, "umls find needs --index"),
+        (["find", "--index", "i"], 2, "umls find needs TEXT"),
+        (["find", "--index", "i", "--lowercase", "text"], 2, "umls find takes no --lowercase"),
+        (["find", "--index", "nowhere", "text"], 2, "nowhere: holds no UMLS index"),
+        (
+            ["build", "--source", "nowhere", "--out", "i"],
+            3,
+            "holds no MRCONSO.RRF. The UMLS needs a licence of your own, which is free",
+        ),
+        (
+            ["build", "--source", "release/META", "--out", "release/META"],
+            2,
+            "holds something else than an index (MRCONSO.RRF, MRSTY",
+        ),
+        (
+            ["build", "--source", "release", "--out", "release/META/MRSTY.RRF"],
+            2,
+            "is a file. Give --out the name of a folder",
+        ),
+        (["fly"], 2, "invalid choice: 'fly'"),
+    ],
+)
+def test_mistakes_are_messages(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        got = main(["umls", *words])
+    except SystemExit as stop:  # argparse ends the program itself
+        got = int(stop.code or 0)
+    assert got == code
+    assert message in capsys.readouterr().err
+    assert not Path("i").exists()
+
+
+def test_a_damaged_release_leaves_no_index(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Path("release/META/MRCONSO.RRF").open("a") as file:
+        file.write("C0000001|ENG|P\n")
+    assert main(["umls", "build", "--source", "release", "--out", "index"]) == 2
+    assert "MRCONSO.RRF: line 6 has 3 fields, expected 18" in capsys.readouterr().err
+    assert main([*FIND, "heart failure"]) == 2
+    assert "holds no UMLS index" in capsys.readouterr().err
+    assert not list(built.glob(".building-*"))

@@ -1,0 +1,159 @@
+"""Comparisons group by group, of several runs, and of the tasks that can be compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from medical_tasks.comparison.breakdown import breakdown_names
+from medical_tasks.comparison.comparing import Compared, Selection, compare_results
+from medical_tasks.comparison.pairs import compare_pairs, letter
+from medical_tasks.errors import UsageError
+from tests.comparison.comparison_cases import TASK, TASKS, compared, row, rows
+
+ALL = Selection(by="all")
+
+
+def groups(a: list[dict[str, Any]], b: list[dict[str, Any]], known: tuple[str, ...] = ()) -> dict[str, Any]:
+    first, second = compared(a), compared(b)
+    for side in (first, second):
+        side.results["tasks"]["toy"]["breakdown"] = {"kind": {group: {} for group in known}}
+    return dict(compare_results(first, second, TASKS, selection=ALL)["toy"]["breakdown"])
+
+
+def two_kinds(odd: list[float], even: list[float]) -> list[dict[str, Any]]:
+    values = [*[("odd", value) for value in odd], *[("even", value) for value in even]]
+    return [row(str(place), value, group_kind=kind) for place, (kind, value) in enumerate(values)]
+
+
+def test_each_group_has_its_own_difference_and_holm_goes_over_the_groups() -> None:
+    # odd: 7 items right in B only, p = 2 / 2^7. even: 1 in A only and 6 in B only, p = 2 (1 + 7) / 2^7.
+    a = two_kinds([0.0] * 7 + [1.0] * 5, [1.0] + [0.0] * 6 + [1.0] * 5)
+    b = two_kinds([1.0] * 12, [0.0] + [1.0] * 11)
+    kind = groups(a, b)["kind"]
+    odd, even = kind["odd"]["right"], kind["even"]["right"]
+    assert (odd["difference"], even["difference"]) == (pytest.approx(7 / 12), pytest.approx(5 / 12))
+    assert (odd["p"], even["p"]) == (pytest.approx(0.015625), pytest.approx(0.125))
+    assert (odd["p_holm"], even["p_holm"]) == (pytest.approx(0.03125), pytest.approx(0.125))
+    assert odd["ci_low"] < odd["difference"] < odd["ci_high"]
+    assert odd["minimum_detectable_difference"] > 0
+
+
+def test_a_small_group_has_no_interval_and_is_no_member_of_the_family() -> None:
+    a, b = two_kinds([0.0] * 9, [0.0] * 10), two_kinds([1.0] * 9, [1.0] * 10)
+    kind = groups(a, b)["kind"]
+    few = kind["odd"]["right"]
+    assert (few["value_a"], few["value_b"], few["n"], few["too_few"]) == (0.0, 1.0, 9, True)
+    assert [few[key] for key in ("ci_low", "ci_high", "p", "p_holm", "minimum_detectable_difference")] == [None] * 5
+    assert "mcnemar" not in few
+    assert (kind["even"]["right"]["tests"], kind["even"]["right"]["p_holm"]) == (1, kind["even"]["right"]["p"])
+
+
+def test_items_of_one_note_are_one_pair() -> None:
+    a = [{**each, "cluster": "n"} for each in two_kinds([0.0] * 12, [])]
+    b = [{**each, "cluster": "n"} for each in two_kinds([1.0] * 12, [])]
+    assert groups(a, b)["kind"]["odd"]["right"]["too_few"] is True
+
+
+def test_parts_are_compared_under_their_breakdown_and_nowhere_else() -> None:
+    a, b = rows([0.0, 1.0] * 6), rows([1.0] * 12)
+    toy = compare_results(compared(a), compared(b), TASKS, selection=ALL)["toy"]
+    assert "share_top" not in toy["metrics"]
+    top = toy["breakdown"]["section"]["top"]["share"]
+    assert (top["value_a"], top["value_b"]) == (0.5, 1.0)
+    assert list(toy["breakdown"]) == ["section", "kind"] == list(breakdown_names(TASK))
+
+
+@pytest.mark.parametrize(
+    ("told", "known", "expected"),
+    [
+        ("lab test", ("lab test", "risk"), ["lab test"]),
+        ("lab test risk", ("lab test", "risk"), ["lab test", "risk"]),
+        ("risk lab test", ("lab test", "risk"), ["lab test", "risk"]),
+        ("risk risk", ("risk",), ["risk"]),
+        ("lab other", ("lab",), ["lab other"]),
+        ("other lab", ("lab",), ["other lab"]),
+        ("plain", (), ["plain"]),
+        (" ".join(["risk"] * 65), ("risk",), [" ".join(["risk"] * 65)]),
+        ("", (), []),
+    ],
+)
+def test_an_item_counts_in_each_of_its_groups(told: str, known: tuple[str, ...], expected: list[str]) -> None:
+    found = groups(rows([1.0], group_kind=told), rows([1.0], group_kind=told), known)
+    assert sorted(found.get("kind", {})) == expected
+
+
+def test_three_runs_are_adjusted_over_their_pairs() -> None:
+    # B - A: 7 in B only, p = 2 / 2^7. C - A: 1 and 6, p = 16 / 2^7. C - B: 8 in B only, p = 2 / 2^8.
+    a = compared(rows([0.0] * 7 + [1.0] + [1.0] * 4))
+    b = compared(rows([1.0] * 7 + [1.0] + [1.0] * 4))
+    c = compared(rows([1.0] * 6 + [0.0] + [0.0] + [1.0] * 4))
+    two = compare_pairs([a, b, c], TASKS, selection=ALL)
+    assert [pair.name for pair in two] == ["B - A", "C - A"]
+    found = [pair.tasks["toy"]["metrics"]["right"] for pair in two]
+    assert [entry["p"] for entry in found] == [pytest.approx(2 / 128), pytest.approx(16 / 128)]
+    assert [entry["p_holm"] for entry in found] == [pytest.approx(4 / 128), pytest.approx(16 / 128)]
+    groups_of = [pair.tasks["toy"]["breakdown"]["kind"]["odd"]["right"] for pair in two]
+    assert [entry["p_holm"] for entry in groups_of] == [entry["p_holm"] for entry in found]
+    three = compare_pairs([a, b, c], TASKS, all_pairs=True)
+    assert [pair.name for pair in three] == ["B - A", "C - A", "C - B"]
+    assert {pair.tasks["toy"]["metrics"]["right"]["tests"] for pair in three} == {3}
+    assert three[0].tasks["toy"]["metrics"]["right"]["p_holm"] == pytest.approx(6 / 128)
+
+
+def test_one_run_is_no_comparison() -> None:
+    with pytest.raises(UsageError, match="takes two or more runs, got 1"):
+        compare_pairs([compared(rows([1.0]))], TASKS)
+
+
+def test_letters() -> None:
+    assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
+
+
+def with_others(label: str, **tasks: dict[str, Any]) -> Compared:
+    made = compared(rows([1.0, 0.0]), label)
+    made.results["tasks"].update({name: {"recipe": recipe} for name, recipe in tasks.items()})
+    return made
+
+
+def test_what_can_be_compared_is_and_the_rest_says_why_not() -> None:
+    other = {**TASKS, "other": TASK}
+    a = with_others("a", other={"task_version": "1-A"}, alone={}, new={})
+    b = with_others("b", other={"task_version": "2-A"}, new={})
+    found = compare_results(a, b, other)
+    assert found["toy"]["refused"] == []
+    assert found["other"]["refused"][0].startswith(
+        "the runs cannot be compared, their task version differs: '1-A' and '2-A'"
+    )
+    assert found["alone"]["refused"] == ["only a has this task"]
+    assert found["new"]["refused"] == ["this version of the suite does not know the task; update it"]
+    assert {name for name, entry in found.items() if entry["metrics"]} == {"toy"}
+    with pytest.raises(UsageError, match="^alone: only a has this task$"):
+        compare_results(a, b, other, selection=Selection(tasks=["alone"]))
+    with pytest.raises(UsageError, match="^none of the tasks asked for is in a or b. Tasks of both: toy, other, new"):
+        compare_results(a, b, other, selection=Selection(tasks=["nothing"]))
+    with pytest.raises(UsageError, match="^other: the runs cannot be compared"):
+        compare_results(a, b, other, selection=Selection(tasks=["other"]))
+
+
+def test_of_several_pairs_the_comparable_ones_are_compared() -> None:
+    a, b = compared(rows([1.0])), compared(rows([0.0]))
+    c = compared(rows([0.0]), "c", data={"rows_sha256": "b" * 64})
+    pairs = compare_pairs([a, b, c], TASKS)
+    assert [bool(pair.tasks["toy"]["refused"]) for pair in pairs] == [False, True]
+    with pytest.raises(UsageError, match=r"^B - A: toy: the runs .* data differs.*\nC - A: toy: .*data differs"):
+        compare_pairs([c, a, b], TASKS)
+
+
+def test_only_the_metrics_asked_for() -> None:
+    a, b = compared(rows([1.0, 0.0])), compared(rows([1.0, 1.0]))
+    found = compare_results(a, b, TASKS, selection=Selection(metrics=["share"], by="all"))["toy"]
+    assert list(found["metrics"]) == ["share"]
+    assert list(found["breakdown"]["section"]["top"]) == ["share"]
+    gone = [{key: value for key, value in each.items() if key != "costly"} for each in rows([1.0])]
+    with pytest.raises(UsageError, match=r"toy: the first run does not report costly\. .* --task-args weights=VALUE"):
+        compare_results(compared(gone), b, TASKS, selection=Selection(metrics=["costly"]))
+    first, second = (compared(rows([1.0]), scoring={"weights": {"sha256": digest}}) for digest in "ab")
+    with pytest.raises(UsageError, match="toy: costly cannot be compared: its setting differs"):
+        compare_results(first, second, TASKS, selection=Selection(metrics=["costly"]))

@@ -1,0 +1,319 @@
+from __future__ import annotations
+
+import dataclasses
+import errno
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.data.building import BuiltDataset, build_dataset, build_source, dataset_source
+from medical_tasks.data.dataset_store import MARKER, built_configs, read_rows
+from medical_tasks.errors import IncompleteError, UsageError
+from tests.tiny_dataset import CREDENTIALED, SOURCE, SPEC, SPLITS, make_rows, with_spec, write_official
+
+
+@pytest.fixture
+def official(tmp_path: Path) -> Path:
+    write_official(tmp_path / "official")
+    return tmp_path / "official"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "built" / "tiny_notes"
+
+
+def files_of(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_load_dataset_reads_configs_splits_and_types(official: Path, folder: Path, tmp_path: Path) -> None:
+    import datasets
+
+    full = build_source(SOURCE, place=official, config="full", folder=folder)
+    demo = build_source(SOURCE, place=None, config="demo", folder=folder)
+    assert (full.config, full.rows, dict(full.splits), full.notes) == ("full", 9, {"train": 3, "dev": 3, "test": 3}, ())
+    assert demo.folder == folder
+    assert datasets.get_dataset_config_names(str(folder)) == ["full", "demo"]
+    for config, word in (("full", "first"), ("demo", "demo")):
+        loaded = datasets.load_dataset(str(folder), config, cache_dir=str(tmp_path / "cache"))
+        assert list(loaded) == list(SPLITS)
+        for split in SPLITS:
+            assert list(loaded[split]) == make_rows(split, word=word)
+        assert str(loaded["dev"].info.version) == "2.0.0"
+    default = datasets.load_dataset(str(folder), split="dev", streaming=True)
+    assert list(default) == make_rows("dev")
+
+
+def test_only_what_is_named_lies_in_the_folder(official: Path, folder: Path) -> None:
+    build_source(SOURCE, place=official, config="full", folder=folder)
+    data = {split.path for split in built_configs(folder)["full"].splits.values()}
+    assert files_of(folder) == {"README.md", "croissant.json", MARKER} | data
+    assert {path.name for path in folder.parent.iterdir()} == {"tiny_notes"}
+
+
+def test_same_source_same_bytes(official: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        build_source(SOURCE, place=official, config="full", folder=folder)
+    assert files_of(one) == files_of(two)
+    assert len(files_of(one)) == 6
+    for name in files_of(one):
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+
+
+def test_rebuild_replaces_one_config_and_keeps_the_other(official: Path, folder: Path, tmp_path: Path) -> None:
+    build_source(SOURCE, place=official, config="full", folder=folder)
+    build_source(SOURCE, place=None, config="demo", folder=folder)
+    before = built_configs(folder)
+    build_source(SOURCE, place=write_official(tmp_path / "newer", count=5, word="second"), config="full", folder=folder)
+    after = built_configs(folder)
+    assert after["demo"] == before["demo"]
+    assert read_rows(folder, "full", "test") == make_rows("test", count=5, word="second")
+    assert read_rows(folder, "demo", "dev") == make_rows("dev", word="demo")
+    named = {split.path for config in after.values() for split in config.splits.values()}
+    assert {name for name in files_of(folder) if name.endswith(".parquet")} == named
+
+
+def test_bad_source_leaves_no_folder(official: Path, folder: Path) -> None:
+    (official / "notes.jsonl").write_text('{"split": "train", "row": {"count": -1}}')
+    with pytest.raises(UsageError, match=r"notes.jsonl: line 1: negative count"):
+        build_source(SOURCE, place=official, config="full", folder=folder)
+    assert not folder.exists()
+
+
+def test_bad_source_leaves_the_earlier_build(official: Path, folder: Path) -> None:
+    build_source(SOURCE, place=official, config="full", folder=folder)
+    before = {name: (folder / name).read_bytes() for name in files_of(folder)}
+    with (official / "notes.jsonl").open("a") as stream:
+        stream.write('\n{"split": "test", "row": {"count": -1}}')
+    with pytest.raises(UsageError, match="negative count"):
+        build_source(SOURCE, place=official, config="full", folder=folder)
+    assert {name: (folder / name).read_bytes() for name in files_of(folder)} == before
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing of ours catches it."""
+
+
+@pytest.mark.parametrize("last", range(6))
+def test_a_build_that_ends_between_two_renames_changes_nothing(
+    official: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int
+) -> None:
+    # A rebuild renames three parquet files, card, Croissant file and marker: six steps, of which the last one counts.
+    import datasets
+
+    build_source(SOURCE, place=official, config="full", folder=folder)
+    newer = write_official(tmp_path / "newer", count=4, word="second")
+    true_replace = Path.replace
+    steps: list[Path] = []
+
+    def replace(path: Path, target: Path) -> Path:
+        if len(steps) == last:
+            raise Killed
+        steps.append(target)
+        return true_replace(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", replace)
+        with pytest.raises(Killed):
+            build_source(SOURCE, place=newer, config="full", folder=folder)
+    for split in SPLITS:
+        assert read_rows(folder, "full", split, spec=SPEC) == make_rows(split)
+    loaded = datasets.load_dataset(str(folder), "full", cache_dir=str(tmp_path / "cache"))
+    words = {row["statements"][0].split()[0] for split in SPLITS for row in loaded[split] if row["statements"]}
+    # The card is the fourth to be renamed; from then on it names the new files, which all lie there.
+    assert words == {"second" if last > 3 else "first"}
+    build_source(SOURCE, place=newer, config="full", folder=folder)
+    assert read_rows(folder, "full", "dev", spec=SPEC) == make_rows("dev", count=4, word="second")
+    assert len([name for name in files_of(folder) if name.endswith(".parquet")]) == 3
+
+
+def test_a_disk_that_is_full_before_the_first_byte(
+    official: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets.builder, "has_sufficient_disk_space", lambda *_, **__: False)
+    with pytest.raises(IncompleteError, match=r"no space to write \(No space left on device\)\. Nothing of this build"):
+        build_source(SOURCE, place=official, config="full", folder=folder)
+    assert not folder.exists()
+
+
+def test_an_error_of_the_disk_is_found_below_those_it_causes(folder: Path) -> None:
+    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+        yield from make_rows(split)
+        try:
+            raise OSError(errno.EDQUOT, "text of some library")
+        except OSError:
+            raise RuntimeError("cannot close")  # noqa: B904  # as the writer does: the first error is its context alone
+
+    with pytest.raises(IncompleteError, match=r"no space to write \(Disk quota exceeded\)"):
+        build_source(dataclasses.replace(SOURCE, read=read), place=None, config="demo", folder=folder)
+
+
+def test_a_fault_of_a_reader_keeps_its_traceback(folder: Path) -> None:
+    from datasets.exceptions import DatasetGenerationError
+
+    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+        yield from make_rows(split)
+        try:
+            raise OSError(errno.ENOSPC, "dealt with")
+        except OSError:
+            raise RuntimeError("a fault") from None
+
+    with pytest.raises(DatasetGenerationError) as caught:
+        build_source(dataclasses.replace(SOURCE, read=read), place=None, config="demo", folder=folder)
+    assert str(caught.value.__cause__) == "a fault"
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_librarys_chunking_is_off_for_the_build_alone(official: Path, folder: Path, good: bool) -> None:
+    import datasets
+    import pyarrow.parquet as pq
+
+    before = datasets.config.DEFAULT_CDC_OPTIONS
+    assert before
+    if good:
+        build_source(SOURCE, place=official, config="full", folder=folder)
+        (path,) = folder.glob("full/dev-*.parquet")
+        assert b"content_defined_chunking" not in pq.read_metadata(path).metadata
+    else:
+        (official / "notes.jsonl").write_text('{"split": "train", "row": {"count": -1}}')
+        with pytest.raises(UsageError, match="negative count"):
+            build_source(SOURCE, place=official, config="full", folder=folder)
+    assert datasets.config.DEFAULT_CDC_OPTIONS is before
+
+
+def test_published_number_of_rows(official: Path, folder: Path) -> None:
+    closed = dataclasses.replace(SOURCE, published_rows={"full": {"train": 3, "dev": 1200}})
+    with pytest.raises(
+        UsageError, match=r"config full: split dev has 3 rows, 1,200 were published. The file is cut off"
+    ):
+        build_source(closed, place=official, config="full", folder=folder)
+    assert not folder.exists()
+
+
+def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_purpose(
+    official: Path, folder: Path
+) -> None:
+    def build(published: int, *, partial: bool = False) -> BuiltDataset:
+        rows = {"full": {"train": 3, "dev": published}}
+        living = dataclasses.replace(SOURCE, published_rows=rows, living=frozenset({"full"}))
+        return build_source(living, place=official, config="full", folder=folder, partial=partial)
+
+    with pytest.raises(
+        UsageError, match=r"split dev has 3 rows, 4 were published. .*build a smaller one on purpose with --partial"
+    ):
+        build(4)
+    assert not folder.exists()
+    for built, published in ((build(2), 2), (build(4, partial=True), 4)):
+        assert built.rows == 9
+        assert len(built.notes) == 1
+        assert f"split dev has 3 rows, {published} were published; right if the publisher has" in built.notes[0]
+
+
+def test_file_of_another_config(official: Path, folder: Path) -> None:
+    digest = build_source(SOURCE, place=official, config="full", folder=folder)
+    sha256 = built_configs(digest.folder)["full"].source["notes.jsonl"]
+    source = dataclasses.replace(SOURCE, known_files={sha256: "demo"})
+    with pytest.raises(UsageError, match="is the official file of config demo, not of full. Give --config demo"):
+        build_source(source, place=official, config="full", folder=folder)
+
+
+def test_a_config_of_an_older_version_stays_but_is_not_described(official: Path, folder: Path, tmp_path: Path) -> None:
+    import datasets
+
+    build_source(SOURCE, place=official, config="full", folder=folder)
+    newer = with_spec(version="3.0.0")
+    built = build_source(newer, place=None, config="demo", folder=folder)
+    assert built.notes == (f"{folder}: config full was built in version 2.0.0, now 3.0.0; build it again",)
+    assert datasets.get_dataset_config_names(str(folder)) == ["demo"]
+    assert read_rows(folder, "full", "test", spec=SPEC) == make_rows("test")
+    with pytest.raises(UsageError, match=r"built in version 2.0.0, this suite reads 3.0.0"):
+        read_rows(folder, "full", "test", spec=newer.spec)
+
+
+def test_a_folder_of_something_else_is_left_alone(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "README.md").write_text("mine")
+    with pytest.raises(UsageError, match="is not empty and holds no built dataset"):
+        build_source(SOURCE, place=None, config="demo", folder=folder)
+    assert files_of(folder) == {"README.md"}
+    with pytest.raises(UsageError, match="README.md: is a file; --out must be a folder"):
+        build_source(SOURCE, place=None, config="demo", folder=folder / "README.md")
+
+
+def test_a_folder_of_another_dataset_is_left_alone(folder: Path) -> None:
+    build_source(SOURCE, place=None, config="demo", folder=folder)
+    other = with_spec(name="other_notes")
+    with pytest.raises(UsageError, match="holds the dataset tiny_notes, not other_notes. Choose another --out"):
+        build_source(other, place=None, config="demo", folder=folder)
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A file where a folder has to be fails for every user; permission bits do not stop root.
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"cannot write there \(Not a directory\). Nothing of this build was kept"):
+        build_source(SOURCE, place=None, config="demo", folder=tmp_path / "file" / "deeper")
+
+
+def test_an_empty_folder_may_be_given(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    assert build_source(SOURCE, place=None, config="demo", folder=folder).rows == 9
+
+
+def test_credentialed_files_are_for_their_owner_alone(official: Path, folder: Path) -> None:
+    build_source(CREDENTIALED, place=official, config="full", folder=folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    modes = {name: stat.S_IMODE((folder / name).stat().st_mode) for name in files_of(folder)}
+    assert len(modes) == 6
+    assert set(modes.values()) == {0o600}
+
+
+def test_a_build_leaves_nothing_in_the_users_cache(
+    official: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    cache = tmp_path / "user-cache"
+    cache.mkdir()
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(cache))
+    build_source(SOURCE, place=official, config="full", folder=folder)
+    assert list(cache.rglob("*")) == []
+
+
+def test_progress_bars_are_as_before(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    import datasets
+
+    assert not datasets.are_progress_bars_disabled()
+    build_source(SOURCE, place=None, config="demo", folder=folder)
+    assert not datasets.are_progress_bars_disabled()
+    assert capfd.readouterr().err == ""
+
+
+def test_by_name_into_the_default_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
+    built = build_dataset("medcalc_bench", source=None, config="demo")
+    assert built.folder == tmp_path / "medcalc_bench"
+    assert len(read_rows(built.folder, "demo", "test")) == built.rows
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(UsageError, match="unknown dataset 'medcalc'. Datasets: medcalc_bench"):
+        build_dataset("medcalc", source=None, config="demo")
+    with pytest.raises(UsageError, match="unknown config 'v7' of medcalc_bench. Configs: v1.0, v1.2, verified, demo"):
+        build_dataset("medcalc_bench", source=None, config="v7")
+
+
+def test_every_dataset_has_a_source() -> None:
+    from medical_tasks.benchmarks.catalog import datasets
+
+    specs = datasets()
+    assert len(specs) >= 1
+    for name, spec in specs.items():
+        assert dataset_source(name).spec is spec

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.data.construction_cells import escaped, file_name, plain, read_sheet, table_cell, write_sheet
+from medical_tasks.errors import MedicalTasksError
+
+COLUMNS = ("id", "text")
+SECRET = "swallowed a marble"
+
+
+@given(
+    st.text(alphabet=st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("=+-@'\t\r＝－")), max_size=12)
+)
+@settings(deadline=None, max_examples=200)
+def test_no_text_is_a_formula_and_each_comes_back(text: str) -> None:
+    assert plain(escaped(text)) == text
+    assert not escaped(text).startswith(("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.50",
+        "3-5",
+        "007",
+        "1E5",
+        "5 May",
+        "march 2150",
+        "12:30 pm",
+        "TRUE",
+        "1/2",
+        "5%",
+        "1,000",
+        "123456789012",
+        " =1",
+        "\n=1",
+    ],
+)
+def test_what_a_program_would_write_in_its_own_way_stays_text(text: str) -> None:
+    assert escaped(text) == f"'{text}"
+    assert plain(escaped(text)) == text
+
+
+@pytest.mark.parametrize("text", ["0", "10000032", "5 mg", "stage 2", "120/80 mmHg", "May", "B", "p2", "notes/1.txt"])
+def test_what_stays_as_it_is_has_no_mark(text: str) -> None:
+    assert escaped(text) == text
+
+
+def test_what_somebody_typed_without_an_escape_stays() -> None:
+    assert plain("-5 mg") == "-5 mg"
+    assert plain("'twas") == "'twas"
+
+
+def test_a_sheet_comes_back(tmp_path: Path) -> None:
+    texts = ["=1+1", "'=x", 'a "b", c;d', "two\nlines", "ü µ", "-5 mg", ""]
+    path = tmp_path / "s.csv"
+    write_sheet(path, COLUMNS, [{"id": n, "text": text} for n, text in enumerate(texts)])
+    assert path.read_bytes().startswith(b"\xef\xbb\xbfid,text\r\n0,'=1+1\r\n")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    rows = read_sheet(path, COLUMNS)
+    assert [row.cells["text"] for row in rows] == texts
+    assert [row.number for row in rows] == list(range(2, 9))
+    assert rows[3].place("text") == f"{path}: row 5, column 'text'"
+
+
+@given(st.lists(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=8))
+@settings(deadline=None, max_examples=40)
+def test_numbers_are_numbers_and_come_back(numbers: list[float]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.csv"
+        write_sheet(path, COLUMNS, [{"id": n, "text": number} for n, number in enumerate(numbers)])
+        assert "'" not in path.read_text(encoding="utf-8-sig")
+        assert [float(row.cells["text"]) for row in read_sheet(path, COLUMNS)] == list(map(float, numbers))
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (4.72, 4.72),
+        (-3, -3),
+        ("-1.50", "-1.50"),
+        ("+2e-3", "+2e-3"),
+        ("3-5", "3-5"),
+        (None, None),
+        ("-", "'-"),
+        ("-3 days", "'-3 days"),
+        ("=1+1", "'=1+1"),
+        (" @SUM(A1)", "' @SUM(A1)"),
+        ("+１", "'+１"),
+        ("\tx", "'\tx"),
+    ],
+)
+def test_a_table_has_numbers_and_no_formula(value: object, written: object) -> None:
+    assert table_cell(value) == written
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_as_other_programs_save_it(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "s.csv"
+    # Columns moved, empty ones behind, empty rows between and after, no mark, line feeds alone.
+    lines = [["text", "id", "", ""], ["a", "1", "", ""], ["", "", "", ""], ["b", "2", "", ""], ["", "", "", ""]]
+    path.write_text("".join(separator.join(line) + "\n" for line in lines), encoding="utf-8")
+    assert [(row.number, dict(row.cells)) for row in read_sheet(path, COLUMNS)] == [
+        (2, {"text": "a", "id": "1"}),
+        (4, {"text": "b", "id": "2"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"id,text\r\n", "has no rows"),
+        (f"{SECRET},x\r\n1,2\r\n".encode(), "wrong columns; missing: 'id', 'text'"),
+        (f"id,text,{SECRET}\r\n1,2,3\r\n".encode(), "wrong columns; 3 instead of 2"),
+        (f"id,text\r\n{SECRET}\r\n".encode(), "row 2 has 1 cells, the header has 2"),
+        (f"id,text\r\n1,2,{SECRET}\r\n".encode(), "row 2 has 3 cells"),
+        (f'id,text\r\n1,"{SECRET}\r\n'.encode(), "not a whole CSV file after row 1"),
+        ("id,text\r\n1,µ\r\n".encode("latin-1"), "not UTF-8 \\(byte 0xb5\\)"),
+    ],
+)
+def test_what_is_no_sheet(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "s.csv"
+    path.write_bytes(content)
+    with pytest.raises(MedicalTasksError, match=message) as caught:
+        read_sheet(path, COLUMNS)
+    assert SECRET not in str(caught.value)
+    with pytest.raises(MedicalTasksError, match="no such file"):
+        read_sheet(tmp_path / "none.csv", COLUMNS)
+
+
+def test_no_id_leads_out_of_the_folder() -> None:
+    assert file_name("10000032") == "10000032.txt"
+    assert file_name("../x") == "id-2e2e2f78.txt"
+    assert file_name(".hidden").startswith("id-")

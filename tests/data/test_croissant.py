@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.data.building import build_source
+from medical_tasks.data.croissant import croissant_metadata, croissant_text
+from medical_tasks.data.dataset_store import built_configs
+from tests.tiny_dataset import CREDENTIALED, SOURCE, SPLITS, make_rows, write_official
+
+# mlcroissant and what it imports still use names that their own libraries deprecate.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("croissant")
+    build_source(SOURCE, place=write_official(place / "official"), config="full", folder=place / "tiny")
+    build_source(SOURCE, place=None, config="demo", folder=place / "tiny")
+    return place / "tiny"
+
+
+def records(path: Path, record_set: str) -> Iterator[dict[str, Any]]:
+    """Rows as mlcroissant reads them, in the form of our own rows."""
+    import mlcroissant
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, bytes):
+            return value.decode()
+        if isinstance(value, list):
+            return [plain(item) for item in value]
+        if isinstance(value, dict):
+            return {key.rsplit("/", 1)[-1]: plain(item) for key, item in value.items()}
+        return value
+
+    for record in mlcroissant.Dataset(jsonld=str(path)).records(record_set):
+        yield plain(record)
+
+
+def issues(path: Path) -> str:
+    import mlcroissant
+
+    return str(mlcroissant.Dataset(jsonld=str(path)).metadata.issues.report())
+
+
+def test_the_built_description_validates_without_a_warning(folder: Path) -> None:
+    assert issues(folder / "croissant.json") == ""
+
+
+@pytest.mark.slow
+def test_the_command_line_validates_it(folder: Path) -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("mlcroissant")), "validate", "--jsonld", str(folder / "croissant.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("config", "word"), [("full", "first"), ("demo", "demo")])
+@pytest.mark.parametrize("split", SPLITS)
+def test_records_load_with_their_types(folder: Path, config: str, word: str, split: str) -> None:
+    loaded = list(records(folder / "croissant.json", f"{config}/{split}"))
+    # mlcroissant gives an empty list of records as the column's own empty array.
+    for row in loaded:
+        row["statements"], row["sentences"] = list(row["statements"]), list(row["sentences"])
+    assert loaded == make_rows(split, word=word)
+
+
+def test_hashes_are_those_of_the_files(folder: Path) -> None:
+    content = json.loads((folder / "croissant.json").read_text())
+    named = {file["contentUrl"]: file["sha256"] for file in content["distribution"]}
+    built = {split.path: split.sha256 for config in built_configs(folder).values() for split in config.splits.values()}
+    assert named == built
+    assert len(named) == 6
+
+
+def test_a_changed_file_does_not_load(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    import mlcroissant
+
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    path = copy / built_configs(copy)["demo"].splits["dev"].path
+    path.write_bytes(path.read_bytes() + b"x")
+    with pytest.raises(mlcroissant.GenerationError):
+        list(records(copy / "croissant.json", "demo/dev"))
+
+
+@pytest.mark.parametrize("source", [SOURCE, CREDENTIALED], ids=["open", "credentialed"])
+def test_the_checked_in_form_validates_and_has_no_hash(source: Any, tmp_path: Path) -> None:
+    path = tmp_path / "croissant.json"
+    path.write_text(croissant_text(source), encoding="utf-8")
+    assert issues(path) == ""
+    assert "sha256" not in path.read_text()
+    assert [entry["@id"] for entry in json.loads(path.read_text())["recordSet"]] == [
+        f"{config}/{split}" for config in ("full", "demo") for split in SPLITS
+    ]
+
+
+def test_the_checked_in_form_loads_built_files_too(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    (copy / "croissant.json").write_text(croissant_text(SOURCE), encoding="utf-8")
+    assert [row["id"] for row in records(copy / "croissant.json", "full/dev")] == ["dev-0", "dev-1", "dev-2"]
+
+
+def test_what_it_says_of_the_dataset() -> None:
+    metadata = croissant_metadata(CREDENTIALED, {})
+    assert metadata["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    assert (metadata["name"], metadata["version"], metadata["datePublished"]) == ("tiny_notes", "2.0.0", "2024-01-31")
+    assert metadata["license"].startswith("https://physionet.org/")
+    assert metadata["creator"] == [{"@type": "sc:Person", "name": "A. Person"}]
+    assert metadata["conditionsOfAccess"].startswith("Credentialed")
+    assert (metadata["distribution"], metadata["recordSet"]) == ([], [])
+    assert "conditionsOfAccess" not in croissant_metadata(SOURCE, {})

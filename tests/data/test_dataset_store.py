@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medical_tasks.data.building import build_source
+from medical_tasks.data.dataset_store import (
+    MARKER,
+    BuiltConfig,
+    BuiltSplit,
+    built_configs,
+    built_name,
+    built_split,
+    datasets_home,
+    marker_text,
+    read_rows,
+)
+from medical_tasks.errors import MissingError, UsageError
+from tests.tiny_dataset import SOURCE, SPEC, make_rows, with_spec, write_official
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built") / "tiny_notes"
+    build_source(SOURCE, place=write_official(folder.parent / "official"), config="full", folder=folder)
+    return folder
+
+
+@pytest.fixture
+def copy(built: Path, tmp_path: Path) -> Path:
+    """A copy that a test may damage."""
+    import shutil
+
+    return Path(shutil.copytree(built, tmp_path / "tiny_notes"))
+
+
+def edit_marker(folder: Path, change: Any) -> None:
+    content = json.loads((folder / MARKER).read_text())
+    change(content)
+    (folder / MARKER).write_text(json.dumps(content))
+
+
+def test_home_is_the_environment_variable_or_the_data_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "here"))
+    assert datasets_home() == tmp_path / "here"
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", "")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
+    assert datasets_home() == tmp_path / "xdg" / "medical-tasks" / "datasets"
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for ignored in ("relative/path", ""):
+        monkeypatch.setenv("XDG_DATA_HOME", ignored)
+        assert datasets_home() == tmp_path / "home" / ".local" / "share" / "medical-tasks" / "datasets"
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", "~/mine")
+    assert datasets_home() == tmp_path / "home" / "mine"
+
+
+def test_what_is_built(built: Path) -> None:
+    configs = built_configs(built)
+    assert list(configs) == ["full"]
+    assert configs["full"].rows == 9
+    assert {name: split.rows for name, split in configs["full"].splits.items()} == {"train": 3, "dev": 3, "test": 3}
+    assert configs["full"].version == "2.0.0"
+    assert list(configs["full"].source) == ["notes.jsonl"]
+    assert built_name(built) == "tiny_notes"
+
+
+def test_rows_come_back_with_their_types(built: Path) -> None:
+    for split in ("train", "dev", "test"):
+        assert read_rows(built, "full", split, spec=SPEC) == make_rows(split)
+
+
+def test_looking_needs_no_heavy_library(built: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from medical_tasks.data.dataset_store import built_configs;"
+        f"print(len(built_configs(Path({str(built)!r}))), sorted({{'pyarrow', 'datasets', 'numpy'}} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1 []"
+
+
+def test_nothing_built(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "absent"):
+        assert built_configs(folder) == {}
+        assert built_name(folder) is None
+    with pytest.raises(MissingError) as caught:
+        read_rows(tmp_path / "absent", "full", "test", spec=SPEC)
+    assert "config full is not built" in str(caught.value)
+    assert all(step in str(caught.value) for step in SPEC.how_to_get)
+
+
+def test_missing_config_names_what_there_is(built: Path) -> None:
+    with pytest.raises(MissingError, match="config demo is not built; built there: full. Build it, no download needed"):
+        read_rows(built, "demo", "test", spec=SPEC)
+    with pytest.raises(MissingError, match="Build it: medical-tasks build tiny_notes --config other"):
+        read_rows(built, "other", "test")
+
+
+def test_missing_split(built: Path) -> None:
+    has = "it has train, dev, test"
+    with pytest.raises(
+        UsageError, match=f"config full: split valid is not built; {has}. Take --split train or --split dev"
+    ):
+        read_rows(built, "full", "valid")
+    with pytest.raises(UsageError, match=rf"full: splits no, nil are not built; {has}. Take --split dev, or"):
+        read_rows(built, "full", "no+dev+nil")
+    for wrong in ("", "dev+", "dev+dev"):
+        with pytest.raises(UsageError, match=r"a split is a name, or different names with \+ between .*, got '"):
+            read_rows(built, "full", wrong)
+
+
+@given(st.permutations(("train", "dev", "test")), st.integers(1, 3), st.sampled_from(("+", " + ")))
+def test_a_sum_of_splits_is_the_rows_of_each_in_the_order_they_were_built(
+    built: Path, names: list[str], count: int, plus: str
+) -> None:
+    wanted = names[:count]
+    kept = [name for name in ("train", "dev", "test") if name in wanted]
+    assert built_split(built, "full", plus.join(wanted)) == "+".join(kept)
+    assert read_rows(built, "full", plus.join(wanted)) == [
+        row for name in kept for row in read_rows(built, "full", name)
+    ]
+
+
+def test_changed_file_is_not_read(copy: Path) -> None:
+    path = copy / built_configs(copy)["full"].splits["test"].path
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(
+        UsageError, match=r"not the file that was built \(SHA-256 .*Build it again: medical-tasks build tiny_notes"
+    ):
+        read_rows(copy, "full", "test", spec=SPEC)
+    assert read_rows(copy, "full", "train") == make_rows("train")
+
+
+def test_file_that_is_gone(copy: Path) -> None:
+    (copy / built_configs(copy)["full"].splits["test"].path).unlink()
+    with pytest.raises(MissingError, match="is gone since config full was built"):
+        read_rows(copy, "full", "test", spec=SPEC)
+
+
+def test_rows_that_the_marker_does_not_count(copy: Path) -> None:
+    def change(content: Any) -> None:
+        content["configs"]["full"]["splits"]["test"]["rows"] = 4
+
+    edit_marker(copy, change)
+    with pytest.raises(UsageError, match="has 3 rows, the marker medical_tasks.json says 4"):
+        read_rows(copy, "full", "test")
+
+
+def test_form_of_another_version(built: Path) -> None:
+    newer = with_spec(version="3.0.0").spec
+    with pytest.raises(UsageError, match=r"was built in version 2.0.0, this suite reads 3.0.0. Build it again"):
+        read_rows(built, "full", "test", spec=newer)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "medical_tasks.json: damaged"),
+        ("{", "medical_tasks.json: damaged"),
+        ("[]", r"damaged \(not an object with format, dataset and configs\)"),
+        ('{"format": 1, "dataset": "x"}', "damaged"),
+        ('{"format": 1, "dataset": "x", "configs": {"a": {}}}', r"damaged \(KeyError: 'version'\)"),
+        ('{"format": 1, "dataset": "x", "configs": []}', r"damaged \(AttributeError"),
+        (
+            '{"format": 1, "dataset": "x", "configs": {"a": {"version": "1", "suite": "1", "source": {}, '
+            '"splits": {"s": {"q": 1}}}}}',
+            r"damaged \(TypeError",
+        ),
+        ('{"format": 2, "dataset": "x", "configs": {}}', "format 2, this version reads 1. Upgrade medical-tasks"),
+    ],
+)
+def test_damaged_marker(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / MARKER).write_text(text)
+    with pytest.raises(UsageError, match=message):
+        built_configs(tmp_path)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../other.parquet", "full/../../other.parquet"])
+def test_a_marker_cannot_lead_out_of_its_folder(copy: Path, path: str) -> None:
+    def change(content: Any) -> None:
+        content["configs"]["full"]["splits"]["test"]["path"] = path
+
+    edit_marker(copy, change)
+    with pytest.raises(UsageError, match="leaves the folder"):
+        read_rows(copy, "full", "test")
+
+
+def test_marker_round_trip(tmp_path: Path) -> None:
+    split = BuiltSplit(path="a/test-1.parquet", rows=2, sha256="0" * 64, file_bytes=3, num_bytes=4)
+    configs = {"a": BuiltConfig(version="1.0.0", suite="0.1.0", source={"ä.csv": "f" * 64}, splits={"test": split})}
+    (tmp_path / MARKER).write_text(marker_text("x", configs), encoding="utf-8")
+    assert built_configs(tmp_path) == configs

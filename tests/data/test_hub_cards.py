@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from medical_tasks.benchmarks.catalog import datasets
+from medical_tasks.data.hub_cards import check_cards, write_cards
+from tests.support import ROOT
+
+
+def test_the_checked_in_files_are_as_generated() -> None:
+    assert check_cards() == []
+    assert check_cards(ROOT / "dataset_builders") == []
+    assert write_cards() == []
+
+
+def test_a_changed_and_a_missing_file_are_named_and_made_anew(tmp_path: Path) -> None:
+    names = list(datasets())
+    # doclens_own is each user's own texts: no leaderboard.
+    assert len(write_cards(tmp_path)) == 3 * len(names) - 1 >= 2
+    for name in names:
+        (tmp_path / name / "build.py").write_text("")
+    assert check_cards(tmp_path) == []
+    card, croissant, script = (tmp_path / names[0] / name for name in ("README.md", "croissant.json", "build.py"))
+    leaderboards, needless = tmp_path / names[0] / "eval.yaml", tmp_path / "doclens_own" / "eval.yaml"
+    leaderboards.unlink()
+    needless.write_text("")
+    card.write_text(card.read_text() + "more")
+    croissant.unlink()
+    script.unlink()
+    (tmp_path / "stray").mkdir()
+    (tmp_path / "stray" / "README.md").write_text("")
+    assert check_cards(tmp_path) == [
+        f"{script}: missing; every dataset has its builder class there",
+        f"{card}: not what its source says; `medical-tasks manifest --write` makes it anew",
+        f"{croissant}: missing; `medical-tasks manifest --write` makes it",
+        f"{leaderboards}: missing; `medical-tasks manifest --write` makes it",
+        f"{needless}: the dataset has no leaderboard; remove it",
+        f"{tmp_path / 'stray'}: belongs to no dataset of the suite",
+    ]
+    assert write_cards(tmp_path) == [card, croissant, leaderboards]
+    assert "more" not in card.read_text()[-4:]

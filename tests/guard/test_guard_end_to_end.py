@@ -1,0 +1,577 @@
+"""Whole commands on a credentialed task: what leaves this machine, and where its text stands afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import threading
+import traceback
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from medical_tasks.benchmarks.catalog import BENCHMARKS
+from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
+from medical_tasks.guard.audit_log import audit_path
+from medical_tasks.guard.private_store import list_folders, private_home
+from medical_tasks.guard.withheld import WithheldError
+from medical_tasks.harness import lighteval_launcher
+from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
+from tests.fault_server import Call, Fault, FaultServer
+from tests.recording_proxy import VARIABLES, RecordingProxy, recording_proxy
+
+REMOTE = "http://api.remote.example/v1"
+# A part that no chance brings forth, in any writing of it.
+PIECES = ("canary breeder", "canary\\u0020breeder", "canary_breeder", "unopened letters", "seventy one year")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the benchmark in the catalogue, its demo built, and a store of its own."""
+    monkeypatch.setattr("medical_tasks.benchmarks.catalog.BENCHMARKS", (*BENCHMARKS, BENCHMARK))
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "data" / DATASET.name
+    (folder / "demo").mkdir(parents=True)
+    file = folder / "demo" / "test.parquet"
+    pq.write_table(pa.Table.from_pylist(NOTES), file)
+    split = BuiltSplit(
+        path="demo/test.parquet",
+        rows=len(NOTES),
+        sha256=file_sha256(file),
+        file_bytes=file.stat().st_size,
+        num_bytes=1,
+    )
+    config = BuiltConfig(version=DATASET.version, suite="0", source={}, splits={"test": split})
+    (folder / MARKER).write_text(marker_text(DATASET.name, {"demo": config}))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
+    with recording_proxy(monkeypatch) as running:
+        yield running
+
+
+def run_words(model: str, judge: str | None, *more: str) -> list[str]:
+    words = ["run", "--tasks", TASK.name, "--config", "demo", "--out", "run"]
+    words += ["--model", "openai-api/asked/m", "--model-args", f"base_url={model},max_retries=0,concurrency=1"]
+    if judge is not None:
+        words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={judge},max_retries=0,concurrency=1"]
+    return [*words, *more]
+
+
+def audit_lines() -> list[dict[str, Any]]:
+    path = audit_path()
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+# --- nothing leaves without attestation
+
+
+def test_a_remote_model_gets_nothing(proxy: RecordingProxy, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(run_words(REMOTE, None)) == 4
+    assert proxy.seen == []
+    told = capfd.readouterr().err
+    for part in (
+        TASK.name,
+        "PhysioNet's rule",
+        "api.remote.example",
+        "(model)",
+        "--allow-remote",
+        "--attest-zero-retention",
+    ):
+        assert part in told
+    decided = {(line["decision"], line["purpose"]) for line in audit_lines()}
+    assert decided == {("refused", "model"), ("local", "judge")}
+
+
+@pytest.mark.parametrize("verb", ["run", "score"])
+def test_a_remote_judge_gets_nothing(
+    proxy: RecordingProxy, place: Path, capfd: pytest.CaptureFixture[str], verb: str
+) -> None:
+    with FaultServer() as server:
+        words = run_words(server.base_url, REMOTE)
+        if verb == "score":
+            (place / "answers.jsonl").write_text(json.dumps({"id": "1", "response": CANARY}))
+            words = ["score", TASK.name, "--responses", "answers.jsonl", "--config", "demo", "--out", "run"]
+            words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={REMOTE}"]
+        assert main(words) == 4
+    assert proxy.seen == []
+    told = capfd.readouterr().err
+    for part in (TASK.name, "api.remote.example", "(judge)", "--allow-remote", "--attest-zero-retention"):
+        assert part in told
+    assert "refused" in {line["decision"] for line in audit_lines() if line["purpose"] == "judge"}
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--allow-remote", "api.remote.example"],
+        ["--attest-zero-retention"],
+        ["--allow-remote", "h", "--allow-remote", "i"],
+    ],
+)
+def test_one_flag_alone_is_wrong_use(proxy: RecordingProxy, flags: list[str]) -> None:
+    assert main(run_words(REMOTE, REMOTE, *flags)) == 2
+    assert proxy.seen == []
+
+
+def test_another_host_than_the_attested_one_gets_nothing(proxy: RecordingProxy) -> None:
+    assert main(run_words(REMOTE, REMOTE, "--allow-remote", "other.example", "--attest-zero-retention")) == 4
+    assert proxy.seen == []
+
+
+def test_what_is_attested_is_sent_and_logged(proxy: RecordingProxy) -> None:
+    proxy.text = "true"
+    flags = ["--allow-remote", "api.remote.example", "--attest-zero-retention"]
+    assert main(run_words(REMOTE, REMOTE, *flags)) == 0
+    assert len(proxy.seen) == 2 * len(NOTES)
+    assert all("http://api.remote.example/v1/chat/completions" in request for request in proxy.seen)
+    assert any(CANARY in request for request in proxy.seen)
+    allowed = [line for line in audit_lines() if line["decision"] == "allowed"]
+    assert {(line["task"], line["dataset"], line["host"]) for line in allowed} == {
+        (TASK.name, DATASET.name, "api.remote.example:80")
+    }
+    assert sorted(line["purpose"] for line in allowed) == ["judge", "model"]
+    assert all(line["attest_zero_retention"] for line in allowed)
+    assert stat.S_IMODE(audit_path().stat().st_mode) == 0o600
+
+
+# --- where the text stands afterwards
+
+
+def texts_in(folder: Path) -> list[str]:
+    """Names of files with a piece of the canary in their bytes; parquet is compressed, so its strings are read too."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            text = path.read_bytes().decode("utf-8", "replace") + str(path.relative_to(folder))
+            if path.suffix == ".parquet":
+                text += json.dumps(pq.read_table(path).to_pylist(), ensure_ascii=False)
+            if any(piece in text for piece in PIECES) or "anary" in text:
+                found.append(str(path.relative_to(folder)))
+    return found
+
+
+def case(call: Call) -> str:
+    match = re.search(r"[Cc]ase (\d)", "\n".join(message["content"] for message in call.body["messages"]))
+    assert match is not None
+    return match[1]
+
+
+def quoting_answer(call: Call) -> str:
+    return f"She was admitted because {CANARY}."
+
+
+def quoting_verdict(call: Call) -> str:
+    return f"The note says that {CANARY}. So the answer is true"
+
+
+@pytest.fixture
+def echo_server() -> Iterator[str]:
+    """A server whose errors repeat what it was sent, in several writings."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            told = json.dumps({"error": {"message": f"cannot process: {body} | {body.upper()[200:260]}"}}).encode()
+            self.send_response(500, "Cannot process canary breeder")
+            self.send_header("X-Echo", "canary breeder")
+            self.send_header("Content-Length", str(len(told)))
+            self.end_headers()
+            self.wfile.write(told)
+
+        def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+        thread.join()
+
+
+def private_stores() -> list[Path]:
+    return sorted(private_home().rglob("*.sqlite"))
+
+
+def check_nothing_is_out(place: Path, said: Any, caplog: pytest.LogCaptureFixture) -> None:
+    assert texts_in(place) == []
+    for text in (said.out, said.err, caplog.text, audit_path().read_text() if audit_path().exists() else ""):
+        assert not any(piece in text for piece in (*PIECES, "anary"))
+
+
+@pytest.mark.usefixtures("proxy")
+def test_texts_stand_in_the_private_store_alone(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+
+    def model_fault(call: Call) -> Fault | None:
+        return Fault.status_code(500, f"failed on: {call.prompt}") if case(call) == "3" else None
+
+    with FaultServer(model_fault, answer=quoting_answer) as model, FaultServer(answer=quoting_verdict) as judge:
+        words = run_words(model.base_url, judge.base_url)
+        assert main(words) == 5  # the third item has no answer
+        asked = (len(model.calls), len(judge.calls))
+        check_nothing_is_out(place, capfd.readouterr(), caplog)
+
+        results = json.loads((place / "run" / "results.json").read_text())["tasks"][TASK.name]
+        assert results["coverage"]["unscored"] == {"no answer: http 500": 1}
+        assert results["metrics"]["correct"]["n"] == 2
+        rows = pq.read_table(place / "run" / "items.parquet").to_pylist()
+        assert [(row["id"], row["correct"], row["parsed"], row["why"]) for row in rows] == [
+            ("1", 1.0, "", ""),
+            ("2", 1.0, "", ""),
+            ("3", None, "", ""),
+        ]
+        assert [len(row["response_sha256"]) for row in rows] == [64, 64, 0]
+        assert not list((place / "run").rglob("*.sqlite*"))
+        assert not (place / "run" / "logs").exists()
+
+        folders = list_folders()
+        assert len(folders) == 1
+        assert json.loads((place / "run" / "run.json").read_text())["private"] == folders[0].private_id
+        assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
+        for path in private_home().rglob("*"):
+            assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+
+        # What is kept there is used again.
+        assert main(words) == 5
+        assert (len(model.calls), len(judge.calls)) == (asked[0] + 1, asked[1])
+        check_nothing_is_out(place, capfd.readouterr(), caplog)
+
+    assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
+    assert "clean: " in capfd.readouterr().out
+    assert main(["purge"]) == 0
+    assert "1 runs" in capfd.readouterr().out
+    assert texts_in(private_home()) == []
+    assert list_folders() == []
+    assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
+
+
+def test_errors_that_repeat_the_question_stay_unread(
+    place: Path, echo_server: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    assert main(run_words(echo_server, echo_server)) == 5
+    said = capfd.readouterr()
+    assert "http 500" in said.out + said.err
+    check_nothing_is_out(place, said, caplog)
+
+
+def test_a_judge_whose_errors_repeat_the_note(
+    place: Path, echo_server: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    with FaultServer(answer=quoting_answer) as model:
+        assert main(run_words(model.base_url, echo_server)) == 5
+    said = capfd.readouterr()
+    check_nothing_is_out(place, said, caplog)
+    coverage = json.loads((place / "run" / "results.json").read_text())["tasks"][TASK.name]["coverage"]
+    assert coverage["scored"] == 0
+    # The careless scorer put the note into its reasons; of them only the class is left.
+    assert set(coverage["unscored"]) == {"judge: other"}
+
+
+@pytest.fixture
+def broken_server() -> Iterator[str]:
+    """A server whose replies are no HTTP and repeat the note; the library that reads them quotes such replies."""
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            self.request.sendall(f"Cannot process: {CANARY}\r\n\r\n".encode())
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("broken", ["model", "judge"])
+def test_replies_that_are_no_http_stay_unread(
+    place: Path,
+    broken_server: str,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    broken: str,
+) -> None:
+    caplog.set_level(0)
+    monkeypatch.setattr("medical_tasks.models.call_pool.GIVE_UP_AFTER", 2)
+    with FaultServer() as server:
+        words = (
+            run_words(broken_server, server.base_url)
+            if broken == "model"
+            else run_words(server.base_url, broken_server)
+        )
+        assert main(words) == (3 if broken == "model" else 5)
+    said = capfd.readouterr()
+    assert "RemoteProtocolError" in said.err
+    check_nothing_is_out(place, said, caplog)
+
+
+def test_a_scorer_that_fails_quotes_nothing(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(0)
+
+    def careless(task: Any, items: Any, responses: list[str], *, judging: Any) -> None:
+        raise ValueError(f"cannot read {responses!r} about {items!r}, {CANARY}")
+
+    monkeypatch.setattr("tests.credentialed_benchmark.scoring.score_items", careless)
+    with FaultServer(answer=quoting_answer) as model, pytest.raises(WithheldError) as caught:
+        main(run_words(model.base_url, None))
+    whole = "".join(traceback.format_exception(caught.value))
+    assert "ValueError" in whole
+    assert "careless" in whole
+    assert not any(piece in whole for piece in PIECES)
+    check_nothing_is_out(place, capfd.readouterr(), caplog)
+
+
+def test_rows_that_cannot_be_read_are_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(task: Any, rows: list[Any]) -> None:
+        raise ValueError(f"cannot read {rows!r}")
+
+    monkeypatch.setattr("tests.credentialed_benchmark.data.load_items", careless)
+    Path("answers.jsonl").write_text('{"id": "1", "response": "x"}')
+    score = ["score", TASK.name, "--responses", "answers.jsonl", "--config", "demo", "--out", "run"]
+    for words in (run_words("http://127.0.0.1:9/v1", None), score):
+        with pytest.raises(WithheldError) as caught:
+            main(words)
+        assert not any(piece in "".join(traceback.format_exception(caught.value)) for piece in PIECES)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [{"id": CANARY, "response": "1"}, {"id": [CANARY], "response": "1"}, {CANARY: "1", "response": "1"}],
+    ids=["swapped", "list", "key"],
+)
+def test_answers_in_the_wrong_field_are_not_shown(
+    place: Path, capfd: pytest.CaptureFixture[str], line: dict[str, Any]
+) -> None:
+    answers = place.parent / "answers.jsonl"
+    for number in (1, 2):
+        answers.write_text(f"{json.dumps(line)}\n" * number)
+        assert main(["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]) == 2
+        assert "anary" not in capfd.readouterr().err
+
+
+def test_a_second_process_writes_nothing(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "run").mkdir()
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    with FaultServer(answer=quoting_answer) as model, FaultServer(answer=quoting_verdict) as judge:
+        assert main(run_words(model.base_url, judge.base_url)) == 0  # the first one asks
+        answers = place.parent / "answers.jsonl"
+        answers.write_text(json.dumps({"id": "1", "response": CANARY}))
+        words = ["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]
+        words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={judge.base_url},max_retries=0"]
+        assert main(words) in (0, 2)
+        assert model.calls == judge.calls == []
+    check_nothing_is_out(place, capfd.readouterr(), caplog)
+    assert list((place / "run").iterdir()) == []
+
+
+def test_a_judge_that_is_never_readable_and_quotes(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    with FaultServer(answer=quoting_answer) as model, FaultServer(answer=lambda call: f"Hm: {CANARY}") as judge:
+        assert main(run_words(model.base_url, judge.base_url)) == 5
+    check_nothing_is_out(place, capfd.readouterr(), caplog)
+
+
+@pytest.mark.parametrize("model", ["baseline/reference", "baseline/empty"])
+def test_baselines_and_the_lexical_judge(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, model: str
+) -> None:
+    caplog.set_level(0)
+    words = ["run", "--tasks", TASK.name, "--config", "demo", "--model", model, "--out", "run"]
+    assert main(words) in (0, 5)
+    check_nothing_is_out(place, capfd.readouterr(), caplog)
+
+
+def test_answers_that_are_scored_stay_where_they_were(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    answers = place.parent / "answers.jsonl"  # the user's own file, outside the folder that is looked through
+    answers.write_text("".join(json.dumps({"id": note["case_id"], "response": CANARY}) + "\n" for note in NOTES))
+    with FaultServer(answer=quoting_verdict) as judge:
+        words = ["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]
+        words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={judge.base_url},max_retries=0"]
+        assert main(words) == 0
+    check_nothing_is_out(place, capfd.readouterr(), caplog)
+    assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
+
+
+def test_a_forecast_leaves_nothing(
+    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    with FaultServer() as server:
+        assert main(run_words(server.base_url, server.base_url, "--forecast")) == 0
+        assert server.calls == []
+    check_nothing_is_out(place, capfd.readouterr(), caplog)
+
+
+# --- the harnesses
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The arguments lighteval would have been started with."""
+    calls: list[list[str]] = []
+    monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
+
+    def launch(arguments: list[str], *, custom_tasks: str) -> int:
+        calls.append(arguments)
+        return 0
+
+    monkeypatch.setattr(lighteval_launcher, "launch", launch)
+    return calls
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["accelerate", "model_name=m", "--save-details"],
+        ["accelerate", "model_name=m", "--save-details=true"],
+        ["accelerate", "model_name=m", "--push-to-hub"],
+        ["accelerate", "model_name=m", "--push-to-tensorboard"],
+        ["accelerate", "model_name=m", "--public-run"],
+        ["accelerate", "model_name=m", "--wandb"],
+        ["tasks", "inspect"],
+        ["custom", "m", "model.py"],
+        ["endpoint", "litellm", "model_name=m,base_url=http://127.0.0.1:1/v1"],
+        ["endpoint", "inference-providers", "model_name=m,provider=p"],
+        ["endpoint", "inference-endpoint", "m.yaml"],
+        ["endpoint", "tgi", "remote.yaml"],
+        ["eval", "openai/m"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("attested", [False, True])
+def test_lighteval_refuses_what_would_let_text_out(
+    place: Path, started: list[list[str]], capfd: pytest.CaptureFixture[str], words: list[str], attested: bool
+) -> None:
+    (place / "remote.yaml").write_text(f"model_parameters:\n  inference_server_address: {REMOTE}\n")
+    flags = ["--allow-remote", "other.example", "--attest-zero-retention"] if attested else []
+    assert main(["lighteval", *words, "--tasks", TASK.name, *flags]) == 4
+    assert started == []
+    assert TASK.name in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("address", "flags"),
+    [("http://127.0.0.1:8080", []), (REMOTE, ["--allow-remote", "api.remote.example", "--attest-zero-retention"])],
+)
+def test_lighteval_may_ask_a_server_here_or_an_attested_one(
+    place: Path, started: list[list[str]], address: str, flags: list[str]
+) -> None:
+    (place / "tgi.yaml").write_text(f"model_parameters:\n  inference_server_address: {address}\n")
+    assert main(["lighteval", "endpoint", "tgi", "tgi.yaml", "--tasks", TASK.name, *flags]) == 0
+    assert started == [
+        ["endpoint", "tgi", "tgi.yaml", f"medical:{TASK.name}|0", "--custom-tasks", "medical_tasks.lighteval_tasks"]
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "- a list", "model_parameters: {}", "model_parameters: ["])
+def test_an_address_that_cannot_be_read(place: Path, started: list[list[str]], content: str) -> None:
+    (place / "tgi.yaml").write_text(content)
+    assert main(["lighteval", "endpoint", "tgi", "tgi.yaml", "--tasks", TASK.name]) == 2
+    assert started == []
+
+
+def test_lighteval_in_process_reads_rows_through_the_private_store_alone(
+    monkeypatch: pytest.MonkeyPatch, started: list[list[str]]
+) -> None:
+    import os
+
+    import datasets
+
+    before = datasets.config.HF_DATASETS_CACHE
+    seen: list[tuple[Path, str]] = []
+
+    def launch(arguments: list[str], *, custom_tasks: str) -> int:
+        seen.append((Path(datasets.config.HF_DATASETS_CACHE), os.environ["HF_DATASETS_CACHE"]))
+        assert seen[0][0].is_dir()
+        return 0
+
+    monkeypatch.setattr(lighteval_launcher, "launch", launch)
+    assert main(["lighteval", "accelerate", "model_name=m", "--tasks", TASK.name]) == 0
+    assert seen[0][0].parent == private_home()
+    assert seen[0][1] == str(seen[0][0])
+    assert before == datasets.config.HF_DATASETS_CACHE
+    assert "HF_DATASETS_CACHE" not in os.environ
+    assert list(private_home().iterdir()) == []
+
+
+def test_open_tasks_keep_all_of_lighteval(started: list[list[str]]) -> None:
+    assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
+    assert main(["lighteval", "accelerate", "model_name=m", "--tasks", "medcalc", "--save-details"]) == 0
+    assert started[0][:4] == ["accelerate", "model_name=m", "--save-details", "medical:medcalc|0"]
+    assert not private_home().exists()
+
+
+def test_the_stock_lighteval_command_is_told_what_to_use_instead() -> None:
+    from medical_tasks.errors import RefusedError
+    from medical_tasks.guard import policy
+    from medical_tasks.harness.lighteval_adapter import task_configs
+
+    config = task_configs((TASK,), (DATASET,))[0]
+    with pytest.raises(RefusedError, match=f"medical-tasks lighteval .* --tasks {TASK.name}"):
+        config.prompt_function(dict(NOTES[0]), config.name)
+    with policy.protect([policy.Subject.of(DATASET, task=TASK.name)]):
+        assert CANARY in config.prompt_function(dict(NOTES[0]), config.name).query
+
+
+def test_inspect_refuses_a_credentialed_task() -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    from medical_tasks.harness.inspect_adapter import load
+
+    with pytest.raises(PrerequisiteError) as caught:
+        load(TASK, DATASET, config="demo", data=None, prompts="own", upstream=None)
+    assert f"medical-tasks run --tasks {TASK.name}" in str(caught.value.message)
+    assert "PhysioNet's rule" in str(caught.value.message)
+
+
+def test_leakcheck_refuses_rows_that_the_run_was_not_on(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "--tasks", TASK.name, "--config", "demo", "--model", "baseline/reference", "--out", "run"]
+    assert main(words) == 0
+    assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
+    results = json.loads((place / "run" / "results.json").read_text())
+    data = results["tasks"][TASK.name]["recipe"]["data"]
+    for change, said in (
+        ({"config": "full"}, "ran on configuration full of .* does not hold it"),
+        ({"rows_sha256": "0" * 64}, "ran on configuration demo of .* holds other rows of it"),
+    ):
+        changed = {**results, "tasks": {TASK.name: {"recipe": {"data": {**data, **change}}}}}
+        (place / "run" / "results.json").write_text(json.dumps(changed))
+        capsys.readouterr()
+        assert main(["leakcheck", "run", "--source", DATASET.name]) == 2
+        assert re.search(said, capsys.readouterr().err)

@@ -1,0 +1,332 @@
+"""The private store: closed to others whatever the umask, emptied without following links, and what stays outside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medical_tasks.cli.entry import main
+from medical_tasks.errors import RefusedError, UsageError
+from medical_tasks.guard import private_store
+from medical_tasks.guard.private_store import in_use, list_folders, new_private_id, private_folder, private_home, purge
+from medical_tasks.guard.redaction import redact_reason, redact_row, redact_value
+from medical_tasks.io.store import Store
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "private"
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: Path) -> None:
+    assert private_home() == home
+    monkeypatch.delenv("MEDICAL_TASKS_HOME")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert private_home() == tmp_path / "cache" / "medical-tasks" / "private"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert private_home() == tmp_path / ".cache" / "medical-tasks" / "private"
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_folders_and_files_are_closed_whatever_the_umask(home: Path) -> None:
+    folder = private_folder(new_private_id(), run=Path("runs/x"))
+    with Store(folder / "answers.sqlite") as store:
+        store.put("answer", "k", {"text": "t"})
+        names = {path.name for path in folder.iterdir()}
+        assert {"answers.sqlite", "answers.sqlite-wal", "answers.sqlite-shm", "run.txt"} == names
+        assert {mode(path) for path in folder.iterdir()} == {0o600}
+    # The audit log lies beside the store: where others may write, they could remove it.
+    assert mode(folder) == mode(home) == mode(home.parent) == 0o700
+
+
+def test_a_journal_that_goes_away_is_no_trouble(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private_id = new_private_id()
+    folder = private_folder(private_id)
+    (folder / "verdicts.sqlite").write_text("x")
+    (folder / "verdicts.sqlite").chmod(0o644)
+    monkeypatch.setattr(os, "walk", lambda place: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])])
+    private_folder(private_id)
+    assert mode(folder / "verdicts.sqlite") == 0o600
+
+
+def test_what_was_open_is_closed(home: Path) -> None:
+    private_id = new_private_id()
+    folder = private_folder(private_id)
+    (folder / "logs").mkdir()
+    log = folder / "logs" / "server.log"
+    log.write_text("x")
+    for path, how in ((home, 0o755), (folder, 0o777), (log, 0o644)):
+        path.chmod(how)
+    private_folder(private_id)
+    assert (mode(home), mode(folder), mode(log)) == (0o700, 0o700, 0o600)
+
+
+def test_ids_are_random_and_checked() -> None:
+    ids = {new_private_id() for _ in range(100)}
+    assert len(ids) == 100
+    for wrong in ("", "..", "../x", "A" * 32, "a" * 31, f"{'a' * 32}/x", "a" * 33, 5, None, ["a"]):
+        with pytest.raises(UsageError, match="32 hexadecimal digits"):
+            private_folder(cast("str", wrong))  # read from run.json
+
+
+def test_a_link_in_its_place_is_refused(home: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    private_id = new_private_id()
+    private_folder(private_id).rmdir()
+    (home / private_id).symlink_to(elsewhere)
+    with pytest.raises(RefusedError, match="it is a link or a file"):
+        private_folder(private_id)
+    (home / private_id).unlink()
+    home.rmdir()
+    home.symlink_to(elsewhere)
+    with pytest.raises(RefusedError, match="it is a link or a file"):
+        private_folder(private_id)
+    with pytest.raises(RefusedError, match="it is a link or a file"):
+        purge()
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["store", "folder"])
+def test_somebody_elses_folder_is_refused(monkeypatch: pytest.MonkeyPatch, home: Path, what: str) -> None:
+    private_id = new_private_id()
+    folder = private_folder(private_id)
+    owned = folder if what == "folder" else home
+    if os.geteuid() == 0:
+        os.chown(owned, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(RefusedError, match="it belongs to somebody else"):
+        private_folder(private_id)
+    if what == "store":
+        with pytest.raises(RefusedError, match="it belongs to somebody else"):
+            purge()
+        assert folder.is_dir()
+
+
+def test_a_file_system_without_modes_is_refused(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    private_folder(new_private_id())
+    home.chmod(0o755)
+    monkeypatch.setattr(os, "fchmod", lambda *_: None)
+    with pytest.raises(RefusedError, match="others can enter it"):
+        private_folder(new_private_id())
+
+
+def test_purge_says_what_and_how_much(capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path) -> None:
+    folder = private_folder(new_private_id(), run=tmp_path / "runs" / "one")
+    (folder / "answers.sqlite").write_bytes(b"x" * 20_000)
+    assert main(["purge", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert f"would be deleted: {folder.name} of run {tmp_path / 'runs' / 'one'}: 2 files, 0.02 MB" in said
+    assert folder.is_dir()
+    assert main(["purge"]) == 0
+    assert f"{home}: 1 runs, 2 files, 0.02 MB deleted; 0 in use." in capsys.readouterr().out
+    assert list(home.iterdir()) == []
+    assert main(["purge"]) == 0
+    assert "0 runs, 0 files, 0 bytes deleted" in capsys.readouterr().out
+
+
+def test_purge_of_nothing(home: Path) -> None:
+    assert purge().removed == ()
+    assert not home.exists()
+    assert list_folders() == []
+
+
+def test_links_are_removed_and_never_followed(home: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept.txt").write_text("kept")
+    folder = private_folder(new_private_id())
+    (folder / "to_folder").symlink_to(outside)
+    (folder / "to_file").symlink_to(outside / "kept.txt")
+    (folder / "nowhere").symlink_to(tmp_path / "nowhere")
+    (folder / "deep").mkdir()
+    (folder / "deep" / "to_folder").symlink_to(outside)
+    (home / new_private_id()).symlink_to(outside)
+    (home / new_private_id()).write_text("a file under a run's name")
+    found = purge()
+    assert len(found.removed) == 3
+    assert list(home.iterdir()) == []
+    assert (outside / "kept.txt").read_text() == "kept"
+
+
+def test_what_is_not_ours_stays(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    private_folder(new_private_id())
+    (home / "my_thesis").mkdir()
+    (home / "my_thesis" / "chapter.txt").write_text("mine")
+    assert main(["purge"]) == 0
+    assert "not of medical-tasks, kept: my_thesis" in capsys.readouterr().out
+    assert [path.name for path in home.iterdir()] == ["my_thesis"]
+
+
+def test_a_run_in_use_is_kept_and_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    used = private_folder(new_private_id(), run=tmp_path / "busy")
+    idle = private_folder(new_private_id())
+    with in_use(used), in_use(used):
+        assert main(["purge"]) == 0
+        said = capsys.readouterr().out
+        assert f"in use, kept: {used.name} of run {tmp_path / 'busy'}" in said
+        assert used.is_dir()
+        assert not idle.exists()
+    assert [folder.private_id for folder in purge().removed] == [used.name]
+
+
+def test_a_run_of_another_process_is_kept_until_it_ends(tmp_path: Path) -> None:
+    used = private_folder(new_private_id())
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom medical_tasks.guard.private_store import in_use\n"
+        "with in_use(Path(sys.argv[1])):\n    print('in', flush=True)\n    sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(used)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "in\n"
+        assert [folder.private_id for folder in purge().used] == [used.name]
+        process.kill()
+    assert [folder.private_id for folder in purge().removed] == [used.name]
+
+
+def test_the_audit_log_is_not_purged(home: Path) -> None:
+    from medical_tasks.guard.audit_log import audit_path, write_decision
+
+    private_folder(new_private_id())
+    write_decision(audit_path(), {"decision": "local"})
+    purge()
+    assert audit_path().parent == home.parent
+    assert json.loads(audit_path().read_text())["decision"] == "local"
+
+
+# --- what may stand outside
+
+ROW = {
+    "task": "t",
+    "id": "17",
+    "cluster": "patient 4",
+    "group_level": "1",
+    "accuracy": 1.0,
+    "words": None,
+    "parsed": "brought in by his daughter",
+    "why": "quotes 'brought in by his daughter'",
+    "unscored": None,
+    "sources": "note 3: brought in",
+    "anything_new": "brought in by his daughter",
+}
+
+
+def test_a_row_keeps_numbers_and_ids_alone() -> None:
+    row = redact_row(ROW, "brought in by his daughter µ")
+    assert row == {
+        "task": "t",
+        "id": "17",
+        "cluster": "patient 4",
+        "group_level": "1",
+        "accuracy": 1.0,
+        "words": None,
+        "parsed": "",
+        "why": "",
+        "unscored": None,
+        "sources": "",
+        "anything_new": "",
+        "response_sha256": hashlib.sha256("brought in by his daughter µ".encode()).hexdigest(),
+    }
+    assert ROW["parsed"] == "brought in by his daughter"  # the row given is as it was
+
+
+@pytest.mark.parametrize(
+    ("note", "kept"),
+    [
+        ("ids 2 3, unknown 1, words 40", True),
+        ("recall 3/4; judge: http 500", True),
+        ("ids 2 3, daughter", False),
+        ("ids 1234567", False),  # a record's number is longer than a count
+        ("brought in by his daughter", False),
+    ],
+)
+def test_a_note_of_the_scorings_own_words_is_kept(note: str, kept: bool) -> None:
+    words = frozenset({"ids", "unknown", "words", "recall"})
+    row = redact_row({"parsed": note, "why": note, "sources": note}, "a", note_words=words)
+    assert (row["parsed"], row["why"], row["sources"]) == (note if kept else "", note if kept else "", "")
+    bare = redact_row({"parsed": "ids 2 3"}, "a")
+    assert bare["parsed"] == ""
+
+
+def test_an_item_without_an_answer_has_no_hash() -> None:
+    assert redact_row({"id": "1", "unscored": "no answer: http 500"}, None) == {
+        "id": "1",
+        "unscored": "no answer: http 500",
+        "response_sha256": "",
+    }
+    assert len(redact_row({"id": "1"}, "lone \ud800 surrogate")["response_sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("reason", "kept"),
+    [
+        ("no answer: http 500", "no answer: http 500"),
+        ("no answer: prompt too long", "no answer: prompt too long"),
+        ("judge: timeout", "judge: timeout"),
+        ("judge: unreadable reply", "judge: unreadable reply"),
+        ("judge: brought in by his daughter", "judge: other"),
+        ("no answer: the model said: brought in", "no answer: other"),
+        ("http 999", "other"),
+        ("brought in by his daughter", "other"),
+        ("", "other"),
+    ],
+)
+def test_reasons(reason: str, kept: str) -> None:
+    assert redact_reason(reason) == kept
+
+
+@given(st.dictionaries(st.text(max_size=8), st.one_of(st.text(max_size=20), st.floats(), st.none(), st.booleans())))
+def test_no_text_gets_through(values: dict[str, object]) -> None:
+    row = redact_row({f"x_{name}": value for name, value in values.items()}, "a")
+    assert {value for value in row.values() if isinstance(value, str)} <= {"", row["response_sha256"]}
+    assert all(row[f"x_{name}"] is value for name, value in values.items() if not isinstance(value, str))
+
+
+@pytest.mark.parametrize("words", ["one two three four five six seven eight nine".split()])
+def test_a_text_word_by_word_is_no_list_of_labels(words: list[str]) -> None:
+    assert redact_value({"evidence": words}) == {"": [""] * 9}
+    assert redact_value(dict.fromkeys(words, 1)) == {"": 1}
+    assert redact_value([["true", "false"]] * 9) == [["true", "false"]] * 9
+
+
+def test_verdicts_keep_numbers_and_labels_alone() -> None:
+    value = {
+        "label": "not_entailment",
+        "score": 0.5,
+        "quote": "brought in by",
+        "list": [True, None, "A", "by his daughter"],
+    }
+    assert redact_value(value) == {"label": "not_entailment", "score": 0.5, "quote": "", "list": [True, None, "A", ""]}
+    assert redact_value({"brought in by": 1}) == {"": 1}
+    assert redact_value(("false",)) == ["false"]
+
+
+def test_what_the_runner_is_given() -> None:
+    assert set(private_store.__all__) >= {"new_private_id", "private_folder", "redact_row", "redact_reason", "in_use"}

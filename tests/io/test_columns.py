@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+
+from medical_tasks.io.columns import Column, croissant_fields, hub_features, yaml_features
+from tests.tiny_dataset import COLUMNS
+
+
+def test_the_yaml_of_a_card_means_the_same_features() -> None:
+    import datasets
+
+    assert datasets.Features._from_yaml_list(yaml_features(COLUMNS)) == hub_features(COLUMNS)
+
+
+def test_features_keep_order_and_types() -> None:
+    features = hub_features(COLUMNS)
+    assert list(features) == ["id", "count", "weight", "checked", "statements", "sentences"]
+    assert [features[name].dtype for name in ("id", "count", "weight", "checked")] == [
+        "string",
+        "int64",
+        "float64",
+        "bool",
+    ]
+    assert features["statements"].feature.dtype == "string"
+    assert {name: value.dtype for name, value in features["sentences"].feature.items()} == {
+        "number": "int64",
+        "text": "string",
+    }
+
+
+def test_croissant_fields_of_a_list_of_records() -> None:
+    fields = croissant_fields(COLUMNS, "full/test", {"fileObject": {"@id": "f"}})
+    assert [field["@id"] for field in fields] == [f"full/test/{column.name}" for column in COLUMNS]
+    assert [field.get("dataType") for field in fields] == [
+        "sc:Text",
+        "sc:Integer",
+        "sc:Float",
+        "sc:Boolean",
+        "sc:Text",
+        None,
+    ]
+    sentences = fields[-1]
+    assert sentences["repeated"] is True
+    assert [member["@id"] for member in sentences["subField"]] == [
+        "full/test/sentences/number",
+        "full/test/sentences/text",
+    ]
+    assert sentences["subField"][1]["source"] == {
+        "fileObject": {"@id": "f"},
+        "extract": {"column": "sentences"},
+        "transform": {"jsonPath": "text"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        (COLUMNS[0], "string"),
+        (COLUMNS[4], "list of string"),
+        (COLUMNS[5], "list of struct(number, text)"),
+        (Column(name="a", description="", dtype="struct", fields=(COLUMNS[0],)), "struct(id)"),
+    ],
+)
+def test_type_name(column: Column, name: str) -> None:
+    assert column.type_name == name
+
+
+def test_fields_belong_to_structs_alone() -> None:
+    with pytest.raises(ValueError, match="column 'a': a struct, and nothing else, has fields"):
+        Column(name="a", description="", dtype="struct")
+    with pytest.raises(ValueError, match="column 'b'"):
+        Column(name="b", description="", fields=(COLUMNS[0],))

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.io.store import Store, content_key
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def test_a_record_comes_back(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.sqlite") as store:
+        store.put("answer", "k", {"text": "25.2", "n": None})
+        assert store.get_many("answer", ["k", "absent"]) == {"k": {"text": "25.2", "n": None}}
+        assert store.get_many("verdict", ["k"]) == {}
+        assert store.get_many("answer", []) == {}
+
+
+def test_records_survive_closing(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.sqlite") as store:
+        store.put("answer", "k", {"text": "a"})
+    with Store(tmp_path / "s.sqlite") as store:
+        assert store.get_many("answer", ["k"]) == {"k": {"text": "a"}}
+
+
+def test_more_keys_than_one_query_takes(tmp_path: Path) -> None:
+    keys = [f"k{number}" for number in range(1203)]
+    with Store(tmp_path / "s.sqlite") as store:
+        for key in keys:
+            store.put("answer", key, {"text": key})
+        found = store.get_many("answer", keys)
+    assert found == {key: {"text": key} for key in keys}
+
+
+def test_a_second_put_replaces_and_is_counted(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.sqlite") as store:
+        assert store.counts("answer") == (0, 0)
+        store.put("answer", "k", {"text": "a"})
+        store.put("answer", "k", {"text": "b"})
+        store.put("answer", "other", {"text": "c"})
+        assert store.get_many("answer", ["k"]) == {"k": {"text": "b"}}
+        assert store.counts("answer") == (2, 3)
+
+
+def test_text_no_utf8_can_carry_is_kept(tmp_path: Path) -> None:
+    text = "a\ud800b\x00c\U0001f600"
+    with Store(tmp_path / "s.sqlite") as store:
+        store.put("answer", content_key({"q": text}), {"text": text})
+        assert list(store.get_many("answer", [content_key({"q": text})]).values()) == [{"text": text}]
+
+
+def test_only_the_owner_reads_it(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.sqlite"):
+        assert stat.S_IMODE((tmp_path / "s.sqlite").stat().st_mode) == 0o600
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    path.write_bytes(b"not a database " * 100)
+    with pytest.raises(UsageError, match=r"s\.sqlite: not a store of medical-tasks.* choose another --out"):
+        Store(path)
+
+
+def test_damage_behind_the_header_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    with Store(path) as store:
+        for number in range(200):
+            store.put("answer", str(number), {"text": "x" * 500})
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with Store(path) as store, pytest.raises(UsageError, match="damaged one"):
+        store.get_many("answer", [str(number) for number in range(200)])
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version=99")
+    connection.close()
+    with pytest.raises(UsageError, match="store format 99, this one reads 1"):
+        Store(path)
+
+
+@given(parts=st.dictionaries(st.text(max_size=5), JSON, max_size=4))
+@settings(deadline=None, max_examples=60)
+def test_the_key_depends_on_content_not_on_order(parts: dict[str, object]) -> None:
+    reordered = dict(reversed(list(parts.items())))
+    assert content_key(parts) == content_key(reordered)
+    assert content_key(parts) != content_key({**parts, "one more": 1})
+
+
+def test_the_key_is_the_same_in_every_process_and_version() -> None:
+    # SHA-256 of {"a":[1,"x"],"b":null} by hand: printf '{"a":[1,"x"],"b":null}' | sha256sum
+    import hashlib
+
+    assert content_key({"b": None, "a": [1, "x"]}) == hashlib.sha256(b'{"a":[1,"x"],"b":null}').hexdigest()
+
+
+def test_nan_is_no_key() -> None:
+    with pytest.raises(ValueError, match="Out of range float"):
+        content_key({"a": float("nan")})
+
+
+def _write_many(path: Path, name: str, count: int) -> None:
+    with Store(path) as store:
+        for number in range(count):
+            store.put("answer", f"{name}-{number}", {"text": name})
+
+
+def test_several_processes_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
+    writers = [context.Process(target=_write_many, args=(path, f"w{number}", 100)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    assert [writer.exitcode for writer in writers] == [0, 0, 0, 0]
+    with Store(path) as store:
+        assert store.counts("answer") == (400, 400)
+
+
+_ENDLESS = """
+import sys
+from pathlib import Path
+from medical_tasks.io.store import Store
+store, number = Store(Path(sys.argv[1])), 0
+while True:
+    store.put("answer", str(number), {"text": "x" * 2000})
+    number += 1
+    print(number, flush=True)
+"""
+
+
+def test_what_was_put_survives_kill_9(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    for _ in range(5):
+        path.unlink(missing_ok=True)
+        writer = subprocess.Popen([sys.executable, "-c", _ENDLESS, str(path)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        for _ in range(20):
+            writer.stdout.readline()
+        time.sleep(0.02)
+        os.kill(writer.pid, signal.SIGKILL)
+        said = writer.stdout.read().split()
+        writer.stdout.close()
+        writer.wait()
+        committed = int(said[-1]) if said else 20
+        with Store(path) as store:
+            records, _times = store.counts("answer")
+            assert committed <= records <= committed + 1
+            assert len(store.get_many("answer", [str(number) for number in range(committed)])) == committed
+
+
+def _fill(path: Path, limit: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with Store(path) as store:
+        try:
+            for number in range(10_000):
+                store.put("answer", str(number), {"text": "x" * 1000})
+        except IncompleteError as error:
+            Path(f"{path}.message").write_text(json.dumps([number, str(error)]))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of file size")
+def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    process = multiprocessing.get_context("fork").Process(target=_fill, args=(path, 300_000))
+    process.start()
+    process.join(60)
+    number, message = json.loads(Path(f"{path}.message").read_text())
+    assert "cannot write" in message
+    assert "give the same command again" in message
+    assert number > 10
+    with Store(path) as store:
+        assert store.counts("answer")[0] == number

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.io.whole_file import WholeFile, checked_file, open_file, open_text, read_bytes, read_text
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_it_appears_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "out.txt"
+    with WholeFile(path) as file:
+        assert file.write("a\r\nµ\n") == 5
+        assert not path.exists()
+    assert path.read_bytes() == "a\r\nµ\n".encode()
+    assert names(path.parent) == ["out.txt"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_leaves_the_older_file(tmp_path: Path, error: type[BaseException]) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("older")
+
+    def interrupted() -> None:
+        with WholeFile(path) as file:
+            file.write("newer")
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert path.read_text() == "older"
+    assert names(tmp_path) == ["out.txt"]
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("older")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    with WholeFile(tmp_path / "link.txt") as file:
+        file.write("newer")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "newer"
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(number: int) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with (
+        pytest.raises(
+            IncompleteError, match=r"out.txt: cannot be written \(No space left on device\). Free some space"
+        ),
+        WholeFile(tmp_path / "out.txt") as file,
+    ):
+        file.write("text")
+    assert names(tmp_path) == []
+
+
+def test_a_private_file_is_closed_from_its_first_byte_on(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        (tmp_path / f".x.txt.{os.getpid()}.part").write_text("left over, open to all")
+        with WholeFile(tmp_path / "x.txt", private=True) as part:
+            part.write("text")
+            (hidden,) = tmp_path.iterdir()
+            assert hidden.stat().st_mode & 0o777 == 0o600
+        assert (tmp_path / "x.txt").stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x.txt").read_text() == "text"
+
+
+def test_other_things_than_files_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, Path("/dev/null")):
+        with pytest.raises(UsageError, match="is a folder or a device; it takes the name of a file to write"):
+            WholeFile(path)
+
+
+def test_only_a_file_is_read(tmp_path: Path) -> None:
+    pipe, line = tmp_path / "pipe", tmp_path / "socket"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(line))
+        for path, kind in ((pipe, "a pipe"), (line, "a socket"), (Path("/dev/zero"), "a device")):
+            for read in (checked_file, open_file, open_text, read_bytes, read_text):
+                with pytest.raises(UsageError, match=f"{path}: is {kind}"):
+                    read(path)
+    (tmp_path / "file").write_text("a\r\nb")
+    assert (read_bytes(tmp_path / "file"), read_text(tmp_path / "file")) == (b"a\r\nb", "a\nb")
+    with pytest.raises(IsADirectoryError):
+        read_bytes(tmp_path)
+
+
+def test_writing_outside_the_block_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not open; use it in a with block"):
+        WholeFile(tmp_path / "out.txt").write("text")

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+
+import pytest
+
+from medical_tasks.judges.base import Label, Unscored
+from medical_tasks.judges.check_views import CORRECTNESS, NLI, VIEWS
+from medical_tasks.judges.judge_check import CheckPair, check_figures, labels_of, same_labels, subset
+from medical_tasks.judges.judge_check_table import render_check
+from medical_tasks.scoring.intervals import wilson_interval
+
+GOLD: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "neutral", "entailment", "neutral")
+
+
+def pairs(*, people: bool = False, groups: bool = False) -> list[CheckPair]:
+    return [
+        CheckPair(
+            id=f"p{n}",
+            gold=label,
+            cluster=f"a{n // 2}",
+            ratings=(label, label, "neutral") if people else (),
+            group=f"g{n % 2}" if groups else "",
+        )
+        for n, label in enumerate(GOLD)
+    ]
+
+
+def rendered(figures: dict[str, object], **changes: object) -> str:
+    cost = {"calls": 0, "from_store": 0, "prompt_tokens": 5, "output_tokens": 5, "tokens_estimated": True}
+    check = {
+        "set": "kqa", "judge": {"name": "j", "comparable": True}, "pairs": 6, "clusters": 3, "scored": 6, "unscored": {},
+        "figures": figures, "votes": 3, "cost": {**cost, "votes_saved": 2, "seconds": 0.1}, **changes,
+    }  # fmt: skip
+    return render_check(json.loads(json.dumps(check, allow_nan=False)))
+
+
+def test_perfect_labels() -> None:
+    figures = check_figures(pairs(people=True), GOLD)
+    # The third physician says neutral six times: right on three pairs, and on the contradiction too when it is but not entailed.
+    for way, third in (("three_way", 3 / 6), ("two_way", 4 / 6)):
+        assert figures[way]["accuracy"]["value"] == figures[way]["kappa"]["value"] == 1.0
+        assert figures[way]["bounds"] == [1.0, 1.0]
+        assert figures[way]["accuracy"]["ci_low"] < 1.0
+        assert all(each["recall"] == each["precision"] == 1.0 for each in figures[way]["classes"].values())
+        assert figures[way]["with_people"]["agreement"] == [1.0, 1.0, third]
+    assert "judge with each person, agreement  three classes      0.833" in rendered(figures)
+    assert "2 votes saved of 3 each" in rendered(figures)
+    assert "10 tokens (partly estimated)" in rendered(figures)
+
+
+def test_no_label_at_all_is_no_zero() -> None:
+    figures = check_figures(pairs(people=True), [None] * 6)
+    three = figures["three_way"]
+    assert three["accuracy"]["value"] is None
+    assert three["kappa"]["value"] is None
+    assert three["bounds"] == [0.0, 1.0]
+    assert [row[-1] for row in three["confusion"]["counts"]] == [2, 3, 1]
+    assert figures["people"]["three_way"]["unanimous"] == 3
+    said = rendered(figures, scored=0, unscored={"judge: timeout": 6})
+    assert (
+        "0 of 6 pairs have a verdict (without: 6 x judge: timeout; with them accuracy would be 0.000 to 1.000)" in said
+    )
+    assert "n/a" in said
+
+
+def test_a_judge_of_two_classes_gets_only_those() -> None:
+    given: list[Label | None] = ["entailment", "not_entailment", "not_entailment", "not_entailment", None, "entailment"]
+    figures = check_figures(pairs(people=True, groups=True), given)
+    assert figures["three_way"] is None
+    assert figures["two_way"]["confusion"]["counts"] == [[1, 0, 1], [1, 3, 0]]
+    assert figures["two_way"]["accuracy"]["value"] == 0.8
+    # People are told in three classes all the same.
+    assert set(figures["people"]["three_way"]["majority"]) == {"entailment", "neutral", "contradiction"}
+    # In a group in which this judge only said entailment it is still one of two classes.
+    assert all(group["three_way"] is None for group in figures["groups"].values())
+    said = rendered(figures)
+    assert "there are no figures for three classes" in said
+    assert "judge: neutral" not in said
+
+
+def test_asked_for_two_classes() -> None:
+    figures = check_figures(pairs(), ["entailment"] * 6, ways=2)
+    assert figures["three_way"] is None
+    assert figures["people"] is None
+    assert figures["two_way"]["kappa"]["value"] == 0.0
+
+
+def test_two_ways_of_asking() -> None:
+    one: list[Label | None] = ["entailment", "neutral", None, "neutral", "contradiction", "neutral"]
+    other: list[Label | None] = ["entailment", "neutral", "neutral", None, "neutral", "neutral"]
+    found = same_labels(pairs(), one, other)
+    assert (found["pairs"], found["agreement"]["value"], found["agreement"]["n"]) == (4, 0.75, 4)
+    assert found["table"] == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
+    nothing = same_labels(pairs(), one, [None] * 6)
+    assert (nothing["pairs"], nothing["agreement"]["value"], nothing["kappa"]["value"]) == (0, None, None)
+    said = rendered(check_figures(pairs(), one), single_vs_batched=nothing)
+    assert "the same label on n/a (n/a) of 0 pairs" in said
+
+
+def test_labels_and_reasons() -> None:
+    labels, reasons = labels_of(["neutral", Unscored(id="a", reason="x"), Unscored(id="b", reason="x")])
+    assert labels == ["neutral", None, None]
+    assert reasons == {"x": 2}
+
+
+@pytest.mark.parametrize("most", [1, 3, 6, 100, None])
+def test_a_subset_depends_on_ids_alone(most: int | None) -> None:
+    everything = pairs()
+    mixed = random.Random(1).sample(everything, len(everything))
+    chosen = subset(everything, most)
+    assert {pair.id for pair in subset(mixed, most)} == {pair.id for pair in chosen}
+    assert len(chosen) == min(most or 6, 6)
+    assert [pair.id for pair in chosen] == sorted(pair.id for pair in chosen)  # their own order
+    assert {pair.id for pair in subset(everything, 1)} <= {pair.id for pair in chosen}
+
+
+def test_a_class_of_few_pairs_has_a_wide_interval() -> None:
+    """Unclustered it is Wilson's: 1 of 11 labelled contradictions found, 1 of 2 rightly named; none where there is none."""
+    gold: list[Label] = ["contradiction"] * 12
+    gold += ["neutral"] * 8
+    given: list[Label | None] = ["neutral"] * 20
+    given[0], given[11], given[12] = "contradiction", None, "contradiction"
+    alone = [CheckPair(id=str(n), gold=label, cluster=str(n)) for n, label in enumerate(gold)]
+    classes = check_figures(alone, given)["three_way"]["classes"]
+    found = classes["contradiction"]
+    assert found["recall"] == 1 / 11  # the one without a label counts nowhere
+    assert found["recall_interval"] == pytest.approx(wilson_interval(1, 11))
+    assert found["precision"] == 1 / 2
+    assert found["precision_interval"] == pytest.approx(wilson_interval(1, 2))
+    assert classes["entailment"]["recall_interval"] == classes["entailment"]["precision_interval"] == [None, None]
+    assert "recall   95 % interval" in rendered(check_figures(alone, given))
+
+
+def answers(*rows: str, gold: str) -> list[CheckPair]:
+    """Ratings of each answer, 1 0 and a blank, and their majority (a blank: none)."""
+    words = {"1": "correct", "0": "incorrect", " ": None}
+    return [
+        CheckPair(id=str(n), gold=words[best], cluster=str(n), ratings=tuple(words[mark] for mark in row))
+        for n, (row, best) in enumerate(zip(rows, gold, strict=True))
+    ]
+
+
+def test_answers_that_are_right_or_wrong() -> None:
+    asked = answers("11", "10", "0 ", "00", gold="1 00")
+    figures = check_figures(
+        asked, ["correct", "correct", None, "incorrect"], ways=2, views=(CORRECTNESS,), names=("a", "b")
+    )
+    part = figures["correctness"]
+    # The second has no majority, the third no verdict.
+    assert (part["accuracy"]["value"], part["accuracy"]["n"]) == (1.0, 2)
+    assert part["bounds"] == [pytest.approx(2 / 3), 1.0]
+    assert part["confusion"]["counts"] == [[1, 0, 0], [0, 1, 1]]
+    assert figures["people"] is None
+    raters = figures["raters"]
+    assert (raters["labelled"], raters["no_majority"]) == ([4, 3], 1)
+    assert [each["agreement"]["n"] for each in raters["judge"]] == [3, 3]
+    assert [each["agreement"]["value"] for each in raters["judge"]] == pytest.approx([1.0, 2 / 3])
+    assert raters["among"][0]["agreement"]["n"] == 3
+    assert "three_way" not in figures
+    said = rendered(figures, scored=3, unscored={"judge: timeout": 1})
+    assert "judge with a" in said
+    assert "a with b" in said
+    assert "1 have no majority of people, and count with each rater alone" in said
+    assert "with them accuracy would be 0.667 to 1.000" in said
+    assert "entailed" not in said
+
+
+def test_no_majority_anywhere() -> None:
+    figures = check_figures(
+        answers("10", "01", gold="  "), ["correct"] * 2, ways=2, views=(CORRECTNESS,), names=("a", "b")
+    )
+    assert figures["correctness"]["accuracy"]["value"] is None
+    assert figures["correctness"]["bounds"] == [None, None]
+    assert figures["people"]["correctness"]["majority"] == {}
+    assert [each["agreement"]["value"] for each in figures["raters"]["judge"]] == [0.5, 0.5]
+    assert "n/a" in rendered(figures)
+
+
+def test_one_rater_has_no_ceiling() -> None:
+    figures = check_figures(answers("1", "0", gold="10"), ["correct"] * 2, ways=2, views=(CORRECTNESS,), names=("a",))
+    assert figures["people"] is None
+    assert figures["raters"]["among"] == []
+    assert figures["raters"]["judge"][0]["agreement"]["value"] == 0.5
+
+
+def test_views_are_told_apart() -> None:
+    assert len({view.key for view in VIEWS}) == len(VIEWS) == 3
+    three, two = NLI
+    assert [two.of(label) for label in three.classes] == ["entailment", "not_entailment", "not_entailment"]
+    assert three.holds(["neutral", None])
+    assert not three.holds(["not_entailment"])
+    assert two.holds(["neutral", "not_entailment"])
+    assert not CORRECTNESS.holds(["neutral"])
+
+
+AT_CHANCE = "no better than chance as far as these pairs show (three classes):"
+
+
+@pytest.mark.parametrize(
+    ("kappa", "said"),
+    [
+        (
+            (-0.04, -0.15, 0.07),
+            f"{AT_CHANCE} kappa is -0.040 and the interval, -0.150 to 0.070, includes 0",
+        ),
+        (
+            (0.1, 0.0, 0.2),
+            f"{AT_CHANCE} kappa is 0.100 and the interval, 0.000 to 0.200, includes 0",
+        ),
+        (
+            (-0.3, -0.5, -0.1),
+            "worse than chance (three classes): kappa is -0.300 and the interval, -0.500 to -0.100, is below 0",
+        ),
+        (
+            (0.2, None, None),
+            f"{AT_CHANCE} kappa is 0.200 and no interval is known",
+        ),
+        ((0.3, 0.01, 0.5), None),
+        ((None, None, None), None),
+    ],
+)
+def test_a_judge_at_chance_is_named(kappa: tuple[float | None, ...], said: str | None) -> None:
+    figures = check_figures(pairs(people=True), GOLD)
+    figures["two_way"]["kappa"] |= {"ci_low": 0.2}
+    figures["three_way"]["kappa"] |= dict(zip(("value", "ci_low", "ci_high"), kappa, strict=True))
+    warnings = [line for line in rendered(figures).splitlines() if line.startswith("warning: ")]
+    assert warnings == (
+        []
+        if said is None
+        else [f"warning: {said}. Report no scores of this judge; choose another, or check it on more pairs."]
+    )
+
+
+def test_labels_drawn_at_random_are_named_as_such() -> None:
+    draw = random.Random(3)
+    many = [
+        dataclasses.replace(pair, id=f"{place}-{pair.id}", cluster=f"{place}")
+        for place in range(20)
+        for pair in pairs()
+    ]
+    given: list[Label | None] = [*GOLD * 20]
+    draw.shuffle(given)
+    said = rendered(check_figures(many, given))
+    assert "warning: no better than chance as far as these pairs show (three classes): kappa is " in said

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.judges.nli_sets import ROUNDS, find_anli, find_mednli, read_anli, read_mednli
+
+# Lines as the sets' own files have them, with texts of our own; fields that are not read are there too.
+ANLI = {
+    "uid": "u1",
+    "context": "Ada has two cats.",
+    "hypothesis": "Ada has a pet.",
+    "label": "e",
+    "reason": "",
+    "tag": "t",
+}
+MEDNLI = {
+    "gold_label": "contradiction", "pairID": "p1", "sentence1": "The patient denies pain.", "sentence2": "He is in pain.",
+    "sentence1_parse": "(ROOT)", "sentence2_binary_parse": "()",
+}  # fmt: skip
+
+
+def write(path: Path, *values: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(value)}\n" for value in values), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def anli(tmp_path: Path) -> Path:
+    for number, name in enumerate(ROUNDS):
+        lines = [{**ANLI, "uid": f"{name}-{label}", "label": label} for label in "enc"[: number + 1]]
+        write(tmp_path / "anli_v1.0" / name / "test.jsonl", *lines)
+        write(tmp_path / "anli_v1.0" / name / "dev.jsonl", {**ANLI, "uid": f"{name}-dev"})
+    return tmp_path / "anli_v1.0"
+
+
+def test_anli_all_rounds(anli: Path) -> None:
+    pairs = read_anli(find_anli(anli))
+    assert [(pair.id, pair.label, pair.group) for pair in pairs] == [
+        ("R1-e", "entailment", "R1"),
+        ("R2-e", "entailment", "R2"),
+        ("R2-n", "neutral", "R2"),
+        ("R3-e", "entailment", "R3"),
+        ("R3-n", "neutral", "R3"),
+        ("R3-c", "contradiction", "R3"),
+    ]
+    assert (pairs[0].premise, pairs[0].hypothesis) == ("Ada has two cats.", "Ada has a pet.")
+
+
+def test_anli_one_round_split_or_file(anli: Path) -> None:
+    assert [pair.id for pair in read_anli(find_anli(anli, round_name="R2"))] == ["R2-e", "R2-n"]
+    assert [pair.id for pair in read_anli(find_anli(anli, split="dev"))] == ["R1-dev", "R2-dev", "R3-dev"]
+    assert [pair.group for pair in read_anli(find_anli(anli / "R3"))] == ["R3"] * 3
+    assert [pair.id for pair in read_anli(find_anli(anli / "R1" / "dev.jsonl"))] == ["R1-dev"]
+    assert find_anli(anli / "R1", round_name="R1") == {anli / "R1" / "test.jsonl": "R1"}
+
+
+def test_anli_that_is_not_there(anli: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is round R1, --round asks for R2"):
+        find_anli(anli / "R1" / "test.jsonl", round_name="R2")
+    with pytest.raises(MissingError, match="no such file: .*R1/train.jsonl, .*R2/train.jsonl, .*facebookresearch/anli"):
+        find_anli(anli, split="train")
+    (anli / "R2" / "test.jsonl").unlink()
+    with pytest.raises(MissingError, match=r"no such file: [^,]*R2/test\.jsonl\."):
+        find_anli(anli)
+    with pytest.raises(MissingError, match="no such file"):
+        find_anli(tmp_path / "nowhere")
+
+
+def test_mednli(tmp_path: Path) -> None:
+    path = write(tmp_path / "mli_test_v1.jsonl", MEDNLI, {**MEDNLI, "pairID": "p2", "gold_label": "neutral"})
+    assert find_mednli(tmp_path) == find_mednli(path) == path
+    first, second = read_mednli(path)
+    assert (first.id, first.label, second.label) == ("p1", "contradiction", "neutral")
+    assert (first.premise, first.hypothesis) == ("The patient denies pain.", "He is in pain.")
+    with pytest.raises(MissingError, match="mli_dev_v1.jsonl.*physionet.org/content/mednli"):
+        find_mednli(tmp_path, split="dev")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"label": "x"}, r"R1.jsonl, line 2, field 'label': must be e, n, c, got 'x'"),
+        ({"label": "He has no fever."}, r"line 2, field 'label': must be e, n, c, got a text of 16 characters"),
+        ({"label": 0}, r"line 2, field 'label': must be text, got int"),
+        ({"hypothesis": " "}, r"line 2, field 'hypothesis': must be text, got empty text"),
+        ({"context": None}, r"line 2, field 'context': must be text, got NoneType"),
+        ({"uid": "u1"}, r"the id 'u1' stands twice"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = write(tmp_path / "R1.jsonl", ANLI, {**ANLI, "uid": "u2", **change})
+    with pytest.raises(UsageError, match=message):
+        read_anli(find_anli(path))
+
+
+def test_a_file_of_another_form(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="line 1: field 'uid' is missing. A line is like"):
+        read_anli(find_anli(write(tmp_path / "a.jsonl", MEDNLI)))
+    with pytest.raises(UsageError, match="line 1: not a JSON object"):
+        read_anli(find_anli(write(tmp_path / "b.jsonl", [1])))
+    with pytest.raises(UsageError, match="no lines"):
+        read_anli(find_anli(write(tmp_path / "c.jsonl")))
+    cut = write(tmp_path / "d.jsonl", ANLI)
+    cut.write_text(cut.read_text(encoding="utf-8")[:40], encoding="utf-8")
+    with pytest.raises(UsageError, match=r"d.jsonl, line 1: not JSON \(Unterminated string"):
+        read_anli(find_anli(cut))
+    cut.write_bytes(b'{"uid": "\xff"}\n')
+    with pytest.raises(UsageError, match="not UTF-8"):
+        read_anli(find_anli(cut))
+
+
+def test_messages_about_mednli_hold_no_sentence(tmp_path: Path) -> None:
+    sentence = "The patient was told about the canary in the left lung."
+    for change in ({"gold_label": sentence}, {"sentence2": ""}, {"sentence2": {"text": sentence}}):
+        path = write(tmp_path / "m.jsonl", {**MEDNLI, "sentence1": sentence, **change})
+        with pytest.raises(UsageError) as caught:
+            read_mednli(path)
+        assert "canary" not in str(caught.value)
+    path.write_text('{"sentence1": "canary in the left lung', encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        read_mednli(path)
+    assert "canary" not in str(caught.value)

@@ -1,0 +1,315 @@
+"""`medical-tasks submit --to eval-results`: a run's headline numbers become the files that the Hub shows on a model's page."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import huggingface_hub
+import pytest
+import yaml
+
+from medical_tasks.benchmarks.medcalc_bench import spec as medcalc_spec
+from medical_tasks.cli.entry import main
+from medical_tasks.data.building import build_dataset
+from medical_tasks.io.numbers import interval
+
+VERSION = medcalc_spec.MEDCALC.version
+KQA, MEDCALC = "--dataset-repo=kqa=owner/k-qa", "--dataset-repo=medcalc_bench=owner/medcalc"
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Results of a real run of both demo sets, as if a model had been asked the released questions and judged by another."""
+    place = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
+        patch.setenv("MEDICAL_TASKS_DATA", str(place / "data"))
+        for name in ("kqa", "medcalc_bench"):
+            build_dataset(name, source=None, config="demo")
+        words = ["run", "--tasks", "kqa,medcalc", "--config", "demo", "--judge", "lexical", "--out", str(place / "run")]
+        assert main([*words, "--model", "baseline/random"]) == 0
+    results: dict[str, Any] = json.loads((place / "run" / "results.json").read_text(encoding="utf-8"))
+    for name, config in (("kqa", "answered"), ("medcalc", "v1.0")):
+        recipe = results["tasks"][name]["recipe"]
+        recipe["data"]["config"] = config
+        recipe["model"] = {"name": "hf/owner/model"}
+        recipe["prompts"] = {"set": "own", "sha256": "0123456789abcdef" * 4}
+        recipe["generation"] = {"max_new_tokens": 10, "stop": []}
+    results["tasks"]["kqa"]["judge"]["comparable"] = True
+    results["tasks"]["kqa"]["recipe"]["judge"] |= {
+        "name": "hf//home/me/models/judge-7b",
+        "comparable": True,
+        "votes": 5,
+    }
+    for metric in results["tasks"]["kqa"]["metrics"].values():
+        metric.pop("comparable", None)
+    results["tasks"]["medcalc"]["metrics"]["accuracy"] |= {
+        "value": 0.16514,
+        "ci_low": 0.143,
+        "ci_high": 0.18855,
+        "n": 1047,
+    }
+    return results
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(results: dict[str, Any], *changes: Callable[[dict[str, Any]], object]) -> None:
+    changed = copy.deepcopy(results)
+    for change in changes:
+        change(changed["tasks"])
+    Path("run").mkdir(exist_ok=True)
+    Path("run/results.json").write_text(json.dumps(changed), encoding="utf-8")
+
+
+def submit(*words: str) -> int:
+    return main(["submit", "run", "--to", "eval-results", *words])
+
+
+def read(name: str, folder: str = ".eval_results") -> huggingface_hub.EvalResultEntry:
+    (entry,) = huggingface_hub.parse_eval_result_entries(
+        yaml.safe_load((Path(folder) / name).read_text(encoding="utf-8"))
+    )
+    return entry
+
+
+def test_each_task_has_a_file_that_the_hub_reads(scored: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    write(scored)
+    assert submit(KQA, MEDCALC) == 0
+    assert sorted(path.name for path in Path(".eval_results").iterdir()) == ["kqa.yaml", "medcalc.yaml"]
+    medcalc, kqa = read("medcalc.yaml"), read("kqa.yaml")
+    assert (medcalc.dataset_id, medcalc.task_id, medcalc.value) == ("owner/medcalc", "medcalc", 16.51)
+    assert (kqa.dataset_id, kqa.task_id) == ("owner/k-qa", "kqa")
+    assert kqa.value == round(100 * scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]["value"], 2)
+    assert medcalc.notes == (
+        f"accuracy in %, 95 % CI 14.3 to 18.9, n 1047, scored 31/31; medical-tasks 0.1.0, task medcalc {VERSION}; "
+        f"prompts own 0123456789ab; data v1.0 1.1.0, rows {scored['tasks']['medcalc']['recipe']['data']['rows_sha256'][:12]}"
+    )
+    assert kqa.notes is not None
+    assert interval(scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]) in kqa.notes
+    assert "judge hf/[judge-7b], mode of 5 votes, prompts own" in kqa.notes
+    optional = ("dataset_revision", "verify_token", "date", "source_url", "source_name", "source_user", "source_org")
+    assert [getattr(medcalc, name) for name in optional] == [None] * 7
+    told = capsys.readouterr().out
+    assert ".eval_results/medcalc.yaml: medcalc 16.51 % on owner/medcalc, written" in told
+    assert "Nothing was sent anywhere" in told
+    text = "".join(path.read_text(encoding="utf-8") for path in Path(".eval_results").iterdir())
+    assert "/home/me" not in text
+    assert "owner/model" not in text
+
+
+def test_the_file_is_what_the_format_says(scored: dict[str, Any]) -> None:
+    write(scored)
+    words = [
+        "--source-url=https://example.org/r",
+        "--source-name=Report: ours",
+        "--source-org=owner",
+        "--date=2026-08-31",
+    ]
+    revision = "0123456789" * 4
+    more = [
+        f"--dataset-revision={revision}",
+        "--notes=# no tools: 'x'",
+        "--variant=no-tools",
+        "--out=deep/.eval_results",
+    ]
+    assert submit("--tasks=medical:medcalc", "--dataset-repo=owner/medcalc", *words, *more) == 0
+    assert [path.name for path in Path("deep/.eval_results").iterdir()] == ["medcalc_no-tools.yaml"]
+    text = Path("deep/.eval_results/medcalc_no-tools.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(text) == [
+        {
+            "dataset": {"id": "owner/medcalc", "task_id": "medcalc", "revision": revision},
+            "value": 16.51,
+            "date": "2026-08-31",
+            "source": {"url": "https://example.org/r", "name": "Report: ours", "org": "owner"},
+            "notes": read("medcalc_no-tools.yaml", "deep/.eval_results").notes,
+        }
+    ]
+    assert text.count("\n") == len(text.splitlines()) == 11
+    assert "notes: 'no-tools; # no tools: ''x''; accuracy in %" in text
+
+
+def test_a_file_with_other_content_is_kept(scored: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    write(scored)
+    assert submit(KQA, MEDCALC) == 0
+    first = Path(".eval_results/kqa.yaml").stat().st_mtime_ns
+    assert submit(KQA, MEDCALC) == 0
+    assert capsys.readouterr().out.count("says so already") == 2
+    assert Path(".eval_results/kqa.yaml").stat().st_mtime_ns == first
+    Path(".eval_results/medcalc.yaml").write_text("mine")
+    Path(".eval_results/kqa.yaml").unlink()
+    assert submit(KQA, MEDCALC) == 2
+    assert (
+        ".eval_results/medcalc.yaml: there already, with other content. Nothing was written." in capsys.readouterr().err
+    )
+    assert not Path(".eval_results/kqa.yaml").exists()
+    assert Path(".eval_results/medcalc.yaml").read_text() == "mine"
+    assert submit(KQA, MEDCALC, "--force") == 0
+    assert read("medcalc.yaml").value == 16.51
+    assert sorted(path.name for path in Path(".eval_results").iterdir()) == ["kqa.yaml", "medcalc.yaml"]
+
+
+def partial(tasks: dict[str, Any]) -> None:
+    tasks["medcalc"]["coverage"] |= {"scored": 30, "unscored": {"no answer: too long": 1}}
+    tasks["medcalc"]["metrics"]["accuracy"] |= {"bound_low": 0.16, "bound_high": 0.19}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tasks: tasks["medcalc"]["recipe"]["data"].update(config="demo"), "medcalc: it was run on demo data"),
+        (lambda tasks: tasks["medcalc"]["recipe"]["data"].update(config="v1.2"), "run on v1.2, split test; its leaderboard is"),
+        (lambda tasks: tasks["medcalc"]["recipe"]["data"].update(split="dev"), "it was run on v1.0, split dev; its leaderboard"),
+        (lambda tasks: tasks["medcalc"]["recipe"].update(max_samples=20), r"only the first 20 items \(--max-samples\)"),
+        (lambda tasks: tasks["medcalc"]["recipe"].update(task_version="0-A"), f"version 0-A of the task, this suite has {VERSION}"),
+        (lambda tasks: tasks["medcalc"]["recipe"]["model"].update(name="baseline/random"), "baseline/random is a baseline"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(value=None), "there is no value of accuracy"),
+        (lambda tasks: tasks["medcalc"]["metrics"].pop("accuracy"), "there is no value of accuracy"),
+        (partial, r"1 of its 31 items have no score \(1 x no answer: too long\).* or --allow-partial"),
+        (lambda tasks: tasks["medcalc"].pop("coverage"), "results.json is damaged: medcalc lacks coverage"),
+        (lambda tasks: tasks["medcalc"]["coverage"].pop("asked"), "medcalc lacks coverage.asked"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].pop("ci_low"), "medcalc lacks accuracy.ci_low"),
+        (lambda tasks: tasks["medcalc"]["recipe"]["data"].pop("rows_sha256"), "medcalc lacks data.rows_sha256"),
+        (lambda tasks: tasks["medcalc"]["recipe"].pop("model"), r"the recipe is damaged"),
+        (lambda tasks: tasks["medcalc"]["recipe"]["data"].update(rows_sha256=5), "has data.rows_sha256 5, which is no text"),
+        (lambda tasks: tasks["medcalc"]["recipe"].update(task_version=1), "medcalc has task_version 1, which is no text"),
+        (lambda tasks: tasks["medcalc"]["recipe"].update(judge={"name": "x"}), "medcalc lacks judge.votes"),
+        (lambda tasks: tasks["medcalc"]["recipe"].update(judge={"name": "x", "votes": 1, "prompts": "own"}), "judge.prompts.set"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(value=40.5), r"has accuracy.value 40.5, .* from 0 to 1\."),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(value=math.nan), "accuracy.value nan, which is no number"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(value=True), "accuracy.value True, which is no number"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(ci_low="0.1"), "accuracy.ci_low '0.1', which is no number"),
+        (lambda tasks: tasks["medcalc"]["metrics"]["accuracy"].update(n=-1), "accuracy.n -1, which is no count"),
+        (lambda tasks: tasks["medcalc"]["coverage"].update(scored="all"), "coverage.scored 'all', which is no count"),
+        (lambda tasks: tasks["medcalc"]["coverage"].update(asked=10), "31 scored items of 10 asked"),
+    ],
+)  # fmt: skip
+def test_a_number_that_would_mislead_is_refused(
+    scored: dict[str, Any], change: Any, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(scored, change)
+    assert submit("--tasks=medcalc", MEDCALC) == 2
+    with pytest.raises(ValueError, match=message):
+        raise ValueError(capsys.readouterr().err)
+    assert not Path(".eval_results").exists()
+
+
+def lexical(tasks: dict[str, Any]) -> None:
+    tasks["kqa"]["judge"] |= {"name": "lexical", "comparable": False}
+    tasks["kqa"]["metrics"]["comprehensiveness"]["comparable"] = False
+
+
+def test_a_judge_that_compares_words_has_no_override_and_spares_the_others(
+    scored: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(scored, lexical)
+    assert submit(KQA, MEDCALC, "--allow-partial", "--force") == 2
+    told = capsys.readouterr().err
+    assert "kqa: Not comparable: the judge lexical compares words" in told
+    assert "The others can be written with --tasks medcalc" in told
+    assert not Path(".eval_results").exists()
+    assert submit("--tasks=medcalc", "--dataset-repo=owner/medcalc") == 0
+
+
+def test_a_part_can_be_published_as_a_part(scored: dict[str, Any]) -> None:
+    write(scored, partial)
+    assert submit("--tasks=medcalc", MEDCALC, "--allow-partial") == 0
+    notes = read("medcalc.yaml").notes
+    assert notes is not None
+    assert (
+        "scored 30/31; PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in 16.0 to 19.0; "
+        in notes
+    )
+
+
+def test_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) -> None:
+    settings = {"task_args": {"documents": "/srv/secret/corpus", "top_k": "7"}, "prompts": None}
+    write(
+        scored,
+        lambda tasks: tasks["kqa"]["recipe"].update(settings),
+        lambda tasks: tasks["kqa"]["recipe"]["model"].update(name="responses/answers.jsonl"),
+        lambda tasks: tasks["kqa"].update(cut_at_length=3),
+        lambda tasks: tasks["kqa"]["recipe"].update(suite="medical-tasks\nvalue: 9\u202e"),
+    )
+    assert submit("--tasks=kqa", KQA) == 0
+    notes = read("kqa.yaml").notes
+    assert notes is not None
+    assert "answers made outside the suite, prompts unknown; settings documents=[corpus] top_k=7; judge" in notes
+    assert "; 3 answers were cut at the length limit; data answered" in notes
+    assert "secret" not in notes
+    assert notes.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "--dataset-repo: which repository of the Hub is the benchmark of kqa, medcalc_bench"),
+        ([KQA], "which repository of the Hub is the benchmark of medcalc_bench"),
+        (["--dataset-repo=owner/x"], "--dataset-repo 'owner/x': the tasks are of several datasets (kqa, medcalc_bench)"),
+        ([KQA, MEDCALC, "--dataset-repo=meqsum=a/b"], "no task here is of 'meqsum'. They are of kqa, medcalc_bench."),
+        ([KQA, KQA, MEDCALC], "--dataset-repo: given twice for kqa"),
+        ([KQA, "--dataset-repo=medcalc_bench=medcalc"], "--dataset-repo 'medcalc': not a repository of the Hub"),
+        ([KQA, "--dataset-repo=medcalc_bench=../../x"], "not a repository of the Hub. Write OWNER/NAME."),
+        ([KQA, "--dataset-repo=medcalc_bench=https://hf.co/a/b"], "not a repository of the Hub"),
+        ([KQA, MEDCALC, "--dataset-revision=kqa=main"], "--dataset-revision 'main': not a commit"),
+        ([KQA, "--dataset-repo=medcalc_bench=owner/medcalc.git"], "'owner/medcalc.git': not a repository of the Hub"),
+        ([KQA, MEDCALC, "--date=yesterday"], "--date 'yesterday': not a date"),
+        ([KQA, MEDCALC, "--date=2026-W10-3"], "--date '2026-W10-3': not a date. Write it like 2026-08-31"),
+        ([KQA, MEDCALC, "--date=2026-08-32"], "--date '2026-08-32': not a date (day "),
+        ([KQA, MEDCALC, "--date=9999-08-31"], "--date '9999-08-31': lies in the future"),
+        ([KQA, MEDCALC, "--source-url=https://x.org", "--source-user=a/b c"], "--source-user 'a/b c': not a name of the Hub"),
+        ([KQA, MEDCALC, "--source-name=Report"], "--source-name: says whose page it is; give --source-url as well."),
+        ([KQA, MEDCALC, "--source-url=javascript:alert(1)"], "not the address of a page"),
+        ([KQA, MEDCALC, "--source-url=https://u:p@x.org/"], "not the address of a page"),
+        ([KQA, MEDCALC, "--source-url=https://[x"], "not the address of a page"),
+        ([KQA, MEDCALC, "--notes=one\ntwo"], "--notes: one line of at most 500 characters that can be shown, not 'one\\ntwo'."),
+        ([KQA, MEDCALC, "--notes= "], "--notes: one line"),
+        ([KQA, MEDCALC, f"--notes={'x' * 501}"], "that can be shown, not 501 characters."),
+        ([KQA, MEDCALC, "--variant=../x"], "--variant '../x': up to 40 letters"),
+        ([KQA, MEDCALC, "--tasks=medcalc_direct"], "run: has no results of medcalc_direct. It has kqa, medcalc."),
+        ([KQA, MEDCALC, "--out=run/results.json"], "run/results.json: is a file; --out must be a folder"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_told(
+    scored: dict[str, Any], words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(scored)
+    assert submit(*words) == 2
+    assert message in capsys.readouterr().err
+    assert not Path(".eval_results").exists()
+
+
+def test_what_is_missing_is_told(
+    scored: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "--to", "eval-results"]) == 2
+    assert "give the folder of a finished run" in capsys.readouterr().err
+    assert submit(KQA) == 3
+    assert "run: no results.json there" in capsys.readouterr().err
+    write(scored)
+    older = ModuleType("huggingface_hub")
+    older.__version__ = "0.36.2"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", older)
+    assert submit(KQA, MEDCALC) == 3
+    assert "need huggingface_hub 1.4 or newer; here it is 0.36.2" in capsys.readouterr().err
+    assert not Path(".eval_results").exists()
+
+
+def test_a_folder_in_a_files_place_is_told(scored: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    write(scored)
+    Path(".eval_results/medcalc.yaml").mkdir(parents=True)
+    assert submit(KQA, MEDCALC, "--force") == 2
+    assert ".eval_results/medcalc.yaml: is a folder" in capsys.readouterr().err
+    assert list(Path(".eval_results").iterdir()) == [Path(".eval_results/medcalc.yaml")]

@@ -1,0 +1,110 @@
+"""Packages as a forger makes them: opened, changed, and closed again with every hash and every total right."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.package_fuzz import members_of, rehashed
+from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.leaderboard.submission_package.contents import ANSWERS, ITEMS, MANIFEST, RESULTS, VERDICTS
+from medical_tasks.leaderboard.submission_package.hashes import answer_sha256, verdicts_sha256
+from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
+from medical_tasks.leaderboard.submission_package.recomputing import recompute
+from medical_tasks.leaderboard.submission_package.result_forms import reported_task
+from medical_tasks.leaderboard.submission_package.verdict_items import verdicts_of_items
+
+__all__ = ["Opened", "forged"]
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Opened:
+    """The parts of a package, to be changed."""
+
+    manifest: Row
+    results: Row
+    items: list[Row]
+    answers: list[Row] = field(default_factory=list)
+    verdicts: list[Row] = field(default_factory=list)
+
+    @property
+    def entry(self) -> Row:
+        """Of its first task."""
+        return next(iter(self.results["tasks"].values()))
+
+    def answer(self, item: str) -> Row:
+        return next(row for row in self.answers if row["id"] == item)
+
+    def item(self, item: str) -> Row:
+        return next(row for row in self.items if row["id"] == item)
+
+    @classmethod
+    def of(cls, package: bytes) -> Opened:
+        members = members_of(package)
+        lines = {
+            name: [json.loads(line) for line in members.get(name, b"").splitlines()]
+            for name in (ITEMS, ANSWERS, VERDICTS)
+        }
+        return cls(json.loads(members[MANIFEST]), json.loads(members[RESULTS]), *lines.values())
+
+    def totals(self) -> None:
+        """Makes hashes of answers and verdicts, numbers of verdicts and results what they now are."""
+        texts = {(row["task"], row["id"]): row["response"] for row in self.answers}
+        for name, entry in self.results["tasks"].items():
+            rows = [row for row in self.items if row["task"] == name]
+            said = [row for row in self.verdicts if row["task"] == name]
+            by_item, _ = verdicts_of_items(said, {row["id"] for row in rows})
+            for row in rows:
+                if (name, row["id"]) in texts:
+                    row["answer_sha256"] = answer_sha256(texts[name, row["id"]])
+                row["verdicts_sha256"] = verdicts_sha256(by_item.get(row["id"], ()))
+            if "judge" in entry:
+                decided = sum("value" in row for row in said)
+                entry["judge"]["verdicts"] |= {"asked": len(said), "decided": decided}
+            read = [{key: float("nan") if value == "nan" else value for key, value in row.items()} for row in rows]
+            made = recompute(reported_task(task_spec(name), entry), entry, read, DEFAULT_LIMITS)
+            entry |= {key: made[key] for key in ("n_items", "metrics", "coverage", "breakdown")}
+
+    def verdict_hashes(self) -> None:
+        """Makes hashes and numbers of verdicts what they now are, of its first task; no total is touched."""
+        by_item, _ = verdicts_of_items(self.verdicts, {row["id"] for row in self.items})
+        for row in self.items:
+            row["verdicts_sha256"] = verdicts_sha256(by_item.get(row["id"], ()))
+        reasons = Counter(row["unscored"] for row in self.verdicts if "unscored" in row)
+        decided = len(self.verdicts) - reasons.total()
+        self.entry["judge"]["verdicts"] = {"asked": len(self.verdicts), "decided": decided, "unscored": dict(reasons)}
+
+    def closed(self) -> bytes:
+        """The package, with the hashes of its files right."""
+        members = {MANIFEST: _json(self.manifest), RESULTS: _json(self.results), ITEMS: _lines(self.items)}
+        members |= {ANSWERS: _lines(self.answers)} if self.answers else {}
+        members |= {VERDICTS: _lines(self.verdicts)} if self.verdicts else {}
+        return rehashed(members)
+
+
+def forged(package: bytes, change: Callable[[Opened], None], *, totals: bool = True) -> bytes:
+    """Changes a package and makes it whole again.
+
+    Args:
+        package: a sound one.
+        change: what is done to it.
+        totals: whether the results are computed again.
+    """
+    opened = Opened.of(package)
+    change(opened)
+    if totals:
+        opened.totals()
+    return opened.closed()
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _lines(rows: list[Row]) -> bytes:
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()

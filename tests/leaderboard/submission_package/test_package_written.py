@@ -1,0 +1,215 @@
+"""Packages of runs: the same bytes each time, nothing of the submitter's machine, no text of credentialed data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.package_fuzz import members_of
+from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.cli.entry import main
+from medical_tasks.guard.leakcheck import check_leaks
+from medical_tasks.leaderboard.submission_package.hashes import answer_sha256, verdicts_sha256
+from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.scrubbing import FILE_SETTINGS, scrub, scrub_recipe
+from medical_tasks.leaderboard.submission_package.verdict_items import item_of
+from medical_tasks.leaderboard.submission_package.verifying import verify_package
+from medical_tasks.runs.results import read_items
+from tests.leaderboard.submission_package.conftest import CREDENTIALED, KQA, MEDCALC, Runs
+
+OPEN = ("aci_bench_section", "meqsum", "kqa_rag", "medcalc_code")
+
+
+def submit(folder: Path, out: Path, *more: str) -> int:
+    words = ["submit", str(folder), "--to", "space", "--model-name", "My Model 7B", "--out", str(out), *more]
+    return main(words)
+
+
+def test_the_same_run_gives_the_same_bytes(runs: Runs, medcalc: bytes) -> None:
+    assert runs.package(*MEDCALC) == medcalc
+
+
+def test_rows_are_those_of_the_run(runs: Runs, kqa: bytes) -> None:
+    package = read_package(kqa)
+    written = read_items(runs.folder(*KQA))
+    for row, said in zip(written, package.items, strict=True):
+        assert {name: repr(value) for name, value in row.items()} == {name: repr(said[name]) for name in row}
+        assert said["answer_sha256"] == answer_sha256(package.answers["kqa"][row["id"]])
+        own = [each for each in package.verdicts if each["id"].startswith(f"{row['id']}/")]
+        assert said["verdicts_sha256"] == verdicts_sha256(own)
+
+
+def test_open_tasks_verify(runs: Runs) -> None:
+    words = (",".join(OPEN), "--model", "baseline/random", "--judging", "single", "--max-samples", "2")
+    found = verify_package(read_package(runs.package(*words)))
+    assert [check for check in found.checks if check.outcome != "match"] == []
+    assert found.matches
+    assert len(found.checks) == 1 + 7 * 3 + 6
+
+
+def test_credentialed_packages_hold_no_text(runs: Runs, tmp_path: Path) -> None:
+    members = members_of(runs.package(*CREDENTIALED))
+    assert list(members) == ["package.json", "results.json", "items.jsonl", "verdicts.jsonl"]
+    for name, content in members.items():
+        (tmp_path / name).write_bytes(content)
+    assert check_leaks(tmp_path, "mimic_rrs").found == {}
+    assert b'"text"' not in members["verdicts.jsonl"]
+
+
+def test_submit_and_verify_commands(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, out = runs.folder(*MEDCALC), tmp_path / "made" / "package.zip"
+    assert submit(folder, out) == 2
+    assert "is not a result over the whole official split" in capsys.readouterr().err
+    assert not out.exists()
+    more = ["--organisation", "Lab", "--url", "https://example.org/m", "--open-weights", "no", "--parameters", "7"]
+    assert submit(folder, out, "--allow-partial", *more) == 0
+    told = capsys.readouterr()
+    assert "medcalc (9 items)" in told.out
+    assert "It ran on the synthetic demo records." in told.err
+    submitter = read_package(out).manifest.submitter
+    assert (submitter.organisation, submitter.open_weights, submitter.parameters) == ("Lab", False, 7.0)
+    assert main(["verify", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["matches"] is True
+    assert main(["verify", str(out), "--data", str(tmp_path)]) == 5
+    assert "not checked" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("counts", "step"),
+    [
+        (
+            {"medcalc": 60_000, "kqa": 10},
+            "medcalc alone has more, as no official split has. Run it on one of those, or with --max-samples",
+        ),
+        ({"medcalc": 30_000, "kqa": 40_000}, "Submit the tasks in several packages, the largest by itself: --task kqa"),
+    ],
+)
+def test_a_run_too_large_for_a_package_is_refused_before_its_rows_are_read(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str], counts: dict[str, int], step: str
+) -> None:
+    results = json.loads((runs.folder(*MEDCALC) / "results.json").read_text())
+    results["tasks"] = {name: results["tasks"]["medcalc"] | {"n_items": count} for name, count in counts.items()}
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    assert submit(tmp_path, tmp_path / "package.zip") == 2
+    told = capsys.readouterr().err
+    assert "a package takes at most 50,000 items of all its tasks, and this run has medcalc" in told
+    assert step in told
+
+
+def test_verify_tells_by_its_exit_code(
+    credentialed: bytes, medcalc: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.leaderboard.submission_package.forged_packages import forged
+    from tests.leaderboard.submission_package.test_package_forged import better_score
+
+    file = tmp_path / "p.zip"
+    for content, code, said in (
+        (credentialed, 5, "nothing is proven of mimic_rrs"),
+        (forged(medcalc, better_score), 6, "It does not match: "),
+    ):
+        file.write_bytes(content)
+        assert main(["verify", str(file)]) == code
+        assert said in capsys.readouterr().out
+    assert main(["verify", str(file), "--judge", "lexical"]) == 2
+    assert "medcalc needs no judge" in capsys.readouterr().err
+    file.write_bytes(b"no zip")
+    assert main(["verify", str(file)]) == 2
+    assert "is not a zip file" in capsys.readouterr().err
+
+
+def test_runs_that_cannot_be_submitted(runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = runs.folder(*MEDCALC)
+    for words, code, said in (
+        (["--task", "kqa", "--allow-partial"], 2, "has no results of kqa"),
+        (["--organisation", "two\nlines", "--allow-partial"], 2, "organisation: must be a text of 0 to 96 characters"),
+        (["--data", str(tmp_path), "--allow-partial"], 3, "demo is not built in"),
+    ):
+        assert submit(folder, tmp_path / "p.zip", *words) == code
+        assert said in capsys.readouterr().err
+    assert submit(tmp_path, tmp_path / "p.zip") == 3
+    assert main(["submit", str(folder), "--to", "space"]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+RECIPES: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"model": {"name": "hf//home/alice/models/llama-7b"}}, {"model": {"name": "hf/llama-7b"}}),
+    ({"model": {"name": "hf/org/llama-7b"}}, {"model": {"name": "hf/org/llama-7b"}}),
+    (
+        {"model": {"name": "vllm/models/llama", "weights": "ab", "model": "llama"}},
+        {"model": {"name": "vllm/llama", "weights": "ab", "model": "llama"}},
+    ),
+    (
+        {"judge": {"name": "openai-api/gpu7/org/judge", "base_url": "http://gpu7.example.org:8000/v1", "votes": 5}},
+        {"judge": {"name": "openai-api/[host]/org/judge", "base_url": "[address]", "votes": 5}},
+    ),
+    (
+        {"model": {"name": "responses/alice.jsonl", "sha256": "x"}},
+        {"model": {"name": "responses/[file]", "sha256": "x"}},
+    ),
+    ({"judge": {"name": "recorded/verdicts.jsonl"}}, {"judge": {"name": "recorded/[file]"}}),
+    ({"judge": {"name": "inspect/openai/gpt-4o"}}, {"judge": {"name": "inspect/openai/gpt-4o"}}),
+    (
+        {"generation": {"flags": "--template C:\\Users\\bob\\t.jinja --n 2"}},
+        {"generation": {"flags": "--template t.jinja --n 2"}},
+    ),
+    ({"generation": {"model_args": {"tokenizer": "toks"}}}, {"generation": {"model_args": {"tokenizer": "[path]"}}}),
+    ({"task_args": {"documents": "docs", "top_k": "5"}}, {"task_args": {"documents": "[path]", "top_k": "5"}}),
+    (
+        {"generation": {"model_args": {"token": "abc", "api_key_env": "MY_KEY", "bind": "[::1]:8000"}}},
+        {"generation": {"model_args": {"token": "[secret]", "api_key_env": "MY_KEY", "bind": "[address]"}}},
+    ),
+    (
+        {"judge": {"name": "vllm-server/m", "flags": "--api-key k3y --n 2", "note": "sk-0123456789abcdefgh"}},
+        {"judge": {"name": "vllm-server/m", "flags": "--api-key [secret] --n 2", "note": "[secret]"}},
+    ),
+    ({"task_args": {"documents": "demo"}}, {"task_args": {"documents": "demo"}}),
+    (
+        {"scoring": {"claims": {"file": "alice.json", "sha256": "x"}}},
+        {"scoring": {"claims": {"file": "[file]", "sha256": "x"}}},
+    ),
+    (
+        {"data": {"name": "kqa", "source": {"alice.csv": "ab" * 32, "b.csv": "01" * 32}}},
+        {"data": {"name": "kqa", "source": {"file 1": "01" * 32, "file 2": "ab" * 32}}},
+    ),
+    ({"data": {"source": {"seed": "7"}}}, {"data": {"source": {"seed": "7"}}}),
+    (
+        {"protocol": {"runs_at": "10.1.2.3:8080, ~/x, /home/alice"}},
+        {"protocol": {"runs_at": "[address], [path], [path]"}},
+    ),
+    ({"packages": {"torch": "2.11.0.1"}, "python": "3.11.7"}, {"packages": {"torch": "2.11.0.1"}, "python": "3.11.7"}),
+]
+
+
+@pytest.mark.parametrize(("said", "kept"), RECIPES)
+def test_recipes_tell_nothing_of_the_machine(said: dict[str, Any], kept: dict[str, Any]) -> None:
+    assert scrub_recipe(said) == kept
+    assert scrub_recipe(kept) == kept
+
+
+def test_what_a_judge_met_is_not_told() -> None:
+    judge = {"name": "nli//data/true", "check": "judge nli//data/true was never checked", "trouble": "gpu7 is down"}
+    results = {"items_sha256": "x", "tasks": {"kqa": {"recipe": {"judge": {"name": "nli//data/true"}}, "judge": judge}}}
+    made = scrub(results)
+    assert "items_sha256" not in made
+    told = {"name": "nli/true", "check": "judge nli/true was never checked", "trouble": "[not told]"}
+    assert made["tasks"]["kqa"]["judge"] == told
+
+
+def test_every_setting_that_takes_a_file_is_known() -> None:
+    found = {
+        name
+        for task in tasks().values()
+        for name, text in {**task.arguments, **task.scoring_arguments}.items()
+        if any(word in text for word in ("folder", "file", "checkpoint", "FOLDER"))
+    }
+    assert found
+    assert found <= FILE_SETTINGS
+
+
+def test_a_question_is_about_the_longest_id_it_begins_with() -> None:
+    ids = {"a", "a/b", "c"}
+    cases = {"a/b/must/0": "a/b", "a/x/0": "a", "c": "c", "d/0": None, "": None}
+    assert {question: item_of(question, ids) for question in cases} == cases

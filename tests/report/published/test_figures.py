@@ -1,0 +1,193 @@
+"""Every published figure has a place here: tasks, metrics and groups exist, values lie where they can."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+from medical_tasks.benchmarks.catalog import benchmark_of, tasks
+from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
+from medical_tasks.report.published.figures import all_published, published_results
+from medical_tasks.report.published.records import PublishedResult
+from tests.support import ROOT
+
+ROWS = {
+    "MedCalc-Bench, table 2": 24,
+    "MedCalc-Bench, table 15": 2,
+    "EHRNoteQA, table 4 (level 1)": 52,
+    "EHRNoteQA, table 4 (level 2)": 18,
+    "EHRNoteQA, table 15 (text metrics)": 19,
+    "EHRNoteQA, table 15 (probabilities)": 38,
+    "K-QA, table 4": 13,
+    "DocLens, table 20": 16,
+    "DocLens, table 21": 16,
+    "DocLens, table 22": 16,
+    "DocLens, table 23": 16,
+    "DocLens, table 28": 6,
+    "DocLens, table 29": 6,
+    "DocLens, table 32": 6,
+    "DocLens, table 33": 6,
+    "ArchEHR-QA, table 3": 10,
+    "ArchEHR-QA 2025, teams": 9,
+    "ArchEHR-QA 2026, subtask 1, teams": 2,
+    "ArchEHR-QA 2026, subtask 2, teams": 3,
+    "ArchEHR-QA 2026, subtask 3, teams": 6,
+    "ArchEHR-QA 2026, subtask 4, teams": 7,
+}
+TEAMS = {source for source in ROWS if source.endswith(", teams")}
+GROUPS = {"category": set(CATEGORIES)}
+
+
+def figures(result: PublishedResult) -> list[tuple[str, float]]:
+    """All values of a result with their metrics, those of groups too."""
+    of_groups = [item for groups in result.breakdown.values() for told in groups.values() for item in told.items()]
+    return [*result.metrics.items(), *of_groups]
+
+
+def test_there_are_as_many_rows_as_the_tables_have() -> None:
+    assert Counter(result.source for result in all_published()) == ROWS
+    assert sum(ROWS.values()) == 291
+    assert sum(len(figures(result)) for result in all_published()) == 979
+
+
+def test_tasks_metrics_and_groups_are_those_of_the_catalogue() -> None:
+    known = tasks()
+    assert [result.task for result in all_published() if result.task not in known] == []
+    for result in all_published():
+        task = known[result.task]
+        metrics = {metric.name: metric for metric in task.metrics}
+        assert {name for name, _ in figures(result)} <= metrics.keys()
+        assert set(result.breakdown) <= set(task.groups)
+        for by, groups in result.breakdown.items():
+            assert set(groups) == GROUPS[by]
+        # A metric beside another is the other one by the authors' rules: same direction, same unit, and ours comes first.
+        for official, own in result.beside.items():
+            assert official in result.metrics
+            assert official.endswith("_official")
+            assert metrics[own].higher_is_better == metrics[official].higher_is_better
+            assert metrics[own].unit == metrics[official].unit
+        if task.judge and result.judge == "":
+            assert not any(metrics[name].judged for name in result.metrics)
+
+
+def test_values_lie_within_the_limits_of_their_metrics() -> None:
+    for result in all_published():
+        limits = {metric.name: metric.limits for metric in tasks()[result.task].metrics}
+        for name, value in figures(result):
+            low, high = limits[name]
+            assert math.isfinite(value)
+            assert low <= value <= high
+
+
+def test_every_headline_that_is_published_is_found_from_the_headline_metric() -> None:
+    """A board that shows a task's first metric finds the papers' figure for it, where they have one.
+
+    Teams may give the overall score alone.
+    """
+    without = {
+        result.source
+        for result in all_published()
+        if tasks()[result.task].metrics[0].name not in {*result.metrics, *result.beside.values()}
+    }
+    # Tables of text metrics alone.
+    text_metrics = {f"DocLens, table {number}" for number in (20, 28, 32)} | {"EHRNoteQA, table 15 (text metrics)"}
+    assert without - TEAMS == text_metrics
+
+
+def test_each_row_says_where_it_is_from_and_what_is_different() -> None:
+    for result in all_published():
+        if result.source not in TEAMS:
+            assert re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{5}", result.link)
+            assert result.link == benchmark_of(tasks()[result.task]).paper
+        assert result.differences
+        assert all(sentence.endswith(".") for sentence in result.differences)
+        assert len(set(result.differences)) == len(result.differences)
+
+
+def test_a_tasks_results_are_its_own_and_unpublished_tasks_have_none() -> None:
+    assert [result.model for result in published_results("kqa_icl_rag")] == ["GPT-3.5", "GPT-4"]
+    assert published_results("medcalc_open_book") == ()
+    assert published_results("no such task") == ()
+    assert sum(len(published_results(name)) for name in tasks()) == len(all_published())
+
+
+def test_two_tables_are_read_as_they_are_printed() -> None:
+    """Read off the papers: MedCalc-Bench table 2, GPT-4 zero-shot CoT; K-QA table 4, GPT-3.5+ICL+RAG."""
+    (gpt4,) = [result for result in published_results("medcalc") if result.model == "GPT-4"]
+    assert gpt4.metrics == {"accuracy_official": 0.3792}
+    told = {
+        group: round(100 * metrics["accuracy_official"], 2) for group, metrics in gpt4.breakdown["category"].items()
+    }
+    assert told == {
+        "lab": 26.30, "physical": 71.25, "date": 48.33, "dosage": 40.00, "risk": 27.50, "severity": 15.00, "diagnosis": 28.33
+    }  # fmt: skip
+    assert gpt4.n_items == 1047
+    turbo = published_results("kqa_icl_rag")[0]
+    # "Roughly 30 statements" of 201 questions (section 5.2), 65.5 % over the 96 % that were answered.
+    assert turbo.metrics["hallucination_official"] * 201 == 30.954
+    assert round(turbo.metrics["comprehensiveness_official"] / turbo.metrics["answered"], 3) == 0.655
+
+
+def test_the_categories_of_medcalc_add_up_to_the_whole() -> None:
+    """A slip in a digit, or two columns exchanged, would show: each category is a count of its items."""
+    sizes = {"lab": 327, "physical": 240, "date": 60, "dosage": 40, "risk": 240, "severity": 80, "diagnosis": 60}
+    assert sum(sizes.values()) == 1047
+    checked = [result for result in all_published() if result.breakdown and result.n_items == 1047]
+    assert len(checked) == 25  # all but GPT-3.5 with code
+    for result in checked:
+        right = 0
+        for group, size in sizes.items():
+            share = result.breakdown["category"][group]["accuracy_official"]
+            right += round(share * size)
+            assert abs(round(share * size) / size - share) < 0.00011
+        assert abs(right / 1047 - result.metrics["accuracy_official"]) < 0.00011
+    (other,) = [result for result in all_published() if result.breakdown and result.n_items is None]
+    assert (other.model, other.task) == ("GPT-3.5-turbo", "medcalc_code")
+    parts = other.breakdown["category"]
+    mean = sum(size * parts[group]["accuracy_official"] for group, size in sizes.items()) / 1047
+    (said,) = [sentence for sentence in other.differences if "their mean" in sentence]
+    assert f"is {100 * mean:.1f}, not {100 * other.metrics['accuracy_official']:.1f}" in said
+
+
+def test_the_overall_scores_of_teams_are_the_means_of_their_parts() -> None:
+    """Where a team gives all parts; 2025's overall is of factuality and the mean of six, 2026's the mean of the subtask's."""
+    parts = {
+        "archehr_together": ("bleu", "rougeLsum", "sari", "bertscore", "alignscore", "medcon"),
+        "archehr_question": ("rougeLsum", "bertscore", "alignscore", "medcon"),
+        "archehr_answer": ("bleu", "rougeLsum", "sari", "bertscore", "alignscore", "medcon"),
+    }
+    checked = 0
+    for result in all_published():
+        names = [f"{name}_official" for name in parts.get(result.task, ())]
+        if result.source in TEAMS and names and set(names) < set(result.metrics):
+            checked += 1
+            mean = sum(result.metrics[name] for name in names) / len(names)
+            if result.task == "archehr_together":
+                mean = (mean + result.metrics["factuality_official"]) / 2
+            assert abs(mean - result.metrics["overall_score_official"]) < 0.0006
+    assert checked == 3
+
+
+def test_a_difference_stands_at_the_rows_it_is_true_of() -> None:
+    """Table 15 of MedCalc-Bench names GPT-4 as table 2 does; what ArchEHR-QA chooses sentences by, it does in two approaches."""
+    renamed = {
+        result.model for result in published_results("medcalc") if "GPT-3.5-turbo" in " ".join(result.differences)
+    }
+    assert renamed == {"GPT-3.5"}
+    for task in ("archehr_evidence_first", "archehr_heuristic"):
+        for result in published_results(task):
+            assert "unless an embedder is given" in " ".join(result.differences)
+
+
+def test_the_document_counts_what_is_there() -> None:
+    text = (ROOT / "docs" / "published_results.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \|", text, re.MULTILINE)
+    assert len(found) == len(ROWS)
+    counted = Counter(result.source for result in all_published())
+    values = Counter(dict.fromkeys(ROWS, 0))
+    for result in all_published():
+        values[result.source] += len(figures(result))
+    assert {source: (int(rows), int(count)) for source, rows, count in found} == {
+        source: (counted[source], values[source]) for source in ROWS
+    }

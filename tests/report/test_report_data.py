@@ -1,0 +1,312 @@
+"""Reports of real runs on open demo data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.cli.entry import main
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.report import texts
+from medical_tasks.report.collect import report_data
+from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.texts import chat_text
+from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
+from medical_tasks.spec import Item, Message, PromptSet
+from tests.fault_server import Call, FaultServer
+from tests.report.tiny_runs import built, ran
+
+LEXICAL = ("--judge", "lexical")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("data"), "medcalc_bench", "kqa")
+
+
+@pytest.fixture(scope="module")
+def reference(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ran(home, tmp_path_factory.mktemp("runs") / "reference", "medcalc,kqa", "baseline/reference", LEXICAL)
+
+
+@pytest.fixture(scope="module")
+def random(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ran(home, tmp_path_factory.mktemp("runs") / "random", "kqa,medcalc", "baseline/random", LEXICAL)
+
+
+def task(data: ReportData, name: str, run: str = "") -> ReportTask:
+    (found,) = [each for each in data.tasks if each.name == name and run in ("", each.run)]
+    return found
+
+
+def test_everything_of_a_run(home: Path, reference: Path) -> None:
+    told: list[str] = []
+    data = report_data([reference], data=home, tell=told.append)
+    assert data.title == "Report of reference"
+    assert told == []
+    medcalc = task(data, "medcalc")
+    assert (medcalc.access, medcalc.benchmark, medcalc.run) == ("open", "MedCalc-Bench", "reference")
+    assert medcalc.entry == read_results(reference)["tasks"]["medcalc"]
+    assert [metric.name for metric in medcalc.metrics] == list(medcalc.entry["metrics"])
+    assert medcalc.published
+    assert "questions are shown as this suite's own prompts put them" in medcalc.texts
+    rows = {row["id"]: row for row in read_items(reference) if row["task"] == "medcalc"}
+    assert [item.id for item in medcalc.items] == list(rows)
+    assert len(rows) == 31
+    for item in medcalc.items:
+        assert item.values == {metric.name: rows[item.id][metric.name] for metric in medcalc.metrics}
+        assert item.groups == {name: rows[item.id][f"group_{name}"] for name in ("category", "calculator")}
+        assert item.answer == item.gold != ""
+        assert item.parsed
+        assert item.why
+        assert item.question.startswith("You support a clinician with a medical calculation.")
+        assert item.answer_sha256 == hashlib.sha256(item.answer.encode()).hexdigest()
+        assert item.verdicts == ()
+
+
+def test_accuracy_by_attributes_counts_every_item_once(home: Path, reference: Path, random: Path) -> None:
+    data = report_data([reference, random], data=home)
+    for run, right in (("reference", 31), ("random", 0)):
+        plots = task(data, "medcalc", run).plots
+        assert [plot.title.rpartition(", ")[2] for plot in plots] == ["equations", "scores"]
+        points = [point for plot in plots for point in plot.points]
+        assert sum(point.n for point in points) == 31
+        assert sum(round(point.value * point.n) for point in points) == right
+        assert all(0 <= point.low <= point.value <= point.high <= 1 for point in points)
+
+
+def test_statements_of_kqa_by_kind(home: Path, reference: Path, random: Path) -> None:
+    (plot,) = task(report_data([reference], data=home), "kqa").plots
+    shown = {point.label: (point.value, point.n) for point in plot.points}
+    must, nice = shown["must-have, said"][1], shown["nice-to-have, said"][1]
+    # The demo's 13 questions: its own statements, by the verdicts of the run.
+    lines = [json.loads(line) for line in (reference / "verdicts.jsonl").read_text().splitlines()]
+    assert must + nice == len(lines) == 80
+    assert must == sum("/must/" in line["id"] for line in lines)
+    assert shown == {
+        "must-have, said": (1.0, must),
+        "nice-to-have, said": (1.0, nice),
+        "of both, contradicted": (0.0, must + nice),
+    }
+    (plot,) = task(report_data([random], data=home), "kqa").plots
+    assert plot.points[0].value < 0.2
+
+
+def test_verdicts_stand_with_their_items(home: Path, reference: Path) -> None:
+    kqa = task(report_data([reference], data=home), "kqa")
+    assert sum(len(item.verdicts) for item in kqa.items) == 80
+    assert {each.value for item in kqa.items for each in item.verdicts} == {"entailment"}
+    assert kqa.items[0].verdicts[0].id == "must/0"
+
+
+def test_tasks_stand_together_and_runs_have_names_of_their_own(home: Path, reference: Path, tmp_path: Path) -> None:
+    other = tmp_path / "again" / "reference"
+    shutil.copytree(reference, other)
+    data = report_data([reference, other, reference], data=home, title="Mine")
+    assert data.title == "Mine"
+    runs = [f"{reference.parent.name}/reference", "again/reference"]
+    assert [(each.name, each.run) for each in data.tasks] == [(n, r) for n in ("medcalc", "kqa") for r in runs]
+    assert [note for note in data.notes if "shown once" in note] == [
+        f"{reference} was given more than once and is shown once."
+    ]
+
+
+def test_notes_say_what_cannot_be_compared_and_which_judge_compares_words(
+    home: Path, reference: Path, tmp_path: Path
+) -> None:
+    fewer = ran(home, tmp_path / "fewer", "medcalc", "baseline/random", ("--max-samples", "5"))
+    results = json.loads((fewer / RESULTS_FILE).read_text())
+    results["tasks"]["medcalc"]["recipe"]["data"]["rows_sha256"] = "0" * 64
+    (fewer / RESULTS_FILE).write_text(json.dumps(results))
+    told: list[str] = []
+    data = report_data([reference, fewer], data=home, tell=told.append)
+    assert any("medcalc, reference and fewer: the runs cannot be compared, their data differs" in n for n in data.notes)
+    assert [note for note in data.notes if note.startswith("Not comparable: the judge lexical")] == [data.notes[-1]]
+    assert data.notes[-1].endswith("It decided kqa (reference).")
+    # It ran on other rows than are here: no text of these is shown beside its numbers.
+    shown = task(data, "medcalc", "fewer")
+    assert "ran on other rows" in shown.texts
+    assert {(item.question, item.answer, item.gold, item.answer_sha256) for item in shown.items} == {("", "", "", "")}
+    assert shown.plots == ()
+    assert len(told) == 1
+    assert told[0].startswith("medcalc (fewer): The run's data are not here")
+
+
+def test_data_that_are_not_built(reference: Path, tmp_path: Path) -> None:
+    data = report_data([reference], data=tmp_path)
+    for each in data.tasks:
+        assert "demo is not built" in each.texts
+        assert "medical-tasks build" in each.texts
+        assert all(item.values and not item.question for item in each.items)
+
+
+def test_the_home_of_whoever_makes_the_report_stays_theirs(
+    reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    data = report_data([reference], data=tmp_path / "nothing")
+    assert str(tmp_path) not in data.tasks[0].texts
+    assert "~/nothing" in data.tasks[0].texts
+
+
+def test_without_items(home: Path, reference: Path) -> None:
+    data = report_data([reference], data=home, items=False)
+    assert [(len(each.items), each.texts) for each in data.tasks] == [
+        (0, "Items are left out, as --no-items asks for.")
+    ] * 2
+    assert len(task(data, "medcalc").plots) == 2
+
+
+def test_too_much_text_is_cut_and_said(home: Path, reference: Path) -> None:
+    told: list[str] = []
+    data = report_data([reference], data=home, max_text_bytes=20_000, tell=told.append)
+    said_there = task(data, "medcalc").texts
+    assert "items are cut in their middle to 800 characters" in said_there
+    assert "of 31 items, the last ones, are shown without texts" in said_there
+    assert any(said.startswith("medcalc (reference): Texts of") for said in told)
+    assert [bool(item.answer_sha256) for item in task(data, "medcalc").items] == [True] * 31
+
+
+def test_a_task_that_is_not_known(home: Path, reference: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "newer"
+    shutil.copytree(reference, folder)
+    results = json.loads((folder / RESULTS_FILE).read_text())
+    results["tasks"] = {"medcalc_of_2031": results["tasks"]["medcalc"]}
+    (folder / RESULTS_FILE).write_text(json.dumps(results))
+    (shown,) = report_data([folder], data=home).tasks
+    assert shown.title == "medcalc_of_2031 (not known to this version)"
+    assert shown.access == "credentialed"  # what cannot be shown to be open is not
+    assert "does not know the task" in shown.texts
+    assert [metric.name for metric in shown.metrics] == list(shown.entry["metrics"])
+    assert shown.items == ()
+
+
+def test_answers_of_a_model_and_of_a_run_scored_anew(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(call: Call) -> str:
+        return f"Answer to a question of {len(str(call.body['messages']))} signs: \ud83d\ude00 </script>"
+
+    with FaultServer(answer=answer) as server:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
+        monkeypatch.setenv("TEST_HOST_API_KEY", "k")
+        few = ("--max-samples", "4", *LEXICAL)
+        first = ran(home, tmp_path / "first", "kqa", "openai-api/test-host/m", few)
+        asked = len(server.calls)
+        scored = tmp_path / "scored"
+        words = [
+            "score",
+            "kqa",
+            "--responses",
+            str(first),
+            "--data",
+            str(home),
+            "--judge",
+            "lexical",
+            "--out",
+            str(scored),
+        ]
+        assert main(words) == 0
+        (shown,) = report_data([first], data=home).tasks
+        (lacking,) = report_data([scored], data=home).tasks
+        (found,) = report_data([scored], data=home, responses=[first]).tasks
+        assert len(server.calls) == asked
+    capsys.readouterr()
+    assert shown.texts == ""
+    assert len(shown.items) == 4
+    for item in shown.items:
+        assert item.answer.startswith("Answer to a question of ")
+        assert item.question
+        assert not item.question.startswith("[user]")
+    assert "4 of 4 answers are not in the run's store" in lacking.texts
+    assert all(item.question and item.gold and not item.answer for item in lacking.items)
+    assert found.texts == ""
+    assert [item.answer for item in found.items] == [item.answer for item in shown.items]
+
+
+def test_answers_of_a_file_that_was_scored(home: Path, reference: Path, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"id": "1", "response": "The answer is 7."}\n{"id": "2", "response": ""}\n')
+    out = tmp_path / "scored"
+    words = ["score", "medcalc", "--responses", str(file), "--data", str(home), "--config", "demo", "--out", str(out)]
+    assert main(words) == 5
+    (shown,) = report_data([out], data=home).tasks
+    assert "Answers are not shown: answers.jsonl: this run scored it" in shown.texts
+    data = report_data([reference, out], data=home, responses=[file])
+    items = {item.id: item for item in task(data, "medcalc", "scored").items}
+    assert items["1"].answer == "The answer is 7."
+    assert items["2"].answer_sha256 == hashlib.sha256(b"").hexdigest()  # an empty answer is one
+    assert items["3"].answer == items["3"].answer_sha256 == ""
+    assert items["3"].unscored == "no answer: not in the responses"
+    other = tmp_path / "other.jsonl"
+    other.write_text("{}")
+    with pytest.raises(UsageError, match=r"other\.jsonl: its sha256 is of none that these runs scored"):
+        report_data([out], data=home, responses=[other])
+    with pytest.raises(UsageError, match="none of the runs scored a file"):
+        report_data([reference], data=home, responses=[other])
+    with pytest.raises(MissingError, match="there is no such file"):
+        report_data([out], data=home, responses=[tmp_path / "nothing"])
+
+
+def test_options_that_go_with_no_run(home: Path, reference: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--source is for runs on data of your own"):
+        report_data([reference], data=home, source=tmp_path / "own.csv")
+    with pytest.raises(UsageError, match="--max-text-bytes must be 0 or more, got -1"):
+        report_data([reference], data=home, max_text_bytes=-1)
+    with pytest.raises(UsageError, match="a report is of one run or more"):
+        report_data([])
+
+
+def test_a_damaged_recipe_is_no_end_of_a_report(home: Path, reference: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(reference, folder)
+    results = json.loads((folder / RESULTS_FILE).read_text())
+    results["tasks"]["medcalc"]["recipe"]["data"] = {}
+    (folder / RESULTS_FILE).write_text(json.dumps(results))
+    shown = task(report_data([folder], data=home), "medcalc")
+    assert "does not say how it was run (the recipe is damaged)" in shown.texts
+    assert len(shown.items) == 31
+
+
+def test_a_chat_says_who_speaks_where_it_is_more_than_a_question() -> None:
+    assert chat_text([{"role": "user", "content": "How?"}]) == "How?"
+    two: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How?"}]
+    assert chat_text(two) == "[system]\nBe brief.\n\n[user]\nHow?"
+
+
+def test_questions_are_those_that_were_put(
+    home: Path, reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "asked"
+    shutil.copytree(reference, folder)
+    results = json.loads((folder / RESULTS_FILE).read_text())
+    results["tasks"].pop("kqa")
+    recipe = results["tasks"]["medcalc"]["recipe"]
+    recipe |= {
+        "prompts": {"set": "own", "sha256": "f" * 64},
+        "truncation": {"words_left_out": {"2": 3}},
+        "protocol": {},
+    }
+    (folder / RESULTS_FILE).write_text(json.dumps(results))
+    (shown,) = report_data([folder], data=home).tasks
+    assert "Questions are not shown: they were put with other prompts, by medical-tasks" in shown.texts
+    assert {item.question for item in shown.items} == {""}
+    assert all(item.gold for item in shown.items)
+
+    def shorten(item: Item, words: int) -> Item:
+        return replace(item, fields={**item.fields, "question": f"{words} words less"})
+
+    def render(item: Item) -> tuple[Message, ...]:
+        return ({"role": "user", "content": item.fields["question"]},)
+
+    prompts = PromptSet(name="own", sha256="f" * 64, render=render, shorten=shorten)
+    monkeypatch.setattr(texts, "load_task_prompts", lambda *given: prompts)
+    (shown,) = report_data([folder], data=home).tasks
+    assert [item.question for item in shown.items if "less" in item.question] == ["3 words less"]
+    assert shown.items[1].question == "3 words less"
+    assert shown.texts == "Of the several questions about an item the first is shown, and the final answer."

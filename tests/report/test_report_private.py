@@ -1,0 +1,132 @@
+"""Credentialed data: nothing of a note, a question, an answer or a judge gets into a report, not even from files that have it."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.guard.leak_sources import source_files, source_rows
+from medical_tasks.guard.leak_words import words_of
+from medical_tasks.report.collect import report_data
+from medical_tasks.report.markdown_page import render_report
+from medical_tasks.report.page import render_page
+from medical_tasks.runs.results import read_items, write_run
+from tests.report.tiny_runs import built, ran
+
+TASKS = "ehrnoteqa_open_level1,ehrnoteqa_open_level2,mimic_rrs,archehr_together,medcalc"
+DATASETS = ("ehrnoteqa", "mimic_rrs", "archehr_qa", "medcalc_bench")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("data"), *DATASETS)
+
+
+@pytest.fixture(scope="module")
+def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEDICAL_TASKS_HOME", str(tmp_path_factory.mktemp("private")))
+        out = tmp_path_factory.mktemp("runs") / "run"
+        return ran(home, out, TASKS, "baseline/reference", ("--judge", "lexical", "--judging", "single"))
+
+
+def runs_of_words(text: str) -> set[tuple[bytes, ...]]:
+    words = words_of(text)
+    return {tuple(words[place : place + 12]) for place in range(len(words) - 11)}
+
+
+def leaks(text: str, home: Path, *datasets: str) -> int:
+    """How many runs of 12 words of the sources stand in a text, as it is and as a browser reads it."""
+    files = [file for name in datasets for file in source_files(str(home / name))]
+    texts = [each for file in files for row in source_rows(file) for each in row.texts]
+    assert len(texts) >= 10
+    source = set().union(*map(runs_of_words, texts))
+    assert len(source) > 500
+    return len(source & (runs_of_words(text) | runs_of_words(html.unescape(text))))
+
+
+def test_no_twelve_words_of_the_source_stand_in_a_report(home: Path, run: Path, tmp_path: Path) -> None:
+    assert main(["report", str(run), "--data", str(home), "--out", str(tmp_path / "out")]) == 0
+    written = sorted((tmp_path / "out").iterdir())
+    assert [path.name for path in written] == ["report.html", "report.md"]
+    for path in written:
+        assert leaks(path.read_text(), home, "ehrnoteqa", "mimic_rrs", "archehr_qa") == 0
+
+
+def test_the_same_check_finds_the_texts_of_open_data(home: Path, tmp_path: Path) -> None:
+    page = render_page(report_data([ran(home, tmp_path / "open", "medcalc", "baseline/reference")], data=home))
+    assert leaks(page, home, "medcalc_bench") > 1000
+
+
+def test_items_of_credentialed_data_have_ids_scores_and_hashes(home: Path, run: Path) -> None:
+    data = report_data([run], data=home)
+    rows = {(row["task"], row["id"]): row for row in read_items(run)}
+    assert len(data.tasks) == 5
+    for task in data.tasks:
+        assert task.access == "credentialed"
+        assert "credentialed" in task.texts
+        assert task.items
+        for item in task.items:
+            assert (item.question, item.answer, item.gold) == ("", "", "")
+            assert item.answer_sha256 == rows[task.name, item.id]["response_sha256"] != ""
+            assert not any(verdict.text for verdict in item.verdicts)
+    assert any(item.verdicts for task in data.tasks for item in task.items)
+    assert any(item.parsed for task in data.tasks for item in task.items)  # numbers that hold no text
+
+
+def test_levels_and_components_are_drawn(home: Path, run: Path) -> None:
+    plots = {task.name: task.plots for task in report_data([run], data=home).tasks}
+    (levels,) = plots["ehrnoteqa_open_level1"]
+    assert [(point.label, point.n) for point in levels.points] == [("1", 8), ("2", 6)]
+    assert plots["ehrnoteqa_open_level2"] == ()
+    titles = [plot.title for plot in plots["archehr_together"]]
+    assert titles[:2] == ["Components of overall_relevance", "Components of overall_score"]
+    # MedCalc-Bench's own data are open, so their attributes can be counted; only this run's texts are kept back.
+    assert len(plots["medcalc"]) == 2
+
+
+def test_a_file_that_was_not_redacted_gives_nothing_away(home: Path, run: Path, tmp_path: Path) -> None:
+    """An items.parquet, verdicts.jsonl and results.json full of the patient's words."""
+    secret = "the old fisherman complained of a burning pain behind his left ear since the wedding of his niece"
+    folder = tmp_path / "forged"
+    rows = [
+        {**{name: value for name, value in row.items() if name != "response_sha256"}, "parsed": secret, "why": secret}
+        | {"unscored": f"judge: {secret}", "sources": secret}
+        for row in read_items(run)
+        if row["task"] == "ehrnoteqa_open_level1"
+    ]
+    assert len(rows) == 8
+    results: dict[str, Any] = json.loads((run / "results.json").read_text())
+    entry = results["tasks"]["ehrnoteqa_open_level1"]
+    entry["coverage"]["unscored"] = {f"no answer: {secret}": 1, f"judge: {secret}": 2, secret: 3}
+    entry["judge"]["verdicts"]["unscored"] = {f"judge: {secret}": 1}
+    results["tasks"] = {"ehrnoteqa_open_level1": entry}
+    line = {"task": "ehrnoteqa_open_level1", "id": f"{rows[0]['id']}/open", "value": secret, "text": secret}
+    write_run(folder, results, rows, verdicts=[{**line, "votes": [secret, secret], "unscored": f"judge: {secret}"}])
+    data = report_data([folder], data=home)
+    (task,) = data.tasks
+    assert task.entry["coverage"]["unscored"] == {"judge: other": 2, "no answer: other": 1, "other": 3}
+    assert task.items[0].verdicts[0].unscored == "judge: other"
+    for text in (json.dumps(asdict(data)), render_page(data), render_report(data)):
+        assert "fisherman" not in text
+        assert "niece" not in text
+
+
+def test_a_forged_hash_is_no_way_out_either(home: Path, run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "forged"
+    rows = [{**row, "response_sha256": "a secret of the note"} for row in read_items(run) if row["task"] == "mimic_rrs"]
+    results = json.loads((run / "results.json").read_text())
+    results["tasks"] = {"mimic_rrs": results["tasks"]["mimic_rrs"]}
+    write_run(folder, results, rows)
+    assert pq.read_table(folder / "items.parquet").num_rows == 12
+    assert file_sha256(folder / "items.parquet") == json.loads((folder / "results.json").read_text())["items_sha256"]
+    (task,) = report_data([folder], data=home).tasks
+    assert {item.answer_sha256 for item in task.items} == {""}

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.report.runs import read_run, short_names, without_repeats
+from medical_tasks.runs.results import write_run
+
+
+def entry() -> dict[str, Any]:
+    value = {"value": 0.5, "ci_low": 0.1, "ci_high": 0.9, "n": 2, "bound_low": 0.5, "bound_high": None}
+    return {
+        "n_items": 2,
+        "metrics": {"accuracy": value},
+        "coverage": {"asked": 2, "answered": 2, "scored": 2, "unscored": {}},
+        "breakdown": {"kind": {"a": {"accuracy": dict(value)}}},
+        "recipe": {"model": {"name": "baseline/x"}},
+    }
+
+
+def written(folder: Path, told: dict[str, Any]) -> Path:
+    rows = [{"task": "toy", "id": name, "cluster": name, "accuracy": 1.0} for name in ("1", "2")]
+    write_run(
+        folder, {"schema_version": 1, "tasks": told}, rows, verdicts=[{"task": "toy", "id": "1/a", "value": True}]
+    )
+    return folder
+
+
+def test_a_run_is_read_by_task(tmp_path: Path) -> None:
+    run = read_run(written(tmp_path / "r", {"toy": entry()}), "r")
+    assert [row["id"] for row in run.rows["toy"]] == ["1", "2"]
+    assert [line["id"] for line in run.verdicts["toy"]] == ["1/a"]
+    assert read_run(tmp_path / "r", "r", items=False).verdicts == {}
+
+
+def broken(change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    made = entry()
+    change(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda made: made.pop("metrics"), "'metrics' of toy is missing"),
+        (lambda made: made.update(breakdown=[]), "'breakdown' of toy is missing"),
+        (lambda made: made["recipe"].pop("model"), "the recipe of toy names no model"),
+        (lambda made: made["recipe"].update(model={"name": 3}), "the recipe of toy names no model"),
+        (lambda made: made["coverage"].pop("scored"), "the coverage of toy is not whole"),
+        (lambda made: made["coverage"].update(unscored=3), "the coverage of toy is not whole"),
+        (lambda made: made.update(cut_at_length="x"), "a count of toy is no number"),
+        (lambda made: made.update(judge=[]), "what is told of the judge of toy is not whole"),
+        (lambda made: made.update(judge={"name": "lexical"}), "what is told of the judge of toy is not whole"),
+        (lambda made: made.update(shortened=2), "the recipe of toy does not say how questions were shortened"),
+        (lambda made: made["metrics"]["accuracy"].pop("ci_low"), "a metric of toy is not whole"),
+        (lambda made: made["metrics"]["accuracy"].update(value="high"), "a metric of toy is not whole"),
+        (lambda made: made["metrics"]["accuracy"].update(n=None), "a metric of toy is not whole"),
+        (lambda made: made["breakdown"].update(kind=3), "a metric of toy is not whole"),
+        (lambda made: made["breakdown"]["kind"].update(a={"accuracy": {}}), "a metric of toy is not whole"),
+    ],
+)
+def test_a_damaged_entry_is_told_with_its_file(tmp_path: Path, change: Callable[[Any], None], reason: str) -> None:
+    folder = written(tmp_path / "r", {"toy": broken(change)})
+    with pytest.raises(UsageError, match=rf"results\.json: damaged \({reason}\)\. Give the run's command again"):
+        read_run(folder, "r")
+
+
+def test_a_number_that_is_none_is_damage(tmp_path: Path) -> None:
+    folder = written(tmp_path / "r", {"toy": entry()})
+    file = folder / "results.json"
+    told = json.loads(file.read_text())
+    told["tasks"]["toy"]["metrics"]["accuracy"]["value"] = math.nan
+    file.write_text(json.dumps(told))
+    with pytest.raises(UsageError, match="a metric of toy is not whole"):
+        read_run(folder, "r")
+
+
+def test_no_task_at_all(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="it has no task"):
+        read_run(written(tmp_path / "r", {}), "r")
+
+
+def test_no_run(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="Give the folder that `medical-tasks run`"):
+        read_run(tmp_path, "r")
+
+
+def test_items_of_another_run(tmp_path: Path) -> None:
+    folder = written(tmp_path / "r", {"toy": entry()})
+    (folder / "items.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UsageError, match="not of the same run"):
+        read_run(folder, "r")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"task": "toy", "id"', "line 1 is not JSON"),
+        (b'{"task": "toy", "id": "1/a"}\n[]\n', "line 2 is no verdict"),
+        (b'{"task": "toy", "id": 1}\n', "line 1 is no verdict"),
+        (b"[" * 100_000, "line 1 is not JSON"),
+        (b"\xff\n", "it is not UTF-8 text"),
+    ],
+)
+def test_damaged_verdicts(tmp_path: Path, content: bytes, reason: str) -> None:
+    folder = written(tmp_path / "r", {"toy": entry()})
+    (folder / "verdicts.jsonl").write_bytes(content)
+    with pytest.raises(UsageError, match=rf"verdicts\.jsonl: damaged \({reason}\)"):
+        read_run(folder, "r")
+
+
+def test_names_are_as_short_as_they_can_be_and_all_different(tmp_path: Path) -> None:
+    folders = [tmp_path / part for part in ("a/run", "b/run", "other", "x/b/run")]
+    assert short_names(folders) == ["a/run", f"{tmp_path.name}/b/run", "other", "x/b/run"]
+    assert short_names([tmp_path / "a" / ".." / "run"]) == ["run"]
+    assert short_names([Path("/")]) == ["/"]
+
+
+def test_a_folder_that_is_given_twice_counts_once(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "run")
+    given = [tmp_path / "run", tmp_path / "other", tmp_path / "x" / ".." / "run", tmp_path / "link"]
+    assert without_repeats(given) == (given[:2], given[2:])

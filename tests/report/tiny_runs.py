@@ -1,0 +1,21 @@
+"""Small finished runs on demo data, made by the command line itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from medical_tasks.cli.entry import main
+from medical_tasks.data.building import build_dataset
+
+
+def built(home: Path, *datasets: str) -> Path:
+    for name in datasets:
+        build_dataset(name, source=None, config="demo", out=home / name)
+    return home
+
+
+def ran(home: Path, out: Path, tasks: str, model: str, more: Sequence[str] = ()) -> Path:
+    words = ["run", "--tasks", tasks, "--model", model, "--config", "demo", "--data", str(home), "--out", str(out)]
+    assert main([*words, *more]) == 0
+    return out

@@ -1,0 +1,272 @@
+"""Pooled metrics and metrics of parts, from item scores to results, rows, comparisons and harnesses."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.comparison.comparing import compare_runs
+from medical_tasks.harness.pooling import Weighted, metric_value, pooled_mean
+from medical_tasks.report.markdown import render_markdown
+from medical_tasks.runs.estimation import NOT_ALL
+from medical_tasks.runs.results import item_rows, summarise, write_run
+from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+
+NAN = math.nan
+SHARE = MetricSpec(name="share", kind="ratio", description="pooled share")
+PART = MetricSpec(name="share_top", kind="ratio", description="of the top", part=("section", "top"), whole="share")
+TASK = TaskSpec(
+    name="toy",
+    title="Toy",
+    benchmark="none",
+    dataset="none",
+    split="test",
+    metrics=(SHARE, PART),
+    version="1-A",
+    generation_size=8,
+    groups=("kind",),
+)
+
+
+def item(name: str) -> Item:
+    return Item(id=name, fields={}, groups={"kind": "a"}, cluster=name)
+
+
+def scored(name: str, hits: float, of: float) -> ItemScore:
+    value = hits / of if of else NAN
+    return ItemScore(id=name, values={"share": value, "share_top": NAN}, weights={"share": of, "share_top": 0.0})
+
+
+def summary(scores: dict[str, ItemScore], unanswered: dict[str, str] | None = None) -> dict[str, Any]:
+    lost = unanswered or {}
+    return summarise(TASK, [item(name) for name in (*scores, *lost)], scores, lost, recipe={"model": {"name": "m"}})
+
+
+def test_a_long_item_counts_more_than_a_short_one() -> None:
+    found = summary({"long": scored("long", 9, 10), "short": scored("short", 0, 2)})["metrics"]["share"]
+    assert found["value"] == pytest.approx(9 / 12)
+    assert (found["n"], found["of"]) == (2, 12.0)
+    assert found["ci_low"] <= 0.75 <= found["ci_high"]
+    assert found["bound_low"] == found["bound_high"] == pytest.approx(0.75)
+
+
+def test_an_item_with_nothing_to_count_changes_nothing() -> None:
+    with_it = summary({"a": scored("a", 1, 4), "empty": scored("empty", 0, 0)})["metrics"]["share"]
+    without = summary({"a": scored("a", 1, 4)})["metrics"]["share"]
+    assert with_it == without
+    nothing = summary({"empty": scored("empty", 0, 0)})["metrics"]["share"]
+    assert (nothing["value"], nothing["n"], nothing["bound_low"], nothing["bound_high"]) == (None, 0, None, None)
+
+
+def test_bounds_weigh_what_is_missing_by_the_most_it_can_be() -> None:
+    open_one = ItemScore(id="b", values={}, limits={"share": (0.2, 0.8)}, weights={"share": 10.0}, unscored="judge: x")
+    found = summary({"a": scored("a", 5, 10), "b": open_one})["metrics"]["share"]
+    assert (found["value"], found["n"]) == (0.5, 1)
+    assert found["bound_low"] == pytest.approx((5 + 2) / 20)
+    assert found["bound_high"] == pytest.approx((5 + 8) / 20)
+
+
+def test_an_unanswered_item_of_unknown_length_leaves_no_bound_but_the_metrics_own() -> None:
+    found = summary({"a": scored("a", 5, 10)}, {"lost": "timeout"})["metrics"]["share"]
+    assert (found["value"], found["bound_low"], found["bound_high"]) == (0.5, 0.0, 1.0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=6))
+def test_bounds_hold_whatever_the_missing_are(parts: list[tuple[int, int, int]]) -> None:
+    """Each item has hits, misses and undecided ones; every way to decide lies within the bounds, and both ends are reached."""
+    scores: dict[str, ItemScore] = {}
+    for place, (hits, misses, undecided) in enumerate(parts):
+        of = hits + misses + undecided
+        if undecided:
+            limits = {"share": (hits / of, (hits + undecided) / of)}
+            scores[str(place)] = ItemScore(
+                id=str(place), values={}, limits=limits, weights={"share": float(of)}, unscored="x"
+            )
+        else:
+            scores[str(place)] = scored(str(place), hits, of)
+    found = summary(scores)["metrics"]["share"]
+    total = sum(map(sum, parts))
+    if not total:
+        assert found["bound_low"] is None
+        return
+    assert found["bound_low"] == pytest.approx(sum(hits for hits, _, _ in parts) / total)
+    assert found["bound_high"] == pytest.approx(sum(hits + undecided for hits, _, undecided in parts) / total)
+
+
+def test_parts_are_told_in_their_breakdown_and_nowhere_else() -> None:
+    score = ItemScore(id="a", values={"share": 0.5, "share_top": 0.25}, weights={"share": 8.0, "share_top": 4.0})
+    entry = summarise(TASK, [item("a")], {"a": score}, {}, recipe={"model": {"name": "m"}})
+    assert list(entry["metrics"]) == ["share"]
+    assert entry["breakdown"]["section"]["top"]["share"]["value"] == 0.25
+    assert list(entry["breakdown"]["kind"]["a"]) == ["share"]
+    page = render_markdown({"tasks": {"toy": entry}})
+    assert "### By section" in page
+    assert "| top | 1 | 25.0 " in page
+
+
+def test_rows_have_the_denominator_beside_the_value() -> None:
+    open_one = ItemScore(id="b", values={}, limits={"share": (0.2, 0.8)}, weights={"share": 10.0}, unscored="judge: x")
+    rows = item_rows(TASK, [item("a"), item("b"), item("c")], {"a": scored("a", 1, 4), "b": open_one}, {"c": "timeout"})
+    assert [(row["share"], row["share_of"]) for row in rows] == [(0.25, 4.0), (None, None), (None, None)]
+
+
+def run(folder: Path, counts: list[tuple[int, int]]) -> Path:
+    scores = {str(place): scored(str(place), *each) for place, each in enumerate(counts)}
+    recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
+    rows = item_rows(TASK, [item(name) for name in scores], scores, {})
+    write_run(folder, {"schema_version": 1, "tasks": {"toy": {"recipe": recipe}}}, rows)
+    return folder
+
+
+def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
+    a, b = [(1, 4), (0, 0), (2, 6), (3, 3)], [(3, 4), (1, 2), (2, 5), (0, 3)]
+    found = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"]["metrics"]["share"]
+    assert found["value_a"] == pytest.approx(6 / 13)
+    assert found["value_b"] == pytest.approx(6 / 14)  # with the item on which run A had nothing to count
+    assert found["ci_low"] <= found["difference"] <= found["ci_high"]
+    assert found["minimum_detectable_difference"] > 0
+
+
+def test_equal_weights_detect_what_a_mean_detects(tmp_path: Path) -> None:
+    a, b = [(1, 2), (0, 2), (2, 2), (1, 2)], [(2, 2), (1, 2), (0, 2), (2, 2)]
+    pooled = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})["toy"]["metrics"]["share"]
+    from medical_tasks.scoring.statistics import minimum_detectable_difference
+
+    shares = [[top / bottom for top, bottom in each] for each in (a, b)]
+    assert pooled["minimum_detectable_difference"] == pytest.approx(minimum_detectable_difference(*shares))
+
+
+def test_a_harness_pools_what_the_runner_pools() -> None:
+    scores = [scored("a", 1, 4), scored("b", 0, 0), scored("c", 3, 3)]
+    values = [metric_value(SHARE, score) for score in scores]
+    assert pooled_mean(values) == pytest.approx(4 / 7)
+    assert pooled_mean(copy.deepcopy(values)) == pytest.approx(4 / 7)
+    assert math.isnan(pooled_mean([metric_value(SHARE, ItemScore(id="x", values={}))]))
+    assert math.isnan(pooled_mean([]))
+    # Nothing to share anywhere: the worst that an item says of that.
+    due = {
+        name: ItemScore(id=name, values={"share": value}, weights={"share": 0.0})
+        for name, value in (("a", 1.0), ("b", 0.0))
+    }
+    assert pooled_mean([metric_value(SHARE, score) for score in due.values()]) == 0.0
+    assert summary(due)["metrics"]["share"]["value"] == 0.0
+    assert summary({"a": due["a"]})["metrics"]["share"]["value"] == 1.0
+
+
+def test_a_value_without_its_weight_is_refused() -> None:
+    with pytest.raises(TypeError, match="values with their weights; got float"):
+        pooled_mean([Weighted(0.5, 2.0), 0.5])
+
+
+AVERAGED = replace(
+    TASK,
+    metrics=(
+        SHARE,
+        MetricSpec(name="likeness", kind="mean", description="likeness"),
+        MetricSpec(name="costly", kind="mean", description="needs weights", needs="weights"),
+        MetricSpec(name="relevance", kind="average", description="of two", of=("likeness", "costly")),
+        MetricSpec(name="overall", kind="average", description="of both", of=("share", "relevance")),
+    ),
+)
+CHEAP = replace(AVERAGED, metrics=tuple(metric for metric in AVERAGED.metrics if not metric.needs))
+
+
+def both(name: str, hits: float, of: float, likeness: float, costly: float = 0.9) -> ItemScore:
+    values = {"share": hits / of, "likeness": likeness, "costly": costly}
+    return ItemScore(id=name, values=values, weights={"share": of})
+
+
+TWO = {"a": both("a", 9, 10, 0.2), "b": both("b", 0, 2, 0.6)}
+
+
+def averages(task: TaskSpec, scores: dict[str, ItemScore], lost: dict[str, str] | None = None) -> dict[str, Any]:
+    made = summarise(task, [item(name) for name in (*scores, *(lost or {}))], scores, lost or {}, recipe={})
+    return dict(made["metrics"])
+
+
+def test_an_average_is_of_totals_and_not_of_items() -> None:
+    found = averages(AVERAGED, TWO)
+    assert found["relevance"]["value"] == pytest.approx((0.4 + 0.9) / 2)
+    assert found["overall"]["value"] == pytest.approx((9 / 12 + (0.4 + 0.9) / 2) / 2)
+    assert found["overall"]["components"] == ["share", "likeness", "costly"]
+    assert "missing_components" not in found["overall"]
+    assert found["overall"]["ci_low"] <= found["overall"]["value"] <= found["overall"]["ci_high"]
+    assert found["overall"]["bound_low"] == found["overall"]["bound_high"] == pytest.approx(found["overall"]["value"])
+
+
+def test_an_average_without_a_component_is_of_the_others_and_says_so() -> None:
+    found = averages(CHEAP, TWO)["overall"]
+    assert found["value"] == pytest.approx((9 / 12 + 0.4) / 2)
+    assert (found["missing_components"], found["comparable"]) == (["costly"], False)
+
+
+def test_items_that_are_missing_a_component_leave_the_value_and_widen_the_bounds() -> None:
+    half = ItemScore(id="c", values={"share": 1.0}, weights={"share": 4.0}, unscored="judge: x")
+    found = averages(CHEAP, {**TWO, "c": half})
+    assert found["overall"]["n"] == 2
+    assert found["overall"]["value"] == pytest.approx((9 / 12 + 0.4) / 2)
+    assert found["overall"]["bound_low"] == pytest.approx((13 / 16 + 0.8 / 3) / 2)
+    assert found["overall"]["bound_high"] == pytest.approx((13 / 16 + 1.8 / 3) / 2)
+    nothing = averages(CHEAP, {}, {"a": "timeout"})["overall"]
+    assert (nothing["value"], nothing["n"]) == (None, 0)
+
+
+def averaged_run(folder: Path, scores: dict[str, ItemScore], task: TaskSpec = AVERAGED) -> Path:
+    recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
+    rows = item_rows(task, [item(name) for name in scores], scores, {})
+    write_run(folder, {"schema_version": 1, "tasks": {"toy": {"recipe": recipe}}}, rows)
+    return folder
+
+
+def test_averages_are_compared_item_by_item_too(tmp_path: Path) -> None:
+    other = {"a": both("a", 5, 10, 0.4), "b": both("b", 2, 2, 0.6)}
+    runs = averaged_run(tmp_path / "a", TWO), averaged_run(tmp_path / "b", other)
+    found = compare_runs(*runs, {"toy": AVERAGED})["toy"]["metrics"]["overall"]
+    assert found["value_a"] == pytest.approx((9 / 12 + 0.65) / 2)
+    assert found["value_b"] == pytest.approx((7 / 12 + 0.7) / 2)
+
+
+def test_averages_of_other_components_are_not_compared(tmp_path: Path) -> None:
+    runs = averaged_run(tmp_path / "a", TWO), averaged_run(tmp_path / "b", TWO, CHEAP)
+    found = compare_runs(*runs, {"toy": AVERAGED})["toy"]
+    assert "overall" not in found["metrics"]
+    assert any("other components in each run" in warning for warning in found["warnings"])
+
+
+def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> None:
+    official = replace(SHARE, name="share_official", ends="official script ends: no citations", judged=False)
+    # An average of it and of what is not reported: there is none in either run.
+    average = replace(official, name="overall_official", kind="average", of=("share_official", "model_official"))
+    task = replace(TASK, metrics=(SHARE, official, average), groups=())
+    for name, silent in (("a", False), ("b", True)):
+        scores = {
+            each: ItemScore(
+                id=each,
+                values={"share": 0.5} if silent and each == "2" else {"share": 0.5, "share_official": 1.0},
+                weights={"share": 2.0, "share_official": 2.0},
+            )
+            for each in ("1", "2")
+        }
+        entry = summarise(task, [item(each) for each in scores], scores, {}, recipe={})
+        found = entry["metrics"]["share_official"]
+        assert (found["value"], found["bound_low"], found["bound_high"]) == ((None,) * 3 if silent else (1.0,) * 3)
+        overall = entry["metrics"]["overall_official"]
+        assert [overall[end] for end in ("value", "ci_low", "bound_low", "bound_high")] == [None] * 4
+        assert overall["reason"] == (found["reason"] if silent else f"{NOT_ALL}: model_official")
+        recipe = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None}
+        told = {"schema_version": 1, "tasks": {"toy": {"recipe": recipe, "metrics": entry["metrics"]}}}
+        write_run(tmp_path / name, told, item_rows(task, [item(each) for each in scores], scores, {}))
+    found = compare_runs(tmp_path / "a", tmp_path / "b", {"toy": task})["toy"]
+    assert list(found["metrics"]) == ["share"]
+    said = "share_official left out: no figure in one of the runs, official script ends: no citations (1 of 2 answers)"
+    assert said in found["warnings"]
+    values = [metric_value(official, score) for score in scores.values()]
+    assert math.isnan(pooled_mean(values))  # nor in a harness

@@ -1,0 +1,228 @@
+"""What a run's judge is refused for, when it is told, and what is written of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.cli.entry import main
+from medical_tasks.data.building import build_dataset
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.judging import default_mode, default_votes
+from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.spec import TaskSpec
+from tests.fault_server import Fault, FaultServer
+
+DEMO = ["--config", "demo"]
+SERVED = ["run", "--tasks", "kqa", *DEMO, "--model", "openai-api/some-host/m"]
+REFERENCE = ["run", "--tasks", "kqa", *DEMO, "--model", "baseline/reference"]
+ANSWERS = (
+    "",
+    "I'm sorry, I cannot provide medical advice.",
+    "As an AI, I can't diagnose you, but rest and drink.",
+    "No.",
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("data")
+    build_dataset("kqa", source=None, config="demo", out=home / "kqa")
+    return home
+
+
+@pytest.fixture(autouse=True)
+def own_home(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(data))
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+    with FaultServer() as server:
+        monkeypatch.setenv("SOME_HOST_BASE_URL", server.base_url)
+        monkeypatch.setenv("SOME_HOST_API_KEY", "k")
+        yield server
+
+
+@pytest.fixture
+def authors(tmp_path: Path) -> Path:
+    folder = tmp_path / "authors" / "evaluation" / "prompts"
+    folder.mkdir(parents=True)
+    for name in ("is_entails.txt", "is_contradict.txt"):
+        (folder / name).write_text("{question} {llm_answer} {answer} {gt_answer} {statement}", encoding="utf-8")
+    return tmp_path / "authors"
+
+
+def entry(folder: str) -> dict[str, Any]:
+    task: dict[str, Any] = read_results(Path(folder))["tasks"]["kqa"]
+    return task
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--judge", "lexical", "--votes", "3"], 2, "gives the same reply each time"),
+        (["--judge", "nli/some/model", "--votes", "3"], 2, "gives the same reply each time"),
+        (["--judge", "lexical", "--prompts", "official"], 2, "--upstream"),
+        (["--judge", "lexical", "--prompts", "official", "--upstream", "nowhere"], 3, "nowhere"),
+        (["--judge", "lexical", "--prompts", "some"], 2, "some"),
+    ],
+)
+def test_what_no_judge_can_do_is_said_before_the_model_answers(
+    words: list[str], code: int, message: str, model: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SERVED, *words, "--out", "r"]) == code
+    assert message in capsys.readouterr().err
+    assert model.calls == []
+
+
+def test_votes_of_a_chat_judge_that_does_not_sample_are_refused_before_the_model_answers(
+    model: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--judge", "openai-api/some-host/j", "--judge-args", "temperature=0", "--votes", "3"]
+    assert main([*SERVED, *words, "--out", "r"]) == 2
+    assert "gives the same reply each time" in capsys.readouterr().err
+    assert model.calls == []
+
+
+def test_official_prompts_batched_are_refused_before_the_model_answers(
+    model: FaultServer, authors: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--judge", "lexical", "--prompts", "official", "--upstream", str(authors), "--judging", "batched"]
+    assert main([*SERVED, *words, "--out", "r"]) == 2
+    assert "cannot be batched" in capsys.readouterr().err
+    assert model.calls == []
+
+
+def test_verdicts_from_a_file_have_no_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("v.jsonl").write_text("", encoding="utf-8")
+    assert main([*REFERENCE, "--judge", "recorded/v.jsonl", "--votes", "5", "--judge-args", "a=b"]) == 2
+    assert "--judge-args, --votes: recorded/v.jsonl holds verdicts" in capsys.readouterr().err
+
+
+def test_verdicts_of_a_judge_of_entailment_give_its_scores_again() -> None:
+    assert main([*REFERENCE, "--out", "reference"]) == 0
+    ids = [row["id"] for row in read_items(Path("reference"))]
+    lines = [json.dumps({"id": one, "response": ANSWERS[at % len(ANSWERS)]}) for at, one in enumerate(ids)]
+    Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    score = ["score", "kqa", *DEMO, "--responses", "a.jsonl"]
+    assert main([*score, "--out", "first"]) == 0
+    # It was never asked whether the unsure answers are abstentions, and its file does not say.
+    assert main([*score, "--judge", "recorded/first/verdicts.jsonl", "--out", "again"]) == 0
+    first, again = entry("first"), entry("again")
+    assert {name: metric["value"] for name, metric in first["metrics"].items()} == {
+        name: metric["value"] for name, metric in again["metrics"].items()
+    }
+    assert again["coverage"] == first["coverage"]
+
+
+def test_requests_that_a_refused_key_cost_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FaultServer(lambda call: Fault.status_code(401)) as server:
+        monkeypatch.setenv("SOME_HOST_BASE_URL", server.base_url)
+        monkeypatch.setenv("SOME_HOST_API_KEY", "k")
+        words = ["--judge", "openai-api/some-host/j", "--judge-args", "concurrency=4"]
+        assert main([*REFERENCE, *words, "--out", "r"]) == 5
+        assert entry("r")["judge"]["calls"] == len(server.calls) > 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        SERVED,
+        REFERENCE,
+        [*REFERENCE, "--forecast"],
+        ["score", "kqa", *DEMO, "--responses", "a.jsonl"],
+        ["judge-check", "kqa", "--judge", "lexical"],
+    ],
+)
+def test_further_processes_of_a_distributed_run_ask_and_write_nothing(
+    words: list[str], model: FaultServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("a.jsonl").write_text("", encoding="utf-8")
+    Path("r").mkdir()
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert main([*words, "--out", "r"]) == 0
+    assert model.calls == []
+    assert list(Path("r").iterdir()) == []
+    assert capsys.readouterr().out == ""
+
+
+def test_answers_to_other_prompts_are_not_scored_over_those_of_another_run(
+    model: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SERVED, "--out", "one"]) == 0
+    assert main([*SERVED, "--max-new-tokens", "7", "--out", "two"]) == 0
+    assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 0
+    assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 0
+    assert main(["score", "kqa", "--responses", "two", "--out", "s"]) == 2
+    assert "holds another run (asked:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["data", "model", "prompts", "generation", "max_samples", None])
+def test_a_damaged_recipe_is_said_to_be_damaged(
+    part: str | None, model: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SERVED, "--out", "one"]) == 0
+    file = Path("one/results.json")
+    results = json.loads(file.read_text(encoding="utf-8"))
+    if part is None:
+        results["tasks"]["kqa"]["recipe"] = []
+    else:
+        del results["tasks"]["kqa"]["recipe"][part]
+    file.write_text(json.dumps(results), encoding="utf-8")
+    assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 2
+    assert "the recipe is damaged" in capsys.readouterr().err
+
+
+def test_verdicts_of_results_that_are_written_over_do_not_stay() -> None:
+    assert main([*REFERENCE, "--out", "reference"]) == 0
+    ids = [row["id"] for row in read_items(Path("reference"))]
+    score = ["score", "kqa", *DEMO, "--responses", "a.jsonl", "--out", "s"]
+    for answer, there in (("Rest.", True), ("", False)):
+        lines = [json.dumps({"id": one, "response": answer}) for one in ids]
+        Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        assert main(score) == 0
+        assert Path("s/verdicts.jsonl").exists() == there
+
+
+FIVE_VOTES = replace(KQA, name="five_votes", votes=5)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "tasks", "votes"),
+    [
+        ("openai-api/h/m", {}, [FIVE_VOTES], 5),
+        ("openai-api/h/m", {}, [KQA], 1),
+        ("openai-api/h/m", {}, [replace(FIVE_VOTES, judge=False), KQA], 1),
+        ("openai-api/h/m", {"temperature": "0.7"}, [FIVE_VOTES], 5),
+        ("openai-api/h/m", {"temperature": "0"}, [FIVE_VOTES], 1),
+        ("openai-api/h/m", {"temperature": "0", "varies": "true"}, [FIVE_VOTES], 5),
+        ("lexical", {}, [FIVE_VOTES, KQA], 1),
+        ("nli/model", {}, [FIVE_VOTES], 1),
+        ("recorded/file", {}, [FIVE_VOTES], 1),
+        ("openai-api/h/m", {}, [], 1),
+    ],
+)
+def test_a_task_s_own_number_of_votes(name: str, args: dict[str, str], tasks: list[TaskSpec], votes: int) -> None:
+    assert default_votes(name, args, tasks) == votes
+
+
+def test_tasks_that_take_different_numbers_of_votes_are_run_one_by_one() -> None:
+    with pytest.raises(UsageError, match=r"\(five_votes 5, kqa 1\)\. Run them one by one, or give --votes"):
+        default_votes("openai-api/h/m", {}, [FIVE_VOTES, KQA])
+
+
+def test_a_tasks_own_way_of_judging_is_taken_and_two_ways_are_refused() -> None:
+    batched = replace(KQA, name="other", judging="batched")
+    assert (default_mode([KQA]), default_mode([batched]), default_mode([])) == ("single", "batched", "single")
+    with pytest.raises(UsageError, match=r"kqa single, other batched.*give --judging"):
+        default_mode([KQA, batched])

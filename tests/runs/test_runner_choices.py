@@ -1,0 +1,141 @@
+"""Running tasks that ask for probabilities, and tasks whose notes are too long: stored, resumed and found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.data.building import build_dataset
+from medical_tasks.data.task_data import TaskData, load_task_data
+from medical_tasks.errors import UsageError
+from medical_tasks.models.base import Answer, Length, OnResult, Request
+from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.runs.finishing import finish
+from medical_tasks.runs.folder import RunFolder, open_run_folder
+from medical_tasks.runs.run_responses import run_responses
+from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
+from medical_tasks.spec import TaskSpec
+
+BY_NAME = {task.name: task for task in TASKS}
+INDEX, OPEN = BY_NAME["ehrnoteqa_mc_prob_index_level1"], BY_NAME["ehrnoteqa_open_level1"]
+
+
+class Words:
+    """Counts a token a word; finds letter `B` the most probable, or says how many words it was asked with."""
+
+    name, endpoint, is_main = "hf/words", None, True
+
+    def __init__(self, room: int = 10**9) -> None:
+        self.identity = {"backend": "words"}
+        self.room, self.asked = room, 0
+
+    def share(self, keys: list[str]) -> list[str]:
+        return keys
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        for request in requests:
+            self.asked += 1
+            on_result(Answer(key=request.key, text=f"{self._words(request)} words"))
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        for request in requests:
+            self.asked += 1
+            logprobs = tuple(-1.0 if text == "B" else -2.0 for text in request.continuations)
+            scores = ChoiceScores(logprobs=logprobs, tokens=(1,) * len(logprobs))
+            on_result(Answer(key=request.key, text=scores.to_text()))
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        return [Length(tokens=self._words(request), room=self.room) for request in requests]
+
+    def close(self) -> None:
+        pass
+
+    def _words(self, request: Request) -> int:
+        return len(request.messages[-1]["content"].split())
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    build_dataset("ehrnoteqa", source=None, config="demo", out=folder / "ehrnoteqa")
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    return open_run_folder(tmp_path / "run", {"any": "settings"}, private=True)
+
+
+def data_of(task: TaskSpec, home: Path) -> TaskData:
+    return load_task_data(task, DATASET, data=home / "ehrnoteqa", config="demo")
+
+
+def answered(task: TaskSpec, data: TaskData, model: Words, folder: RunFolder, **options: str) -> AnsweredTask:
+    found = run_model([task], {task.name: data}, model, folder, RunOptions(**options))  # type: ignore[arg-type]
+    assert found is not None
+    return found[0]
+
+
+def test_probabilities_are_asked_once_scored_and_found_again(home: Path, folder: RunFolder) -> None:
+    data = data_of(INDEX, home)
+    first = Words()
+    part = answered(INDEX, data, first, folder)
+    results = finish([part], folder)["tasks"][INDEX.name]
+    right = sum(item.fields["answer"] == "B" for item in data.items) / len(data.items)
+    assert results["metrics"]["accuracy"]["value"] == pytest.approx(right)
+    assert set(results["metrics"]) == {"accuracy", "gold_probability"}
+    assert first.asked == len(data.items) == 8
+    again = Words()
+    assert answered(INDEX, data, again, folder).responses == part.responses
+    assert again.asked == 0
+    assert run_responses(INDEX, data, part.recipe, folder.path) == part.responses
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_asked(home: Path, folder: RunFolder) -> None:
+    model = Words(room=400)
+    with pytest.raises(UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"):
+        answered(OPEN, data_of(OPEN, home), model, folder)
+    assert model.asked == 0
+
+
+def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(home: Path, folder: RunFolder) -> None:
+    data = data_of(OPEN, home)
+    part = answered(OPEN, data, Words(room=400), folder, truncate="notes-from-the-oldest")
+    cut = part.recipe["truncation"]["words_left_out"]
+    assert part.recipe["truncation"]["rule"] == "notes-from-the-oldest"
+    assert 0 < len(cut) < len(data.items)
+    asked = {name: int(text.split()[0]) for name, text in part.responses.items()}
+    assert max(asked.values()) <= 400
+    assert min(asked[name] for name in cut) >= 395  # as few words as can be, up to the mark that stands for them
+    assert run_responses(OPEN, data, part.recipe, folder.path) == part.responses
+    # The judge reads the notes whole.
+    assert [item.fields for item in part.items] == [item.fields for item in data.items]
+
+
+def test_too_long_can_be_left_unanswered(home: Path, folder: RunFolder) -> None:
+    class Refusing(Words):
+        def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+            super().generate([request for request in requests if self._words(request) <= self.room], on_result)
+
+    part = answered(OPEN, data_of(OPEN, home), Refusing(room=400), folder, truncate="unanswered")
+    assert part.recipe["truncation"] == {"rule": "unanswered", "measured": True, "words_left_out": {}}
+    assert 0 < len(part.responses) < len(part.items)
+    assert set(part.unanswered.values()) == {"not asked"}
+
+
+def test_what_was_shortened_is_still_told_when_a_run_is_scored_anew(home: Path, folder: RunFolder) -> None:
+    data = data_of(INDEX, home)
+    part = answered(INDEX, data, Words(room=500), folder, truncate="notes-from-the-oldest")
+    cut = part.recipe["truncation"]["words_left_out"]
+    assert 0 < len(cut) <= len(data.items)
+    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not this one's.
+    recipe = {**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}}
+    again = AnsweredTask(task=INDEX, items=data.items, responses=part.responses, unanswered={}, recipe=recipe)
+    for one in (part, again):
+        entry = finish([one], folder)["tasks"][INDEX.name]
+        assert entry["shortened"] == len(cut)
+        assert "scoring" not in entry["recipe"]

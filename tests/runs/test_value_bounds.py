@@ -1,0 +1,288 @@
+"""The law of every number of every task: it lies within its bounds, and its interval within the metric's limits, whatever lacks."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.catalog import datasets, tasks
+from medical_tasks.data.building import build_dataset
+from medical_tasks.data.task_data import benchmark_module, load_task_data
+from medical_tasks.io.store import Store
+from medical_tasks.judges.base import JudgeOptions, Judging, Question, Unscored, Verdict
+from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.judges.session import JudgeSession
+from medical_tasks.runs.estimation import Estimator
+from medical_tasks.runs.finishing import _unanswered_limits
+from medical_tasks.runs.results import summarise
+from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
+
+EXACT = 1e-9
+JUDGED = sorted(name for name, task in tasks().items() if task.judge)
+FIRST = ("kqa", "aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "ehrnoteqa_open_level1", "ehrnoteqa_mc_level1")
+OTHERS = sorted(name for name, task in tasks().items() if not task.judge)
+
+
+class LosingJudge:
+    """The judge that compares words, which loses verdicts at random."""
+
+    name = "losing"
+    comparable = False
+    reads: Literal["prompt", "pair"] = "pair"
+
+    def __init__(self, inner: JudgeSession) -> None:
+        self.inner, self.share, self.seed = inner, 0.0, 0
+
+    def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
+        lost = [random.Random(f"{self.seed} {each.id}").random() < self.share for each in questions]
+        return [
+            Unscored(id=each.id, reason="judge: http 500") if gone else each
+            for each, gone in zip(self.inner.ask(questions), lost, strict=True)
+        ]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("bounds")
+    assert len(datasets()) == 8
+    for name in datasets():
+        build_dataset(name, source=None, config="demo", out=made / name)
+    return made
+
+
+@pytest.fixture(scope="module")
+def judge(home: Path) -> Iterator[LosingJudge]:
+    with (
+        Store(home / "judge.sqlite") as store,
+        JudgeSession(LexicalJudge(), JudgeOptions(), store, quiet=True) as session,
+    ):
+        yield LosingJudge(session)
+
+
+def _answers(task: TaskSpec, items: Sequence[Item], chance: random.Random) -> dict[str, str]:
+    """Right ones, halves, others', empty ones, abstentions, and some that are not there."""
+    gold = benchmark_module(task, "prompts").gold_response
+    made = {}
+    for item in items:
+        text: str = gold(task, item)
+        forms = [text, text, text, text[: len(text) // 2], gold(task, chance.choice(items)), "", "I don't know."]
+        forms = [text, text, ""] if task.asks == "choices" else forms
+        if chance.random() < 0.85:
+            made[item.id] = chance.choice(forms)
+    return made
+
+
+def _summary(task: TaskSpec, home: Path, judge: LosingJudge, *, seed: int, share: float, whole: bool) -> dict[str, Any]:
+    chance = random.Random(f"{task.name} {seed}")
+    items = load_task_data(task, datasets()[task.dataset], data=home, config="demo").items[:9]
+    answers = _answers(task, items, chance)
+    if whole:
+        gold = benchmark_module(task, "prompts").gold_response
+        answers = {item.id: answers.get(item.id) or gold(task, item) for item in items}
+    judge.share, judge.seed = share, seed
+    given: dict[str, Any] = {}
+    if task.judge:
+        prompts = benchmark_module(task, "judge_prompts").load_judge_prompts(task)
+        given["judging"] = Judging(judge=judge, prompts=prompts, mode=task.judging)
+    if task.scoring_arguments:
+        given["arguments"] = {"official": "yes"} if "official" in task.scoring_arguments else {}
+    asked = [item for item in items if item.id in answers]
+    scored = benchmark_module(task, "scoring").score_items(task, asked, [answers[item.id] for item in asked], **given)
+    reported = replace(
+        task, metrics=tuple(metric for metric in task.metrics if not metric.needs or metric.needs == "official")
+    )
+    return summarise(
+        reported,
+        items,
+        {score.id: score for score in scored},
+        {item.id: "timeout" for item in items if item.id not in answers},
+        recipe={},
+        unanswered_limits=_unanswered_limits(reported, items),
+    )
+
+
+def _all_metrics(task: TaskSpec, entry: Mapping[str, Any]) -> Iterator[tuple[MetricSpec, Mapping[str, Any]]]:
+    known = {metric.name: metric for metric in task.metrics}
+    for name, metric in entry["metrics"].items():
+        yield known[name], metric
+    for groups in entry["breakdown"].values():
+        for metrics in groups.values():
+            for name, metric in metrics.items():
+                yield known[name], metric
+
+
+def _law(metric: MetricSpec, entry: Mapping[str, Any]) -> None:
+    value, low, high = entry["value"], entry["bound_low"], entry["bound_high"]
+    numbers = [entry[name] for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")]
+    assert all(each is None or math.isfinite(each) for each in numbers), metric.name
+    if value is None:
+        assert entry["reason"], metric.name
+        assert (entry["ci_low"], entry["ci_high"], entry["n"]) == (None, None, 0), metric.name
+        return
+    assert "reason" not in entry
+    assert entry["n"] >= 1
+    assert low is None or low <= value, (metric.name, entry)
+    assert high is None or value <= high, (metric.name, entry)
+    for name, sign in (("ci_low", 1), ("ci_high", -1)):
+        if entry[name] is not None:
+            assert sign * (entry[name] - value) <= EXACT, (metric.name, entry)
+            assert metric.limits[0] - EXACT <= entry[name] <= metric.limits[1] + EXACT, (metric.name, entry)
+    assert metric.limits[0] <= value <= metric.limits[1]
+    if "scored" not in entry:
+        assert low == value == high, (metric.name, entry)
+        assert "estimated" not in entry
+    else:
+        assert entry["n"] <= entry["scored"] + entry.get("estimated", 0) or metric.kind == "average"
+
+
+@pytest.mark.parametrize("name", [*JUDGED, *OTHERS])
+def test_every_task(name: str, home: Path, judge: LosingJudge) -> None:
+    task = tasks()[name]
+    # Tasks of a family are scored alike: the first one in more ways.
+    more = (0.0, 0.1, 0.4) if name in FIRST else (0.25,)
+    shares = (*more, 1.0) if task.judge else (0.0,)
+    for seed, share in enumerate(shares):
+        entry = _summary(task, home, judge, seed=seed, share=share, whole=False)
+        counts = entry["coverage"]
+        assert counts["scored"] + sum(counts["unscored"].values()) == counts["asked"] == entry["n_items"]
+        for metric, found in _all_metrics(task, entry):
+            _law(metric, found)
+        if share == 1.0:
+            # Whatever an empty answer is worth, no verdict is no value.
+            headline = entry["metrics"][task.metrics[0].name]
+            assert headline["value"] is None
+            assert headline["bound_low"] < headline["bound_high"]
+    complete = _summary(task, home, judge, seed=0, share=0.0, whole=True)
+    assert complete["coverage"]["scored"] == complete["n_items"]
+    for metric, found in _all_metrics(task, complete):
+        _law(metric, found)
+        assert "scored" not in found or metric.ends
+
+
+def test_how_many_tasks_there_are() -> None:
+    assert (len(JUDGED), len(OTHERS)) == (21, 17)
+    assert set(FIRST) <= set(JUDGED)
+
+
+# The estimator by itself
+
+LAW_TASK = TaskSpec(
+    name="law",
+    title="Law",
+    benchmark="none",
+    dataset="none",
+    split="test",
+    metrics=(
+        MetricSpec(name="share", kind="mean", description=""),
+        MetricSpec(name="count", kind="mean", description="", limits=(0.0, math.inf), unit="per answer"),
+        MetricSpec(name="any", kind="proportion", description=""),
+        MetricSpec(name="pooled", kind="ratio", description=""),
+    ),
+    version="1-A",
+    generation_size=8,
+)
+COUNTED = st.integers(0, 4)
+HOWS: tuple[Literal["share", "count", "any"], ...] = ("share", "count", "any", "share")
+
+
+@st.composite
+def _verdicts(draw: st.DrawFn) -> Verdicts:
+    known = draw(COUNTED)
+    return Verdicts(
+        kind=draw(st.sampled_from(["", "a", "b", "a/b"])),
+        hits=draw(st.integers(0, known)),
+        known=known,
+        missing=draw(st.sampled_from([0, 0, 1, 3])),
+        unasked=draw(st.sampled_from([0, 0, 2])),
+    )
+
+
+@st.composite
+def _score(draw: st.DrawFn) -> ItemScore:
+    verdicts = tuple(draw(st.lists(_verdicts(), max_size=3)))
+    listed = (Verdicts(kind="a", more=30),) if draw(st.integers(0, 5)) == 0 else ()
+    judged = draw(st.integers(0, 4)) > 0 or any(one.missing for one in verdicts)
+    counts = {
+        "share": Counts(how="share", verdicts=verdicts),
+        "count": Counts(how="count", verdicts=verdicts),
+        "any": Counts(how="any", verdicts=verdicts),
+        "pooled": Counts(how="share", verdicts=(*verdicts, *listed)),
+    }
+    weights = {"pooled": counts["pooled"].of}
+    if not weights["pooled"]:
+        weights, values = {"pooled": 0.0}, {"pooled": math.nan}
+    else:
+        values = {}
+    made = ItemScore.counted(counts, id="", values=values, weights=weights)
+    return made if judged else ItemScore(id="", values=made.values, limits=made.limits, weights=weights)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(st.one_of(st.none(), _score()), min_size=1, max_size=8), st.data())
+def test_whatever_is_missing(found: list[ItemScore | None], data: st.DataObject) -> None:
+    items = [Item(id=str(place), fields={}, groups={}, cluster=str(place // 2)) for place in range(len(found))]
+    scores = {str(place): replace(one, id=str(place)) for place, one in enumerate(found) if one is not None}
+    task = replace(LAW_TASK, cluster="note") if data.draw(st.booleans()) else LAW_TASK
+    most = max([2.0, *(one.counts["count"].limits[1] for one in scores.values() if one.counts)])
+    most = max([most, *(one.values.get("count", 0.0) for one in scores.values())])
+    least = {item.id: (0.0, 1.0 if item.id not in scores else most) for item in items}
+    estimator = Estimator(task, scores, items=len(items), unanswered_limits=lambda item: {"count": least[item.id]})
+    for metric in task.metrics:
+        entry = estimator.entry(metric, items)
+        _law(metric, entry)
+        values = [estimator.item_value(metric, score) for score in scores.values()]
+        pairs = [(value, weight) for value, weight in values if weight and not math.isnan(value)]
+        if all(one is not None and (metric.name in one.values or metric.name in one.counts) for one in found):
+            # What harnesses average is what is reported.
+            assert (entry["value"] is None) == (not pairs) or metric.name == "pooled"
+            if pairs and entry["value"] is not None:
+                total = math.fsum(weight for _, weight in pairs)
+                assert entry["value"] == pytest.approx(math.fsum(value * weight for value, weight in pairs) / total)
+
+
+def test_estimates_by_hand() -> None:
+    """Known verdicts of an item stand for its missing ones; where there are none, those of judged answers, never of empty ones."""
+    share, count, any_of, pooled = LAW_TASK.metrics
+
+    def one(name: str, hits: int, known: int, missing: int, *, judged: bool = True) -> ItemScore:
+        verdicts = (Verdicts(hits=hits, known=known, missing=missing),)
+        counts = {
+            metric.name: Counts(how=how, verdicts=verdicts) for metric, how in zip(LAW_TASK.metrics, HOWS, strict=True)
+        }
+        made = ItemScore.counted(counts, id=name, weights={"pooled": float(known + missing)})
+        return made if judged else ItemScore(id=name, values=made.values, weights=made.weights)
+
+    scores = {
+        score.id: score
+        for score in (
+            one("half", 1, 2, 2),  # 1 of 2 known: 2 of 4
+            one("none", 0, 0, 4),  # nothing known: as the judged answers
+            one("full", 3, 4, 0),
+            one("empty", 0, 4, 0, judged=False),
+        )
+    }
+    items = [Item(id=name, fields={}, groups={}, cluster=name) for name in scores]
+    estimator = Estimator(LAW_TASK, scores)
+    assert estimator.item_value(share, scores["half"]) == (0.5, 1.0)
+    assert estimator.item_value(share, scores["none"]) == ((1 / 2 + 3 / 4) / 2, 1.0)  # the mean of answers
+    assert estimator.item_value(count, scores["half"])[0] == 2.0
+    assert estimator.item_value(count, scores["none"])[0] == 4 * (1 + 3) / (2 + 4)  # over all verdicts
+    assert estimator.item_value(pooled, scores["none"]) == (4 / 6, 4.0)
+    entry = estimator.entry(share, items)
+    assert entry["value"] == pytest.approx((0.5 + 0.625 + 0.75 + 0.0) / 4)
+    assert (entry["n"], entry["scored"], entry["estimated"]) == (4, 2, 2)
+    assert (entry["bound_low"], entry["bound_high"]) == ((0.25 + 0 + 0.75) / 4, (0.75 + 1 + 0.75) / 4)
+    # An answer of four verdicts, one hidden and none a hit: of those of 3 in 4, hidden at random, none leaves the others clean.
+    lone = {score.id: score for score in (one("lacks", 0, 3, 1), one("one", 1, 4, 0), one("clean", 0, 4, 0))}
+    hidden = Estimator(LAW_TASK, lone).item_value(any_of, lone["lacks"])[0]
+    assert hidden == pytest.approx((1 / 4) / (1 / 4 + 1 + 1))
+    groups = Estimator(LAW_TASK, scores).entry(share, items[1:2])
+    assert (groups["value"], groups["reason"]) == (None, "nothing to estimate from")
