@@ -13,10 +13,10 @@ sacremoses, nltk and lxml; the scripts run there, a process a subtask, as they a
   the note's order.
 
 Cases are synthetic (`medical_tasks.benchmarks.archehr_qa.twin`). Our figures are read from results.json. Wanted is the same
-figure, to 1e-9, wherever a script has one, and n/a or a refusal of the file where it ends. A case that stands there twice is counted twice by the
-scripts and refused here. `score` refuses submissions to 2026 whole that a script would end on; with `--replies` it reads the same
-predictions as replies of a model, and is to say n/a instead. With `--seeds`, processes with other hashes of strings score some of
-the submissions again.
+figure, to 1e-9, wherever a script has one, and n/a or a refusal of the file where it ends. A case that stands there twice is
+counted twice by the scripts and refused here. `score` refuses submissions to 2026 whole that a script would end on; with
+`--replies` it reads the same predictions as replies of a model, and is to say n/a instead. With `--seeds`, processes with other
+hashes of strings score some of the submissions again.
 """
 
 from __future__ import annotations

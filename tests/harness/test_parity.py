@@ -192,7 +192,7 @@ def test_inspect_and_our_runner_on_one_endpoint(
     with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
         variables = {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
         logs = script.home / "logs"
-        words = ["eval", "medical_tasks/medcalc", "medical_tasks/benchmarks/kqa", "--model", "openai-api/script/m"]
+        words = ["eval", "medical_tasks/medcalc", "medical_tasks/kqa", "--model", "openai-api/script/m"]
         words += ["-T", "config=demo", "--log-dir", str(logs), "--log-format", "json", "--display", "none"]
         _run(warm, ["inspect_ai", *words], script, **variables)
         asked = len(server.calls)

@@ -1,6 +1,6 @@
 """K-QA in inspect.
 
-inspect eval medical_tasks/benchmarks/kqa --model openai-api/local/my-model
+inspect eval medical_tasks/kqa --model openai-api/local/my-model
 inspect eval medical_tasks/kqa_rag --model openai-api/local/my-model -T documents=FOLDER -T top_k=3
 """
 
