@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
@@ -28,7 +29,6 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.calculators import calculate
 from medical_tasks.cli.calculator_batch import from_arguments
-from medical_tasks.data.building import build_dataset
 
 Row = dict[str, Any]
 

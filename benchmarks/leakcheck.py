@@ -19,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 
 NOTE_WORDS = 1500
@@ -46,7 +47,7 @@ def one(rows: int) -> None:
             for number in range(rows):
                 writer.writerow([f"n{number}", notes[number % len(notes)]])
         began, computed = time.perf_counter(), time.process_time()
-        report = check_leaks(run, str(folder / "notes.csv.gz"))
+        report = check_leaks(run, source_files(str(folder / "notes.csv.gz")))
         took, computed = time.perf_counter() - began, time.process_time() - computed
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

@@ -318,8 +318,8 @@ class Guard:
 
 def _made() -> bytes:
     """A sound package with and without a judge, of a few demo records."""
+    from medical_tasks.benchmarks.catalog import build_dataset
     from medical_tasks.cli import run as run_command
-    from medical_tasks.data.building import build_dataset
     from medical_tasks.leaderboard.submission_package.contents import Submitter
     from medical_tasks.leaderboard.submission_package.writing import write_package
 

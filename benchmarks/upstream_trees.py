@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.doclens_scripts import SCRIPTS, Compared, compare
-from medical_tasks.benchmarks.catalog import BENCHMARKS
+from medical_tasks.benchmarks.catalog import BENCHMARKS, build_dataset
 from medical_tasks.benchmarks.doclens.claims import read_claim_file
 from medical_tasks.benchmarks.doclens.meqsum_data import MEQSUM_SOURCE
 from medical_tasks.benchmarks.doclens.sections import EMPTY, SECTIONS, divide_note
@@ -40,7 +40,6 @@ from medical_tasks.benchmarks.ehrnoteqa import judge_prompts as ehrnoteqa_judge
 from medical_tasks.benchmarks.ehrnoteqa import prompts as ehrnoteqa_prompts
 from medical_tasks.benchmarks.kqa.annotations import find_annotations, read_annotations
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.errors import MedicalTasksError, MissingError

@@ -1,88 +1,26 @@
-"""inspect's entry point: importing this registers every task as `medical_tasks/<name>`."""
+"""inspect's entry point: importing this registers every task as `medical_tasks/<name>`.
+
+    inspect eval medical_tasks/medcalc --model openai-api/local/my-model -T config=v1.0
+    inspect eval medical_tasks/kqa_rag --model openai-api/local/my-model -T documents=FOLDER -T top_k=3
+    inspect eval medical_tasks/meqsum_two_shot --model openai-api/local/my-model -T prompts=official -T upstream=DocLens
+
+Tasks on credentialed data and those that ask for probabilities are registered too; each is refused with what to run instead.
+"""
 
 from __future__ import annotations
 
-from medical_tasks.benchmarks.archehr_qa.inspect_task import (
-    archehr_alignment,
-    archehr_answer,
-    archehr_answer_first,
-    archehr_evidence,
-    archehr_evidence_first,
-    archehr_heuristic,
-    archehr_question,
-    archehr_together,
-)
-from medical_tasks.benchmarks.doclens.inspect_task import (
-    aci_bench,
-    aci_bench_one_shot,
-    aci_bench_section,
-    aci_bench_section_one_shot,
-    aci_bench_section_two_shot,
-    aci_bench_two_shot,
-    doclens_own,
-    meqsum,
-    meqsum_one_shot,
-    meqsum_two_shot,
-    mimic_rrs,
-    mimic_rrs_six_shot,
-    mimic_rrs_twelve_shot,
-)
-from medical_tasks.benchmarks.ehrnoteqa.inspect_task import (
-    ehrnoteqa_mc_level1,
-    ehrnoteqa_mc_level2,
-    ehrnoteqa_mc_prob_index_level1,
-    ehrnoteqa_mc_prob_index_level2,
-    ehrnoteqa_mc_prob_value_level1,
-    ehrnoteqa_mc_prob_value_level2,
-    ehrnoteqa_open_level1,
-    ehrnoteqa_open_level2,
-)
-from medical_tasks.benchmarks.kqa.inspect_task import kqa, kqa_icl, kqa_icl_rag, kqa_rag
-from medical_tasks.benchmarks.medcalc_bench.inspect_task import (
-    medcalc,
-    medcalc_code,
-    medcalc_direct,
-    medcalc_one_shot,
-    medcalc_open_book,
-)
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "aci_bench",
-    "aci_bench_one_shot",
-    "aci_bench_section",
-    "aci_bench_section_one_shot",
-    "aci_bench_section_two_shot",
-    "aci_bench_two_shot",
-    "archehr_alignment",
-    "archehr_answer",
-    "archehr_answer_first",
-    "archehr_evidence",
-    "archehr_evidence_first",
-    "archehr_heuristic",
-    "archehr_question",
-    "archehr_together",
-    "doclens_own",
-    "ehrnoteqa_mc_level1",
-    "ehrnoteqa_mc_level2",
-    "ehrnoteqa_mc_prob_index_level1",
-    "ehrnoteqa_mc_prob_index_level2",
-    "ehrnoteqa_mc_prob_value_level1",
-    "ehrnoteqa_mc_prob_value_level2",
-    "ehrnoteqa_open_level1",
-    "ehrnoteqa_open_level2",
-    "kqa",
-    "kqa_icl",
-    "kqa_icl_rag",
-    "kqa_rag",
-    "medcalc",
-    "medcalc_code",
-    "medcalc_direct",
-    "medcalc_one_shot",
-    "medcalc_open_book",
-    "meqsum",
-    "meqsum_one_shot",
-    "meqsum_two_shot",
-    "mimic_rrs",
-    "mimic_rrs_six_shot",
-    "mimic_rrs_twelve_shot",
-]
+from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.harness.inspect_adapter import registered_task
+
+if TYPE_CHECKING:
+    from inspect_ai import Task
+
+globals().update({name: registered_task(task, module=__name__) for name, task in tasks().items()})
+
+
+def __getattr__(name: str) -> Callable[..., Task]:
+    """Tells type checkers that tasks are attributes; all that exist are there already."""
+    raise AttributeError(name)

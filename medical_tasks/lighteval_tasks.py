@@ -1,17 +1,17 @@
 """Every task of the suite for lighteval: `--custom-tasks medical_tasks.lighteval_tasks`.
 
+    lighteval accelerate "model_name=MODEL" "medical:medcalc|0" --custom-tasks medical_tasks.lighteval_tasks
+    medical-tasks lighteval accelerate "model_name=MODEL" "medical|medcalc"      (works without the internet; credentialed data too)
+
 Reads the datasets that `medical-tasks build` made; the environment variable MEDICAL_TASKS_CONFIG picks a configuration
 (`demo`, for example) instead of the default one.
 """
 
 from __future__ import annotations
 
-from medical_tasks.benchmarks.archehr_qa.lighteval_task import TASKS as ARCHEHR_QA
-from medical_tasks.benchmarks.doclens.lighteval_task import TASKS as DOCLENS
-from medical_tasks.benchmarks.ehrnoteqa.lighteval_task import TASKS as EHRNOTEQA
-from medical_tasks.benchmarks.kqa.lighteval_task import TASKS as KQA
-from medical_tasks.benchmarks.medcalc_bench.lighteval_task import TASKS as MEDCALC_BENCH
+from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.harness.lighteval_adapter import task_configs
 
 __all__ = ["TASKS_TABLE"]
 
-TASKS_TABLE = [*MEDCALC_BENCH, *KQA, *EHRNOTEQA, *DOCLENS, *ARCHEHR_QA]
+TASKS_TABLE = task_configs(tuple(tasks().values()))

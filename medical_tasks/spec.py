@@ -1,50 +1,49 @@
-"""What a benchmark declares of itself: datasets, tasks and metrics, as plain frozen values.
+"""What a benchmark is to the rest of the suite: what it declares (datasets, tasks, metrics), and what it does (`Benchmark`).
 
-These objects are the truth. The manifest (`tasks.json`), the cards, `medical-tasks list` and the harness tables are made
-from them. Nothing here imports anything heavy: the command line reads every spec on each start.
-
-A benchmark is one folder with the same file names in each. What the runner calls, always late:
-
-    <package>.data.load_items(task, rows)                     -> list[Item]
-    <package>.prompts.load_prompts(task, name, upstream)      -> PromptSet; with `arguments=` for a task that has some, and with
-        `exemplars=` (rows of the split `TaskSpec.exemplars`) for a task that has such a split
-    <package>.prompts.gold_response(task, item)               -> str
-    <package>.scoring.score_items(task, items, responses)     -> list[ItemScore]
-        with `judging=` (`judges.base.Judging`) for a task with `judge`, `arguments=` for one with `scoring_arguments`
-    <package>.scoring.scoring_identity(task, arguments)       -> {name: JSON value}, of what `scoring_arguments` name; recipe
-    <package>.scoring.NOTE_WORDS                              -> words of its `parsed` and `why`, where these never hold a
-        text's own: such notes are kept for credentialed data too
-    <package>.scoring.unanswered_limits(task, item)           -> {metric: (low, high)}, where a metric has no largest value
-    <package>.judge_prompts.load_judge_prompts(task, name, upstream) -> judges.base.JudgePrompts, for a task with `judge`
-    <package>.protocol.open_protocol(task)                    -> protocol.MultiStep, for a task with a `protocol`; with
-        `arguments=` for one that has some, and with `prompts=` and `upstream=` for a prompt set other than `own`
-    <package>.baselines.BASELINES                             -> {name: function of (task, items, arguments) -> responses}, for a
-        benchmark with baselines of its own; IDENTITIES likewise, function of (task, arguments) -> {name: JSON value}; recipe
-    <package>.submission.submission_problems(task, items, records) -> list[str], for a benchmark with a shared task: what is wrong
-        with the records of a submission (`case_id` and `prediction`), which `score` takes whole or not at all
+The manifest (`tasks.json`), the cards, `medical-tasks list` and the harnesses' tables are made from these objects. Generic code
+calls them and never imports a benchmark. Nothing here imports anything heavy: the command line reads every spec on each start.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts, Judging
+    from medical_tasks.judges.check_sets import CheckSetSource
 
 __all__ = [
     "Access",
-    "BenchmarkSpec",
+    "Ask",
+    "Baseline",
+    "Benchmark",
     "Counts",
     "DatasetSpec",
+    "Dialogue",
+    "Done",
     "Example",
     "Item",
     "ItemScore",
     "Message",
     "MetricSpec",
+    "MultiStep",
+    "Plot",
+    "PlotPoint",
     "PromptSet",
+    "Records",
     "TaskSpec",
+    "Turn",
     "Verdicts",
+    "hub_question",
+    "required",
 ]
+
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
@@ -136,7 +135,7 @@ class TaskSpec:
     Attributes:
         name: bare name (`medcalc`); the harness name is `medical:<name>`.
         title: one line for `list`.
-        benchmark: import path of the benchmark's package.
+        benchmark: what it belongs to.
         dataset: name of its `DatasetSpec`.
         split: split that is evaluated, or splits with `+` between.
         metrics: what is reported, the headline first.
@@ -147,6 +146,7 @@ class TaskSpec:
         stop: stop sequences.
         asks: `text` when the model writes its answer; `choices` when it is only asked how probable each of the item's
             choices is, which makes the answer a `choice_scores.ChoiceScores` written as text.
+        items_a_row: how many items each row of the dataset makes.
         judge: whether scoring needs a judge model.
         votes: votes a judge that samples is asked for, unless the user says otherwise.
         judging: `single` (one call a statement) or `batched` (all statements of an answer in one), unless the user says
@@ -161,7 +161,7 @@ class TaskSpec:
 
     name: str
     title: str
-    benchmark: str
+    benchmark: Benchmark
     dataset: str
     split: str
     metrics: tuple[MetricSpec, ...]
@@ -171,6 +171,7 @@ class TaskSpec:
     cluster: str | None = None
     stop: tuple[str, ...] = ()
     asks: Literal["text", "choices"] = "text"
+    items_a_row: int = 1
     judge: bool = False
     votes: int = 1
     judging: Literal["single", "batched"] = "single"
@@ -189,25 +190,6 @@ class TaskSpec:
     def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
         """Picks those of the settings given that are of its scoring."""
         return {name: value for name, value in given.items() if name in self.scoring_arguments}
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchmarkSpec:
-    """A benchmark: its datasets and tasks.
-
-    Attributes:
-        name: folder under `medical_tasks/` and `metrics/`.
-        title: the paper's name for it.
-        paper: link of the paper.
-        datasets: sources it builds from.
-        tasks: tasks it offers.
-    """
-
-    name: str
-    title: str
-    paper: str
-    datasets: tuple[DatasetSpec, ...]
-    tasks: tuple[TaskSpec, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,3 +368,301 @@ class ItemScore:
                 else:
                     limits[name] = (low, high)
         return cls(id=id, values=values, limits=limits, counts=counts, **named)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialogue:
+    """An item and what the model has answered about it so far.
+
+    Attributes:
+        item: the item.
+        opening: the first question, as the task's prompts render it.
+        answers: the model's answers, the latest last; never empty.
+    """
+
+    item: Item
+    opening: tuple[Message, ...]
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """The next question: a whole chat, which ends with a message of the user, or of the model to let it go on."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """The final answer, which is scored."""
+
+    text: str
+
+
+Turn: TypeAlias = Ask | Done
+
+
+class Records(Protocol):
+    """Where finished work is kept between runs; `store.Store` is one."""
+
+    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Reads the records that are there."""
+        ...
+
+    def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
+        """Keeps one record."""
+        ...
+
+
+class MultiStep(Protocol):
+    """A task's protocol.
+
+    Attributes:
+        identity: what of it decides the final answers (limits, versions); part of the recipe. JSON values.
+    """
+
+    identity: Mapping[str, Any]
+
+    def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
+        """Says how each dialogue goes on.
+
+        Given the same dialogues and records it says the same; it must come to an end with every dialogue.
+
+        Args:
+            dialogues: those that have a new answer.
+            records: where it keeps what it works out.
+
+        Returns:
+            A turn a dialogue, in the same order.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A baseline of a benchmark's own, run as `--model baseline/NAME`.
+
+    Attributes:
+        respond: answers a task's items, with the task's arguments.
+        identity: what decides the answers; part of the recipe. JSON values.
+    """
+
+    respond: Callable[[TaskSpec, Sequence[Item], Mapping[str, str]], list[str]]
+    identity: Callable[[TaskSpec, Mapping[str, str]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotPoint:
+    """A point of a plot with its interval.
+
+    Attributes:
+        label: what it stands for.
+        value: share, 0 to 1.
+        low: lower end of the 95 % interval.
+        high: upper end.
+        n: how many observations.
+    """
+
+    label: str
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """A plot that a report draws."""
+
+    title: str
+    x_label: str
+    y_label: str
+    points: tuple[PlotPoint, ...]
+    note: str = ""
+
+
+class Benchmark(ABC):
+    """A benchmark; its one instance stands in its `spec.py`, and `benchmarks.catalog` lists it.
+
+    Methods import what they need when they are called, since every command reads all specs.
+
+    Attributes:
+        name: folder under `medical_tasks/benchmarks/` and `metrics/`.
+        title: the paper's name for it.
+        paper: link of the paper.
+        datasets: what its tasks ask about.
+        mixed_rows: whether a task leaves out rows of its dataset (`keeps`).
+        sometimes_counted: metrics that count only on some items, so that an unanswered item may not count at all.
+        verbs: verbs of the command line that are its own, each with the module that implements it.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[str]
+    datasets: ClassVar[tuple[DatasetSpec, ...]]
+    mixed_rows: ClassVar[bool] = False
+    sometimes_counted: ClassVar[tuple[str, ...]] = ()
+    verbs: ClassVar[Mapping[str, str]] = {}
+
+    def __repr__(self) -> str:
+        return f"<benchmark {self.name}>"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    @property
+    @abstractmethod
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """The tasks it offers."""
+
+    @abstractmethod
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """How each of its datasets is built."""
+
+    def source(self, name: str) -> DatasetSource:
+        """How one of its datasets is built."""
+        return next(source for source in self.sources() if source.spec.name == name)
+
+    @abstractmethod
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """Makes the items of built rows that belong to a task."""
+
+    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+        """Whether a row is one of the task's, where `mixed_rows`."""
+        return True
+
+    @abstractmethod
+    def load_prompts(
+        self,
+        task: TaskSpec,
+        name: str = "own",
+        upstream: Path | None = None,
+        *,
+        arguments: Mapping[str, str] | None = None,
+        exemplars: Sequence[Mapping[str, Any]] = (),
+    ) -> PromptSet:
+        """Makes the prompts of a task.
+
+        Args:
+            task: the task.
+            name: `own`, or `official` for the authors' files.
+            upstream: the authors' checkout, for `official`.
+            arguments: settings of `TaskSpec.arguments`.
+            exemplars: rows of the split `TaskSpec.exemplars`.
+
+        Raises:
+            UsageError: A name or a setting is not allowed.
+            MissingError: Something the prompts need is not there.
+        """
+
+    def open_protocol(
+        self,
+        task: TaskSpec,
+        *,
+        arguments: Mapping[str, str] | None = None,
+        prompts: str = "own",
+        upstream: Path | None = None,
+    ) -> MultiStep:
+        """Opens the protocol of a task with `TaskSpec.protocol`; arguments and errors as `load_prompts`."""
+        raise NotImplementedError(f"{task.name} has no protocol")
+
+    @abstractmethod
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """Writes an item's gold as a model's answer, which scores the maximum."""
+
+    @abstractmethod
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        responses: Sequence[str],
+        *,
+        judging: Judging | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> list[ItemScore]:
+        """Scores answers.
+
+        Args:
+            task: the task.
+            items: those that were answered.
+            responses: the answers, in the same order.
+            judging: how they are judged, for a task with `TaskSpec.judge`.
+            arguments: settings of `TaskSpec.scoring_arguments`.
+        """
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """Says what decides the metrics that `TaskSpec.scoring_arguments` add; part of the recipe. JSON values."""
+        return {}
+
+    def note_words(self) -> frozenset[str]:
+        """The words of `ItemScore.parsed` and `why`, where these hold no text of an answer: kept for credentialed data too."""
+        return frozenset()
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """Smallest and largest value that metrics without a largest one could have on an item without an answer."""
+        return {}
+
+    def lasting_reasons(self) -> Mapping[str, str]:
+        """Reasons for which a given answer stays without a score however often it is scored, each with what helps."""
+        return {}
+
+    def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+        """Loads the texts that the judge of a task with `TaskSpec.judge` is asked with; errors as `load_prompts`."""
+        raise NotImplementedError(f"{task.name} has no judge")
+
+    def baselines(self) -> Mapping[str, Baseline]:
+        """Baselines of its own, by name."""
+        return {}
+
+    def check_sets(self) -> Mapping[str, CheckSetSource]:
+        """Answers that people judged, on which its judges can be checked, by the name `judge-check` takes."""
+        return {}
+
+    def submission_check(self, task: TaskSpec, items: Sequence[Item]) -> Callable[[Sequence[Any]], list[str]] | None:
+        """For a benchmark with a shared task, what says what is wrong with the records of a submission."""
+        return None
+
+    def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
+        """Plots of a report that are more than a breakdown.
+
+        Args:
+            task: the task.
+            rows: of `items.parquet`.
+            items: the run's items by id; none where its data are not on this machine.
+        """
+        return []
+
+    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+        """What `eval.yaml` says of a task to inspect (see `hub_question`); empty for a dataset that is not on the Hub."""
+        return {}
+
+
+def hub_question(
+    asked: str, target: str, *, template: str = "", scorer: Mapping[str, Any], metadata: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Describes a plain question with a plain grade for `Benchmark.eval_fields`.
+
+    The Hub takes only solvers and scorers that inspect has built in; protocols and metrics are in the suite's own tasks.
+
+    Args:
+        asked: column that is asked about.
+        target: column of the gold.
+        template: the question, with `{prompt}` and columns of `metadata` in braces; "" for the column alone.
+        scorer: name and arguments of inspect's scorer.
+        metadata: columns that the template needs.
+    """
+    fields: dict[str, Any] = {"input": asked, "target": target}
+    if metadata:
+        fields["metadata"] = list(metadata)
+    before = [{"name": "prompt_template", "args": {"template": template}}] if template else []
+    return {"field_spec": fields, "solvers": [*before, {"name": "generate"}], "scorers": [dict(scorer)]}
+
+
+def required(judging: Judging | None) -> Judging:
+    """Passes on how answers are judged; a task with a judge cannot be scored without."""
+    if judging is None:
+        raise TypeError("a task with a judge is scored with judging=")
+    return judging

@@ -23,8 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
-from medical_tasks.data.building import build_dataset
+from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec, task_spec
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.leaderboard.board import Board, package_name
 from medical_tasks.leaderboard.opening import open_storage

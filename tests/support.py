@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.models.base import Length, OnResult, Request
+from medical_tasks.spec import Benchmark, Item, ItemScore, PromptSet, TaskSpec
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -31,3 +34,27 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):  # the second: it ended between the opening and the reading
         return False
+
+
+class NoBenchmark(Benchmark):
+    """Of tasks that nothing is loaded for."""
+
+    name, title, paper, datasets, tasks = "none", "None", "", (), ()
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        return ()
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        return []
+
+    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+        raise NotImplementedError
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        return ""
+
+    def score_items(self, *arguments: Any, **settings: Any) -> list[ItemScore]:
+        return []
+
+
+NO_BENCHMARK = NoBenchmark()

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from medical_tasks.benchmarks.archehr_qa.spec import BENCHMARK as ARCHEHR_QA
 from medical_tasks.benchmarks.doclens.spec import BENCHMARK as DOCLENS
 from medical_tasks.benchmarks.ehrnoteqa.spec import BENCHMARK as EHRNOTEQA
 from medical_tasks.benchmarks.kqa.spec import BENCHMARK as KQA
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK as MEDCALC_BENCH
 from medical_tasks.errors import UsageError
-from medical_tasks.spec import BenchmarkSpec, DatasetSpec, TaskSpec
+from medical_tasks.spec import Benchmark, DatasetSpec, TaskSpec
 
-__all__ = ["BENCHMARKS", "benchmark_of", "dataset_spec", "datasets", "task_spec", "tasks"]
+if TYPE_CHECKING:
+    from medical_tasks.data.building import BuiltDataset
+    from medical_tasks.data.dataset_source import DatasetSource
 
-BENCHMARKS: tuple[BenchmarkSpec, ...] = (MEDCALC_BENCH, KQA, EHRNOTEQA, DOCLENS, ARCHEHR_QA)
+__all__ = [
+    "BENCHMARKS",
+    "SUITE",
+    "build_dataset",
+    "dataset_source",
+    "dataset_spec",
+    "datasets",
+    "parse_task_names",
+    "task_spec",
+    "tasks",
+]
+
+
+BENCHMARKS: tuple[Benchmark, ...] = (MEDCALC_BENCH, KQA, EHRNOTEQA, DOCLENS, ARCHEHR_QA)
 
 
 def tasks() -> dict[str, TaskSpec]:
@@ -23,11 +42,6 @@ def tasks() -> dict[str, TaskSpec]:
 def datasets() -> dict[str, DatasetSpec]:
     """Returns all datasets by name, in order."""
     return {dataset.name: dataset for benchmark in BENCHMARKS for dataset in benchmark.datasets}
-
-
-def benchmark_of(task: TaskSpec) -> BenchmarkSpec:
-    """Returns the benchmark a task belongs to."""
-    return next(benchmark for benchmark in BENCHMARKS if task in benchmark.tasks)
 
 
 def task_spec(name: str) -> TaskSpec:
@@ -52,3 +66,107 @@ def dataset_spec(name: str) -> DatasetSpec:
     if name not in known:
         raise UsageError(f"unknown dataset {name!r}. Datasets: {', '.join(known)}.")
     return known[name]
+
+
+SUITE = "medical"
+
+
+def parse_task_names(text: str) -> list[TaskSpec]:
+    """Reads a comma list of task names in any of the spellings.
+
+    Args:
+        text: for example `medical|medcalc,medcalc_direct`.
+
+    Returns:
+        The tasks in the order given, each once.
+
+    Raises:
+        UsageError: A name is empty, unknown, or asks for a number of examples the task does not have.
+    """
+    found: dict[str, TaskSpec] = {}
+    for part in text.split(","):
+        for task in _parse_one(part.strip()):
+            found.setdefault(task.name, task)
+    return list(found.values())
+
+
+def _parse_one(text: str) -> list[TaskSpec]:
+    if not text:
+        raise UsageError("empty task name. Give for example --tasks medcalc, or --tasks medical for all.")
+    if text == SUITE:
+        return list(tasks().values())
+    words = text.replace(":", "|").split("|")
+    if words[0] == SUITE:
+        words = words[1:]
+    shots = 0
+    if len(words) > 1:
+        if len(words) > 2 or not words[1].isascii() or not words[1].isdigit():
+            raise UsageError(
+                f"task name {text!r} is not of the form [medical|]NAME[|EXAMPLES]. "
+                f"Give for example medical|medcalc or medical:medcalc|0. Tasks: {', '.join(tasks())}."
+            )
+        shots = int(words[1])
+    task = task_spec(words[0])
+    return [task if shots == _own_shots(task) else _with_shots(task, shots, text)]
+
+
+def _own_shots(task: TaskSpec) -> int:
+    return int(task.options.get("shots", "0"))
+
+
+def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
+    """Finds the sibling that shows `shots` examples; a plain `|0` behind a task with examples means the task itself."""
+    if shots == 0:
+        return task
+    family = task.options.get("family", task.name)
+    siblings = [other for other in tasks().values() if other.options.get("family") == family]
+    for other in siblings:
+        if _own_shots(other) == shots:
+            return other
+    offered = sorted({_own_shots(other) for other in siblings} | {_own_shots(task)})
+    raise UsageError(
+        f"task {text!r}: {shots} worked examples are not offered; {task.name} has {', '.join(map(str, offered))}."
+    )
+
+
+def dataset_source(name: str) -> DatasetSource:
+    """Finds how a dataset is built.
+
+    Raises:
+        UsageError: There is no such dataset.
+    """
+    spec = dataset_spec(name)
+    return next(benchmark for benchmark in BENCHMARKS if spec in benchmark.datasets).source(name)
+
+
+def build_dataset(
+    name: str,
+    *,
+    source: Path | None,
+    config: str,
+    out: Path | None = None,
+    options: Mapping[str, int | None] | None = None,
+    partial: bool = False,
+) -> BuiltDataset:
+    """Builds one configuration of a dataset; see `data.building.build_source`.
+
+    Args:
+        name: of the dataset.
+        source: folder of the official files, or the file where one is enough; None for `demo`.
+        config: which configuration.
+        out: the dataset's folder; by default the one `run` looks in.
+        options: of a generated configuration.
+        partial: whether a part of a release that is still corrected is wanted.
+    """
+    from medical_tasks.data.building import build_source
+    from medical_tasks.data.dataset_store import datasets_home
+
+    return build_source(
+        dataset_source(name),
+        place=source,
+        config=config,
+        folder=out or datasets_home() / name,
+        options=options,
+        partial=partial,
+        tasks=tuple(tasks().values()),
+    )

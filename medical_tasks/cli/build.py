@@ -30,8 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Builds, and says what was built and how to use it."""
-    from medical_tasks.benchmarks.catalog import dataset_spec
-    from medical_tasks.data.building import build_dataset
+    from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec
 
     config = arguments.config or dataset_spec(arguments.dataset).default_config
     with doing(f"build {arguments.dataset}, configuration {config}"):

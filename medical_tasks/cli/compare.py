@@ -103,7 +103,7 @@ def _words(given: Sequence[str]) -> list[str]:
 
 
 def _task_names(given: Sequence[str]) -> list[str]:
-    from medical_tasks.runs.task_names import parse_task_names
+    from medical_tasks.benchmarks.catalog import parse_task_names
 
     return list(dict.fromkeys(task.name for text in given for task in parse_task_names(text)))
 

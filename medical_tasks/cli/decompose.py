@@ -132,19 +132,18 @@ def _statements(arguments: argparse.Namespace) -> int:
 
 
 def _claims(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.catalog import benchmark_of, dataset_spec
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
     from medical_tasks.benchmarks.doclens.decompose import check_task, claims_text
     from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
     from medical_tasks.benchmarks.doclens.judging import make_claims
     from medical_tasks.cli.decompose_files import NOT_ASKED, asked, not_taken_apart, read_request, write_draft
     from medical_tasks.guard import policy
     from medical_tasks.judges.base import Judging, Unscored
-    from medical_tasks.runs.task_names import parse_task_names
 
     if arguments.side is None:
         raise UsageError("decompose doclens needs --side reference or --side output. See: --help")
     tasks = parse_task_names(arguments.task or _OWN_TASK)
-    if len(tasks) != 1 or benchmark_of(tasks[0]).name != _DOCLENS:
+    if len(tasks) != 1 or tasks[0].benchmark.name != _DOCLENS:
         raise UsageError(f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got {arguments.task!r}.")
     task = tasks[0]
     check_task(task)

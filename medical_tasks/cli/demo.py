@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
-from medical_tasks.data.building import build_dataset
+from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec, task_spec
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import MedicalTasksError
 
@@ -33,8 +32,9 @@ JUDGED_MODELS = ("baseline/reference", "baseline/empty")
 
 def main() -> int:
     """Runs the demo; returns its exit code."""
-    from medical_tasks.io.table import on_terminal, render_table
+    from medical_tasks.io.table import on_terminal
     from medical_tasks.models.toy import make_toy_model
+    from medical_tasks.report.terminal import render_table
 
     data = _built(TASK)
     print(f"1. synthetic data: {len(data.items)} records in {data.folder}", flush=True)

@@ -171,8 +171,8 @@ def _judge(
 
 
 def _tables(report: Mapping[str, Any]) -> list[str]:
-    from medical_tasks.io.numbers import bounds, interval, percent
     from medical_tasks.io.table import align
+    from medical_tasks.runs.numbers import bounds, interval, percent
 
     lines: list[str] = []
     for name, entry in report["tasks"].items():

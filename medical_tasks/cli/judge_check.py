@@ -20,27 +20,28 @@ where it stopped; exit code 5 when pairs are without a verdict.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.runs.judge_arguments import add_judge_arguments
 
 if TYPE_CHECKING:
-    from medical_tasks.judges.check_sets import CheckSet
+    from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
     from medical_tasks.judges.session import JudgeSession
     from medical_tasks.runs.folder import RunFolder
     from medical_tasks.runs.judging import JudgeRequest
 
 __all__ = ["add_arguments", "run"]
 
-SETS = ("kqa", "ehrnoteqa", "anli", "mednli", "nli")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("set", choices=SETS, metavar="SET", help="kqa, ehrnoteqa, anli, mednli or nli: whose labels")
+    parser.add_argument("set", metavar="SET", help="kqa, ehrnoteqa, anli, mednli or nli: whose labels")
     parser.add_argument(
         "--source",
         type=Path,
@@ -88,23 +89,29 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks the judge; exit code 5 when pairs are without a verdict."""
     import tempfile
 
-    from medical_tasks.benchmarks.kqa.spec import KQA
     from medical_tasks.guard import policy
-    from medical_tasks.judges.check_sets import SUBJECTS, ehrnoteqa_task
     from medical_tasks.judges.open_session import open_session
     from medical_tasks.runs.folder import default_folder, is_main_process, locked, open_run_folder
     from medical_tasks.runs.judge_arguments import judge_request
 
     if not is_main_process():
         return 0  # there is nothing to share among processes
-    _check_options(arguments)
-    form = arguments.format or "open"
-    task = ehrnoteqa_task(form) if arguments.set == "ehrnoteqa" else KQA
+    sets = _sets()
+    if arguments.set not in sets:
+        raise UsageError(f"judge-check: there is no set {arguments.set!r}. Sets: {', '.join(sets)}.")
+    known = sets[arguments.set]
+    _check_options(arguments, sets)
+    task = (
+        known.task(arguments.format)
+        if known.task is not None
+        else next(each for each in tasks().values() if each.judge)
+    )
     request = judge_request(arguments, [task], prompts=arguments.prompts)
     if request is None or arguments.judge is None:
         raise UsageError(f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help")
-    with policy.protect(SUBJECTS[arguments.set], policy.attestation_from(arguments)):
-        chosen = _check_set(arguments, form)
+    private = any(subject.access != "open" for subject in known.subjects)
+    with policy.protect(known.subjects, policy.attestation_from(arguments)):
+        chosen = known.read(_request(arguments))
         opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": arguments.set}
         if request.options.forecast:
             with tempfile.TemporaryDirectory() as scratch:
@@ -116,89 +123,46 @@ def run(arguments: argparse.Namespace) -> int:
         # Not how much is asked, nor whether in batches: what is in the store is never asked again.
         identity = {name: value for name, value in request.identity.items() if name != "mode"}
         settings: dict[str, Any] = {"check": arguments.set, "judge": identity}
-        if arguments.set == "ehrnoteqa":
-            settings["format"] = form
+        if "format" in known.takes:
+            settings["format"] = arguments.format or "open"
         path = arguments.out or default_folder(f"check-{arguments.set}-{request.name}", settings)
-        folder = open_run_folder(path, settings, private=_private(arguments))
+        folder = open_run_folder(path, settings, private=private)
         with (
             locked(folder),
             open_session(request.name, store=folder.answers, log_dir=folder.logs, **opening) as session,
         ):
-            check = _checked(arguments, chosen, session, request)
+            check = _checked(arguments, chosen, session, request, private=private)
             return _finish(arguments, folder, check, session)
 
 
-def _private(arguments: argparse.Namespace) -> bool:
-    """Whether replies may quote credentialed text, and lie in the private store."""
-    from medical_tasks.judges.check_sets import SUBJECTS
+def _sets() -> dict[str, CheckSetSource]:
+    """The benchmarks' own sets, and the general ones."""
+    from medical_tasks.judges.check_sets import GENERAL_SETS
 
-    return any(subject.access != "open" for subject in SUBJECTS[arguments.set])
+    return {name: each for benchmark in BENCHMARKS for name, each in benchmark.check_sets().items()} | dict(
+        GENERAL_SETS
+    )
 
 
-def _check_options(arguments: argparse.Namespace) -> None:
+def _check_options(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSource]) -> None:
     """Options of one set mean nothing for another, and are not passed over in silence."""
     if arguments.max_pairs is not None and arguments.max_pairs < 1:
         raise UsageError(f"--max-pairs must be 1 or more, got {arguments.max_pairs}.")
-    belongs = {
-        "kqa, ehrnoteqa": {"--prompts": arguments.prompts != "own", "--upstream": arguments.upstream is not None},
-        "ehrnoteqa": {
-            "--format": arguments.format is not None,
-            "--raters": arguments.raters is not None,
-            "--data": arguments.data is not None,
-            "--config": arguments.config is not None,
-        },
-        "anli": {"--round": arguments.round is not None},
-        "anli, mednli, nli": {
-            "--ways": arguments.ways is not None,
-            "--split": arguments.split is not None,
-            "--style": arguments.style is not None,
-        },
-        "nli": {"--mednli": arguments.mednli is not None},
-    }
-    for sets, given in belongs.items():
-        stray = [name for name, is_given in given.items() if is_given]
-        if stray and arguments.set not in sets.split(", "):
-            raise UsageError(f"{', '.join(stray)}: only for judge-check {sets}, got {arguments.set}. Leave it out.")
-    if arguments.judging == "batched" and arguments.set != "kqa":
+    for name in sorted({name for each in sets.values() for name in each.takes}):
+        if getattr(arguments, name) not in (None, "own") and name not in sets[arguments.set].takes:
+            takers = ", ".join(each for each, known in sets.items() if name in known.takes)
+            raise UsageError(f"--{name}: only for judge-check {takers}, got {arguments.set}. Leave it out.")
+    if arguments.judging == "batched" and not sets[arguments.set].batched:
         raise UsageError(
             f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is nothing to batch. Leave it out."
         )
 
 
-def _check_set(arguments: argparse.Namespace, form: str) -> CheckSet:
-    from medical_tasks.judges import check_sets
+def _request(arguments: argparse.Namespace) -> CheckRequest:
+    from medical_tasks.judges.check_sets import CheckRequest
 
-    if arguments.set == "kqa":
-        return check_sets.kqa_set(
-            arguments.source, prompts=arguments.prompts, upstream=arguments.upstream, most=arguments.max_pairs
-        )
-    if arguments.source is None:
-        wanted = "people's scores, a CSV file" if arguments.set == "ehrnoteqa" else "its official files"
-        raise UsageError(f"judge-check {arguments.set} needs {wanted}: --source PATH. See: --help")
-    if arguments.set == "ehrnoteqa":
-        return check_sets.ehrnoteqa_set(
-            arguments.source,
-            form=form,
-            raters=_names(arguments.raters),
-            data=arguments.data,
-            config=arguments.config,
-            prompts=arguments.prompts,
-            upstream=arguments.upstream,
-            most=arguments.max_pairs,
-        )
-    asked: dict[str, Any] = {
-        "ways": arguments.ways or 3,
-        "split": arguments.split or "test",
-        "style": arguments.style or "json_cot",
-        "most": arguments.max_pairs,
-    }
-    if arguments.set == "anli":
-        return check_sets.anli_set(arguments.source, round_name=arguments.round, **asked)
-    if arguments.set == "mednli":
-        return check_sets.mednli_set(arguments.source, **asked)
-    if arguments.mednli is None:
-        raise UsageError("judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl")
-    return check_sets.nli_set(arguments.source, arguments.mednli, **asked)
+    given = {each.name: getattr(arguments, each.name) for each in fields(CheckRequest)}
+    return CheckRequest(**{**given, "raters": _names(arguments.raters)})
 
 
 def _names(text: str | None) -> list[str]:
@@ -209,7 +173,7 @@ def _names(text: str | None) -> list[str]:
 
 
 def _checked(
-    arguments: argparse.Namespace, chosen: CheckSet, session: JudgeSession, request: JudgeRequest
+    arguments: argparse.Namespace, chosen: CheckSet, session: JudgeSession, request: JudgeRequest, *, private: bool
 ) -> dict[str, Any]:
     """Asks the judge and makes the content of check.json."""
     import time
@@ -226,7 +190,7 @@ def _checked(
         )
     began = time.monotonic()
     labels, unscored = labels_of(chosen.ask(session, request.mode))
-    if _private(arguments):
+    if private:
         reasons: Counter[str] = Counter()
         for reason, count in unscored.items():
             reasons[redact_reason(reason)] += count

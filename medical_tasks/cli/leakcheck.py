@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from medical_tasks.data.dataset_store import source_files
     from medical_tasks.guard.leakcheck import LeakReport
 
 __all__ = ["add_arguments", "run"]
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.guard.leakcheck import check_leaks
 
     _check_same_rows(arguments.run, arguments.source)
-    report = check_leaks(arguments.run, arguments.source, words=arguments.words)
+    report = check_leaks(arguments.run, source_files(arguments.source), words=arguments.words)
     compared = _compared(report)
     if report.found:
         total = len(report.row_labels)

@@ -122,8 +122,7 @@ def _read(words: Sequence[str]) -> _Request:
 
 def _names_tasks(word: str, *, behind: int) -> bool:
     """Whether a word is for us to spell; bare names only behind the command and the model, which may be called the same."""
-    from medical_tasks.benchmarks.catalog import tasks
-    from medical_tasks.runs.task_names import SUITE
+    from medical_tasks.benchmarks.catalog import SUITE, tasks
 
     if word == SUITE or word.startswith((f"{SUITE}|", f"{SUITE}:")):
         return True
@@ -132,9 +131,8 @@ def _names_tasks(word: str, *, behind: int) -> bool:
 
 def _offered(name: str) -> list[TaskSpec]:
     """The tasks of a name that lighteval can ask."""
-    from medical_tasks.benchmarks.catalog import dataset_spec
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
     from medical_tasks.errors import UsageError
-    from medical_tasks.runs.task_names import parse_task_names
 
     found = parse_task_names(name)
     fitting = [task for task in found if not task.protocol and not task.baseline]

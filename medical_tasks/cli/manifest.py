@@ -24,8 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes or checks; exit code 2 when something differs."""
-    from medical_tasks.data.hub_cards import check_cards, write_cards
-    from medical_tasks.data.manifest import check_manifest, write_manifest
+    from medical_tasks.benchmarks.manifest import check_cards, check_manifest, write_cards, write_manifest
     from medical_tasks.errors import UsageError
 
     root: Path = arguments.root

@@ -100,8 +100,7 @@ def evaluate(arguments: argparse.Namespace) -> tuple[dict[str, Any], Path] | Non
     Returns:
         What was written, and the run's folder; None in all but the main process of a distributed run.
     """
-    from medical_tasks.benchmarks.catalog import dataset_spec
-    from medical_tasks.runs.task_names import parse_task_names
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
 
     if arguments.max_new_tokens is not None and arguments.max_new_tokens < 1:
         raise UsageError(f"--max-new-tokens must be 1 or more, got {arguments.max_new_tokens}.")
@@ -194,7 +193,6 @@ def _finished(
     name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any, request: Any
 ) -> tuple[dict[str, Any], Path] | None:
     """Answers, then scores; a judge that needs no weights is opened first, so that what it lacks is told at once."""
-    from medical_tasks.data.task_data import benchmark_module
     from medical_tasks.runs.finishing import finish
     from medical_tasks.runs.folder import is_main_process
     from medical_tasks.runs.judging import RunJudge, check_request, opens_early
@@ -203,9 +201,7 @@ def _finished(
         check_request(request, tasks)
     for task in tasks:
         if given := task.scoring_args(options.task_args):
-            benchmark_module(task, "scoring").scoring_identity(
-                task, given
-            )  # says what is missing before a model answers
+            task.benchmark.scoring_identity(task, given)  # says what is missing before a model answers
 
     def opened() -> RunJudge:
         return RunJudge(request, store=folder.answers, log_dir=folder.logs)
@@ -302,20 +298,6 @@ AGAIN = "Give the same command again to try the missing ones."
 TOO_LONG = "What is too long for the model stays unanswered: a longer context (max_length), or fewer --max-new-tokens, may help."
 
 
-def _lasting() -> dict[str, str]:
-    """What scoring says of an answer that is there: the same command finds it in the store, and says the same."""
-    from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD
-    from medical_tasks.benchmarks.ehrnoteqa.probability import NOT_TOLD
-
-    return {
-        NOT_TOLD: (
-            "The server told too few log-probabilities to decide: --model-args top_logprobs=N asks for more, and hf/ and vllm/ "
-            "tell all."
-        ),
-        NO_GOLD: "Nobody knows the right answers of this set: they are for people to score.",
-    }
-
-
 def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AGAIN) -> int:
     """Prints the table, writes the report, and says whether anything is missing.
 
@@ -327,9 +309,11 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
     Raises:
         IncompleteError: Some items have no answer or no score; everything is written all the same.
     """
-    from medical_tasks.io.table import on_terminal, render_table
+    from medical_tasks.benchmarks.catalog import task_spec
+    from medical_tasks.io.table import on_terminal
     from medical_tasks.judges.open_session import next_step as judge_step
     from medical_tasks.report.markdown import write_markdown
+    from medical_tasks.report.terminal import render_table
 
     path = write_markdown(results, folder)  # first: who reads the table may leave in its middle, as `head` does
     print(render_table(results, bold=on_terminal()))
@@ -344,7 +328,8 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
         only_too_long = reasons == {"no answer: prompt too long"}
         if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
             next_step = judge_step(reasons)
-        if known := {reason: said for reason, said in _lasting().items() if reason in reasons}:
+        lasting = {name: said for each in missing for name, said in task_spec(each).benchmark.lasting_reasons().items()}
+        if known := {reason: said for reason, said in lasting.items() if reason in reasons}:
             next_step = " ".join([*known.values(), *([] if reasons <= set(known) else [next_step])])
         parts = [
             f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in counts.items())

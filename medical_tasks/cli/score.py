@@ -21,11 +21,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scores the answers; exit code 5 when items are unanswered or unscored."""
-    from medical_tasks.benchmarks.catalog import dataset_spec
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
     from medical_tasks.cli.run import AGAIN, report_results
     from medical_tasks.data.own_dataset import with_source
     from medical_tasks.guard import policy
@@ -87,7 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.runs.folder import default_folder, is_main_process, locked, open_run_folder
     from medical_tasks.runs.judge_arguments import judge_request
     from medical_tasks.runs.judging import RunJudge, check_request
-    from medical_tasks.runs.task_names import parse_task_names
 
     if not is_main_process():
         return 0  # there is nothing to share among processes
@@ -104,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     with policy.protect([policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)):
         if request is not None:
             check_request(request, tasks)
-        with with_source(arguments, spec) as given:
+        with with_source(arguments, task.benchmark.source(spec.name)) as given:
             answered, settings = _answered(task, spec, given)
         answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe))
         settings |= {"judge": request.identity} if request is not None else {}
@@ -155,7 +152,8 @@ def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[
 
 def _kept(path: Path) -> Path | None:
     """The store of a scoring that was begun, so that a forecast leaves out what was judged already."""
-    from medical_tasks.runs.folder import SETTINGS_FILE, existing_run_folder
+    from medical_tasks.guard.private_store import SETTINGS_FILE
+    from medical_tasks.runs.folder import existing_run_folder
 
     store = existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
     return store if store is not None and store.is_file() else None
@@ -185,11 +183,7 @@ def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) 
 
 def _submission_check(task: TaskSpec, items: Sequence[Item]) -> Callable[[Sequence[Any]], Sequence[str]] | None:
     """What says what is wrong with a submission, for a benchmark whose shared task has a form of its own."""
-    from medical_tasks.data.task_data import benchmark_module
-
-    if importlib.util.find_spec(f"{task.benchmark}.submission") is None:
-        return None
-    return partial(benchmark_module(task, "submission").submission_problems, task, items)
+    return task.benchmark.submission_check(task, items)
 
 
 def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:

@@ -10,7 +10,7 @@ from medical_tasks.comparison.columns import item_value
 from medical_tasks.comparison.comparing import Compared, shared_rows
 from medical_tasks.comparison.pairs import Pair
 from medical_tasks.comparison.statistics import CHANGED
-from medical_tasks.comparison.wording import one_line
+from medical_tasks.runs.recipe_differences import one_line
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = ["add_flips", "flipped_items"]

@@ -9,8 +9,8 @@ from typing import Any
 from medical_tasks.comparison.comparing import Compared
 from medical_tasks.comparison.notes import breakdown_notes, change_said, headline_notes
 from medical_tasks.comparison.pairs import Pair, letter
-from medical_tasks.comparison.wording import mapping, one_line
-from medical_tasks.io.numbers import NOT_COMPUTABLE, interval, metric_label, number, valued
+from medical_tasks.runs.numbers import NOT_COMPUTABLE, interval, metric_label, number, valued
+from medical_tasks.runs.recipe_differences import mapping, one_line
 
 __all__ = ["Section", "run_names", "sections"]
 

@@ -10,28 +10,27 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
-import importlib
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks._version import __version__
-from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_spec
 from medical_tasks.data.build_options import chosen_options
 from medical_tasks.data.card import card_text
 from medical_tasks.data.croissant import croissant_text
 from medical_tasks.data.dataset_folder import flush_to_disk, put_in_place, stage_in
 from medical_tasks.data.dataset_source import DatasetSource, Row, file_sha256, find_files, steps_to_get
-from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, datasets_home, marker_text
+from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
 from medical_tasks.data.hub_builder import builder_class
 from medical_tasks.data.hub_eval import eval_text
 from medical_tasks.data.published_sums import check_published_sum
 from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, memory_error, system_reason
+from medical_tasks.spec import TaskSpec
 
-__all__ = ["BuiltDataset", "build_dataset", "build_source", "dataset_source"]
+__all__ = ["BuiltDataset", "build_source"]
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # `datasets` looks for free space before it writes, and says so by an OSError without a number.
@@ -60,46 +59,28 @@ class BuiltDataset:
     notes: tuple[str, ...]
 
 
-def dataset_source(name: str) -> DatasetSource:
-    """Finds how a dataset is built: by convention in `SOURCES` of its benchmark's `data` module.
-
-    Args:
-        name: of a dataset.
-
-    Returns:
-        Its source.
-
-    Raises:
-        UsageError: There is no such dataset.
-    """
-    spec = dataset_spec(name)
-    benchmark = next(benchmark for benchmark in BENCHMARKS if spec in benchmark.datasets)
-    sources: tuple[DatasetSource, ...] = importlib.import_module(
-        f"medical_tasks.benchmarks.{benchmark.name}.data"
-    ).SOURCES
-    return next(source for source in sources if source.spec.name == name)
-
-
-def build_dataset(
-    name: str,
+def build_source(
+    source: DatasetSource,
     *,
-    source: Path | None,
+    place: Path | None,
     config: str,
-    out: Path | None = None,
+    folder: Path,
     options: Mapping[str, int | None] | None = None,
     partial: bool = False,
+    tasks: Sequence[TaskSpec] = (),
 ) -> BuiltDataset:
     """Builds one configuration of a dataset from its official files.
 
     Other configurations in the same folder stay as they are; an earlier build of the same one is replaced at once.
 
     Args:
-        name: of the dataset.
-        source: folder of the official files, or the file where one is enough; None for `demo`.
+        source: the dataset.
+        place: folder of the official files, or the file where one is enough; None for `demo`.
         config: which configuration.
-        out: the dataset's folder; by default the one `run` looks in.
+        folder: the dataset's folder, made when absent.
         options: of a generated configuration, name to value; None where one is not given.
         partial: whether a part of a release that is still corrected is wanted.
+        tasks: those on the dataset, for its `eval.yaml`.
 
     Returns:
         Where it is and how many rows it has.
@@ -109,41 +90,8 @@ def build_dataset(
         MissingError: The official files are not there.
         IncompleteError: The disk is full; what was built before is as it was.
     """
-    folder = out or datasets_home() / name
-    return build_source(
-        dataset_source(name), place=source, config=config, folder=folder, options=options, partial=partial
-    )
-
-
-def build_source(
-    source: DatasetSource,
-    *,
-    place: Path | None,
-    config: str,
-    folder: Path,
-    options: Mapping[str, int | None] | None = None,
-    partial: bool = False,
-) -> BuiltDataset:
-    """Builds one configuration of a given source; see `build_dataset`.
-
-    Args:
-        source: the dataset.
-        place: folder or file of the official files.
-        config: which configuration.
-        folder: the dataset's folder, made when absent.
-        options: as `build_dataset`.
-        partial: as `build_dataset`.
-
-    Returns:
-        Where it is and how many rows it has.
-
-    Raises:
-        UsageError: As `build_dataset`.
-        MissingError: As `build_dataset`.
-        IncompleteError: As `build_dataset`.
-    """
     with _reading_begun(source.placed(config, place), config, place) as begun:
-        return _build(begun, place, config, folder, options or {}, partial=partial)
+        return _build(begun, place, config, folder, options or {}, partial=partial, tasks=tasks)
 
 
 def _build(
@@ -154,6 +102,7 @@ def _build(
     options: Mapping[str, int | None],
     *,
     partial: bool,
+    tasks: Sequence[TaskSpec],
 ) -> BuiltDataset:
     spec = source.spec
     made_from = _file_hashes(source, config, place)
@@ -172,7 +121,7 @@ def _build(
             # Only of what the folder holds: demo rows are nobody's leaderboard.
             leaderboards = eval_text(
                 spec,
-                [task for benchmark in BENCHMARKS for task in benchmark.tasks],
+                tasks,
                 built={name: entry.splits for name, entry in current.items()},
             )
             texts = {

@@ -57,6 +57,7 @@ class DatasetSource:
         splits: configuration to its split names, in order.
         published_rows: configuration to split to the number of rows its publisher released.
         living: configurations their publishers still correct: another number of rows than published is noted, not refused.
+        quick: configurations that are built from the folder of their release in a second, the default one first.
         files: configuration to the official files it is read from, by a short key; empty for those made here.
         read: called with configuration, split and the found files by key; yields the rows in order. Raises `UsageError`
             for files that are not of the official form. It may begin its work when it is called; dropping what it returned
@@ -85,6 +86,7 @@ class DatasetSource:
     licence_note: str = ""
     published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     living: frozenset[str] = frozenset()
+    quick: tuple[str, ...] = ()
     generated: Mapping[str, Generated] = field(default_factory=dict)
     known_files: Mapping[str, str] = field(default_factory=dict)
     at: Callable[[str, Path | None], DatasetSource] | None = None

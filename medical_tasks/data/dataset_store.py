@@ -22,6 +22,7 @@ from typing import Any
 
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
+from medical_tasks.guard.leak_sources import readable_files
 from medical_tasks.io.whole_file import read_text
 from medical_tasks.spec import DatasetSpec
 
@@ -35,6 +36,7 @@ __all__ = [
     "datasets_home",
     "marker_text",
     "read_rows",
+    "source_files",
     "split_names",
 ]
 
@@ -276,3 +278,32 @@ def _damaged(folder: Path, reason: str) -> UsageError:
     return UsageError(
         f"{folder / MARKER}: damaged ({reason}). Delete the folder and build the dataset again, or choose another --out."
     )
+
+
+def source_files(source: str) -> list[Path]:
+    """Finds the files whose text `leakcheck` looks for.
+
+    Args:
+        source: name of a built dataset, or a file or folder: of a built dataset, or of csv, jsonl, json, txt and parquet files
+            (gzip or not), which are all taken, those in subfolders too.
+
+    Returns:
+        The files, in order.
+
+    Raises:
+        MissingError: There is nothing of that name.
+        UsageError: A file is of another form.
+    """
+    path = Path(source).expanduser()
+    if not path.exists():
+        built = datasets_home() / source
+        if "/" in source or not built_configs(built):
+            raise MissingError(
+                f"{source}: neither a file or folder nor a built dataset. Give --source the official files' folder, or build the "
+                f"dataset: medical-tasks build {source} (`medical-tasks list` names them)."
+            )
+        path = built
+    if path.is_dir() and built_name(path) is not None:
+        splits = [split for config in built_configs(path).values() for split in config.splits.values()]
+        return list(dict.fromkeys(path / split.path for split in splits))
+    return readable_files(path, named=source)

@@ -15,7 +15,6 @@ from typing import Any, Final
 import yaml
 
 from medical_tasks.data.dataset_store import split_names
-from medical_tasks.data.hub_eval_fields import inspect_fields
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 __all__ = ["FRAMEWORK", "accepted_configs", "eval_metadata", "eval_text", "leaderboard_config", "leaderboard_tasks"]
@@ -98,7 +97,7 @@ def eval_metadata(
                 "config": leaderboard_config(task, spec),
                 "split": task.split,
                 # A copy each, or YAML would write the second as an alias of the first.
-                **copy.deepcopy(inspect_fields(task)),
+                **copy.deepcopy(task.benchmark.eval_fields(task)),
             }
             for task in chosen
         ],

@@ -1,8 +1,8 @@
 """A dataset made of one file of the user's own, or of a small release, for the length of one command: nothing of it is left behind.
 
-Datasets with a configuration `own` that is read from one file can be given so, and those whose official files are few and small
-(`RELEASES`). The rows are built as `medical-tasks build` builds them, in a folder of the private store that is removed as soon as
-they are read; what a killed command leaves, `purge` removes.
+Datasets with a configuration `own` that is read from one file can be given so, and those whose official files are few and
+small (`DatasetSource.quick`). The rows are built as `medical-tasks build` builds them, in a folder of the private store that is
+removed as soon as they are read; what a killed command leaves, `purge` removes.
 """
 
 from __future__ import annotations
@@ -14,63 +14,41 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.data.building import build_source, dataset_source
+from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
-__all__ = ["OWN_CONFIG", "RELEASES", "built_from", "own_source", "run_data", "source_configs", "with_source"]
+__all__ = ["OWN_CONFIG", "built_from", "run_data", "source_configs", "with_source"]
 
 OWN_CONFIG: Final = "own"
-RELEASES: Final = {"archehr_qa": ("official", "questions")}
-"""Datasets that are built from the folder of their release in a second, and the configurations that are, the default one first."""
 
 
-def source_configs(spec: DatasetSpec) -> tuple[str, ...]:
+def source_configs(source: DatasetSource) -> tuple[str, ...]:
     """Names the configurations that `--source` can build, the default one first.
 
-    Args:
-        spec: the dataset.
-
     Raises:
-        UsageError: It has none that can be built for one command.
+        UsageError: The dataset has none that can be built for one command.
     """
-    if spec.name in RELEASES:
-        return RELEASES[spec.name]
-    own_source(spec)
-    return (OWN_CONFIG,)
-
-
-def own_source(spec: DatasetSpec) -> DatasetSource:
-    """Finds how a dataset is built from one file.
-
-    Args:
-        spec: the dataset.
-
-    Returns:
-        Its source.
-
-    Raises:
-        UsageError: It has no configuration of that kind.
-    """
-    if OWN_CONFIG in spec.configs:
-        source = dataset_source(spec.name)
-        if len(source.files[OWN_CONFIG]) == 1:
-            return source
+    if source.quick:
+        return source.quick
+    if OWN_CONFIG in source.spec.configs and len(source.files[OWN_CONFIG]) == 1:
+        return (OWN_CONFIG,)
+    name = source.spec.name
     raise UsageError(
-        f"--source: the dataset {spec.name} is not made of one file of your own. Leave it out, and build the dataset first: "
-        f"medical-tasks build {spec.name} --help"
+        f"--source: the dataset {name} is not made of one file of your own. Leave it out, and build the dataset first: "
+        f"medical-tasks build {name} --help"
     )
 
 
 @contextlib.contextmanager
-def built_from(spec: DatasetSpec, place: Path, config: str | None = None) -> Iterator[Path]:
+def built_from(source: DatasetSource, place: Path, config: str | None = None) -> Iterator[Path]:
     """Builds a dataset for the length of a `with` block.
 
     Args:
-        spec: the dataset.
+        source: how the dataset is built.
         place: the file it is made of, or the folder of its release.
         config: one of its `source_configs`; the first by default.
 
@@ -83,15 +61,14 @@ def built_from(spec: DatasetSpec, place: Path, config: str | None = None) -> Ite
         RefusedError: The private store cannot be closed to others.
         IncompleteError: The disk is full.
     """
-    config = config or source_configs(spec)[0]
+    config = config or source_configs(source)[0]
     given = place.expanduser()
     if config == OWN_CONFIG and given.is_dir():
         raise UsageError(f"{place}: is a folder. Give --source the file itself.")
-    source = dataset_source(spec.name)
     home = private_folder(new_private_id())
     try:
         with in_use(home):
-            folder = home / spec.name
+            folder = home / source.spec.name
             build_source(source, place=given, config=config, folder=folder, partial=True)
             yield folder
     finally:
@@ -99,12 +76,12 @@ def built_from(spec: DatasetSpec, place: Path, config: str | None = None) -> Ite
 
 
 @contextlib.contextmanager
-def with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[argparse.Namespace]:
+def with_source(arguments: argparse.Namespace, source: DatasetSource) -> Iterator[argparse.Namespace]:
     """Builds the dataset from `--source`, where that is given, for the length of a `with` block.
 
     Args:
         arguments: options with `source`, `data` and `config`.
-        spec: the dataset.
+        source: how the dataset is built.
 
     Yields:
         The options, with what was built as their data.
@@ -116,14 +93,14 @@ def with_source(arguments: argparse.Namespace, spec: DatasetSpec) -> Iterator[ar
     if arguments.source is None:
         yield arguments
         return
-    configs = source_configs(spec)
+    configs = source_configs(source)
     for name, allowed in (("data", (None,)), ("config", (None, *configs))):
         if getattr(arguments, name) not in allowed:
             raise UsageError(
                 f"--source and --{name} {getattr(arguments, name)}: the data are one or the other. Leave one out."
             )
     config = arguments.config or configs[0]
-    with built_from(spec, arguments.source, config) as folder:
+    with built_from(source, arguments.source, config) as folder:
         try:
             yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
         except UsageError as error:  # nobody knows that folder, and it is gone when the message is read
@@ -158,7 +135,9 @@ def run_data(
         UsageError: They are no such data.
     """
     ran = recipe["data"]
-    with with_source(argparse.Namespace(source=source, data=data, config=ran["config"]), spec) as given:
+    with with_source(
+        argparse.Namespace(source=source, data=data, config=ran["config"]), task.benchmark.source(spec.name)
+    ) as given:
         most = None if whole else recipe.get("max_samples")
         yield load_task_data(
             task, spec, data=given.data, config=ran["config"], split=ran.get("split"), max_samples=most

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import sys
 from collections import Counter
@@ -21,12 +20,10 @@ from medical_tasks.data.dataset_store import (
     split_names,
 )
 from medical_tasks.errors import MissingError, UsageError, doing
-from medical_tasks.runs.protocol import MultiStep
-from medical_tasks.spec import DatasetSpec, Item, PromptSet, TaskSpec
+from medical_tasks.spec import DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
 __all__ = [
     "TaskData",
-    "benchmark_module",
     "choose_config",
     "leaking_examples",
     "load_task_data",
@@ -60,11 +57,6 @@ class TaskData:
     def identity(self) -> dict[str, Any]:
         """The revision without the official files' names: the same rows are the same data, whatever the file was called."""
         return {name: value for name, value in self.revision.items() if name != "source"}
-
-
-def benchmark_module(task: TaskSpec, name: str) -> Any:
-    """Imports one of the benchmark's modules (`data`, `prompts`, `scoring`), when it is needed."""
-    return importlib.import_module(f"{task.benchmark}.{name}")
 
 
 def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
@@ -152,7 +144,7 @@ def load_task_data(
         )
     rows = read_rows(folder, chosen, asked, spec=spec)
     asked = built_split(folder, chosen, asked)
-    items: list[Item] = benchmark_module(task, "data").load_items(task, rows)
+    items = task.benchmark.load_items(task, rows)
     if twice := [name for name, times in Counter(item.id for item in items).items() if times > 1]:
         raise UsageError(
             f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the first is {twice[0]}), so that they "
@@ -201,11 +193,8 @@ def prompt_set(
         UsageError: A setting's value is not allowed.
         MissingError: Something the prompts need (a checkout, documents) is not there.
     """
-    more: dict[str, Any] = {"arguments": dict(arguments)} if task.arguments else {}
-    if task.exemplars:
-        more["exemplars"] = exemplars
-    prompts: PromptSet = benchmark_module(task, "prompts").load_prompts(task, name, upstream, **more)
-    return prompts
+    own = dict(arguments) if task.arguments else None
+    return task.benchmark.load_prompts(task, name, upstream, arguments=own, exemplars=exemplars)
 
 
 def leaking_examples(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], *, tell: bool = True) -> list[str]:
@@ -290,11 +279,8 @@ def open_protocol(
         UsageError: A setting's value is not allowed.
         MissingError: Something it needs is not on this machine.
     """
-    more: dict[str, Any] = {"arguments": dict(arguments)} if task.arguments else {}
-    if prompts != "own":
-        more |= {"prompts": prompts, "upstream": upstream}
-    opened: MultiStep = benchmark_module(task, "protocol").open_protocol(task, **more)
-    return opened
+    own = dict(arguments) if task.arguments else None
+    return task.benchmark.open_protocol(task, arguments=own, prompts=prompts, upstream=upstream)
 
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from medical_tasks.data.dataset_store import built_configs, built_name, datasets_home
-from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.guard.leak_views import Values, readings
 from medical_tasks.io.csv_table import FIELD_LIMIT_BYTES
 from medical_tasks.io.whole_file import checked_file
 
-__all__ = ["SourceRow", "source_files", "source_rows"]
+__all__ = ["SourceRow", "readable_files", "source_rows"]
 
 _FORMS = (".csv", ".jsonl", ".ndjson", ".json", ".txt", ".md", ".xml", ".parquet")
 _PLAIN_ID = re.compile(r"[\w.:-]{1,64}")
@@ -44,38 +43,25 @@ class SourceRow:
     texts: tuple[str, ...]
 
 
-def source_files(source: str) -> list[Path]:
+def readable_files(path: Path, *, named: str) -> list[Path]:
     """Finds the files of a source.
 
     Args:
-        source: name of a built dataset, or a file or folder: of a built dataset, or of csv, jsonl, json, txt and parquet files
-            (gzip or not), which are all taken, those in subfolders too.
+        path: a file, or a folder, whose files in subfolders are taken too.
+        named: what the user calls it.
 
     Returns:
         The files, in order.
 
     Raises:
-        MissingError: There is nothing of that name.
         UsageError: A file is of another form; nothing is compared then, since what is not read proves nothing.
     """
-    path = Path(source).expanduser()
-    if not path.exists():
-        built = datasets_home() / source
-        if "/" in source or not built_configs(built):
-            raise MissingError(
-                f"{source}: neither a file or folder nor a built dataset. Give --source the official files' folder, or build the "
-                f"dataset: medical-tasks build {source} (`medical-tasks list` names them)."
-            )
-        path = built
-    if path.is_dir() and built_name(path) is not None:
-        splits = [split for config in built_configs(path).values() for split in config.splits.values()]
-        return list(dict.fromkeys(path / split.path for split in splits))
     files = sorted(_files(path)) if path.is_dir() else [path]
     strange = [str(file) for file in files if _form(file) not in _FORMS]
     if strange or not files:
         shown = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
         raise UsageError(
-            f"{source}: {f'of a form that is not read: {shown}' if strange else 'an empty folder'}. A source is made of "
+            f"{named}: {f'of a form that is not read: {shown}' if strange else 'an empty folder'}. A source is made of "
             f"{', '.join(_FORMS)} files, also with .gz; what is not read would prove nothing. Give the file itself, or a folder of "
             "such files alone."
         )

@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.leak_files import Looking
-from medical_tasks.guard.leak_sources import source_files, source_rows
+from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leak_views import readings
 from medical_tasks.guard.leak_words import Batch, RunIndex, distinct, runs_of
 from medical_tasks.io.progress import Progress
@@ -133,12 +133,12 @@ def _constants(node: ast.AST) -> Iterator[str]:
         yield from _constants(part)
 
 
-def check_leaks(folder: Path, source: str, *, words: int = 12) -> LeakReport:
+def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> LeakReport:
     """Compares a folder with a source.
 
     Args:
         folder: a run's folder, or any other; or a single file.
-        source: a built dataset's name, or files (`leak_sources.source_files`).
+        sources: files with the text that must not be found (`data.dataset_store.source_files`).
         words: words of a run.
 
     Returns:
@@ -150,7 +150,6 @@ def check_leaks(folder: Path, source: str, *, words: int = 12) -> LeakReport:
     """
     if words < LEAST_WORDS:
         raise UsageError(f"--words must be {LEAST_WORDS} or more, got {words}: fewer stand in any text.")
-    sources = source_files(source)
     sizes = range(max(LEAST_WORDS // 2, words // 2), words + 1)
     folder_found = _look_through(folder, sizes)
     if not folder_found.names:
@@ -162,7 +161,8 @@ def check_leaks(folder: Path, source: str, *, words: int = 12) -> LeakReport:
             _compare(file, wanted, counts)
             progress.step()
     if not counts["words"]:
-        raise UsageError(f"{source}: holds no text of {sizes[0]} words or more, so there is nothing to look for.")
+        named = ", ".join(map(str, sources[:3]))
+        raise UsageError(f"{named}: holds no text of {sizes[0]} words or more, so there is nothing to look for.")
     found, unread = _by_file(folder_found, wanted)
     return LeakReport(
         words=words,

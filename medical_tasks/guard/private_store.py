@@ -23,6 +23,7 @@ from medical_tasks.guard.redaction import redact_reason, redact_row, redact_valu
 from medical_tasks.io.whole_file import read_text
 
 __all__ = [
+    "SETTINGS_FILE",
     "PrivateFolder",
     "Purged",
     "in_use",
@@ -36,6 +37,8 @@ __all__ = [
     "redact_value",
 ]
 
+SETTINGS_FILE = "run.json"
+"""What makes a folder that of a run: no text of credentialed data lies beside or below it."""
 _ID = re.compile(r"[0-9a-f]{32}")
 _OWNER_FILE = "run.txt"
 

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.task_data import benchmark_module
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import private_folder
 from medical_tasks.io.store import Store
@@ -127,9 +126,7 @@ class HarnessJudge:
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.task_judge(task, store).judging
             with self._lock if judge.endpoint is None else contextlib.nullcontext():
-                scores: list[ItemScore] = benchmark_module(task, "scoring").score_items(
-                    task, items, responses, judging=judging
-                )
+                scores: list[ItemScore] = task.benchmark.score_items(task, items, responses, judging=judging)
         if judge.trouble is not None:
             # Not raised: the harness would lose the model's answers with it. What is not judged has no score.
             logger.warning("the judge %s could not be asked: %s", self._request.name, judge.trouble)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Task
+from inspect_ai import Task, task
 
 # The one error that inspect tells without a traceback; it has no public name.
 from inspect_ai._util.error import PrerequisiteError
@@ -19,15 +20,14 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, 
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
-from medical_tasks.data.task_data import benchmark_module, leaking_examples, load_task_data, open_protocol, prompt_set
+from medical_tasks.data.task_data import leaking_examples, load_task_data, open_protocol, prompt_set
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.guard import policy
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.pooling import Weighted, pooled_mean
-from medical_tasks.runs.protocol import Ask, Dialogue, MultiStep
-from medical_tasks.spec import DatasetSpec, Item, Message, PromptSet, TaskSpec
+from medical_tasks.spec import Ask, DatasetSpec, Dialogue, Item, Message, MultiStep, PromptSet, TaskSpec
 
-__all__ = ["inspect_task", "load"]
+__all__ = ["inspect_task", "load", "registered_task"]
 
 _WEIGHTS = "weights"
 """Where a score keeps the denominators of pooled metrics."""
@@ -58,7 +58,7 @@ def inspect_task(
         PrerequisiteError: The task asks how probable its choices are.
     """
     _require_written(task)
-    gold_response = benchmark_module(task, "prompts").gold_response
+    gold_response = task.benchmark.gold_response
     by_id = {item.id: item for item in items}
     steps = generate()
     if task.protocol:
@@ -165,7 +165,7 @@ def _scorer(task: TaskSpec, items: dict[str, Item], judge: HarnessJudge | None) 
             if judge is not None:
                 (made,) = await asyncio.to_thread(judge.score, task, [item], [text])
             else:
-                (made,) = benchmark_module(task, "scoring").score_items(task, [item], [text])
+                (made,) = task.benchmark.score_items(task, [item], [text])
             # What has no verdict is nan, which inspect counts as unscored.
             value = {shown: made.values.get(name, math.nan) for name, shown in names.items()}
             why = made.why if made.unscored is None else f"{made.why}; unscored: {made.unscored}"
@@ -247,3 +247,28 @@ def _require_written(task: TaskSpec) -> None:
             f"--tasks {task.name} --model hf/MODEL (or vllm/, vllm-server/, or openai-api/ with a server that gives logprobs)."
         )
     )
+
+
+def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
+    """Registers a task under its name, with `-T` options for the data, the prompts and the task's own arguments.
+
+    Args:
+        spec: the task.
+        module: name of the package's module that inspect imports.
+    """
+    dataset = next(each for each in spec.benchmark.datasets if each.name == spec.dataset)
+    # What decides the scores as well is for `medical-tasks run`, whose scoring is told.
+    own = [name for name in spec.arguments if name not in spec.scoring_arguments]
+    defaults: dict[str, str | None] = {"config": None, "data": None, "prompts": "own", "upstream": None}
+    defaults |= dict.fromkeys(own)
+
+    def made(**given: Any) -> Task:
+        chosen = defaults | given
+        return load(spec, dataset, arguments={name: chosen.pop(name) for name in own}, **chosen)
+
+    made.__name__ = made.__qualname__ = spec.name
+    made.__doc__, made.__module__ = spec.title, module
+    made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in defaults.items()]
+    )
+    return task(made)

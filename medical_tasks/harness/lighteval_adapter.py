@@ -12,10 +12,11 @@ question, and our runner a dialogue that ends with `Assistant:`: other questions
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
 from medical_tasks.data.dataset_store import datasets_home, read_rows, split_names
-from medical_tasks.data.task_data import benchmark_module, prompt_set
+from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.redaction import redact_reason
@@ -52,7 +53,7 @@ def _mean(values: list[float]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-class _Score(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no types
+class _Score(SampleLevelComputation):
     """Scores one answer with the benchmark's own scorer."""
 
     def __init__(self, task: TaskSpec) -> None:
@@ -68,11 +69,9 @@ class _Score(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no 
         asks_text = self.task.asks == "text"
         texts = [model_response.final_text[0]] if asks_text else choices_texts(model_response, len(doc.choices))
         # Settings of the scoring have no place on lighteval's command line.
-        settings: dict[str, Any] = {"arguments": {}} if self.task.scoring_arguments else {}
+        settings: dict[str, str] | None = {} if self.task.scoring_arguments else None
         item = _item(self.task, doc.specific)
-        scores: list[ItemScore] = benchmark_module(self.task, "scoring").score_items(
-            self.task, [item] * len(texts), texts, **settings
-        )
+        scores = self.task.benchmark.score_items(self.task, [item] * len(texts), texts, arguments=settings)
         if asks_text:
             return {metric.name: metric_value(metric, scores[0]) for metric in metrics}
         found = agreed([score.values for score in scores], names)
@@ -87,7 +86,7 @@ class _Score(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no 
         return found
 
 
-class _Judged(SampleLevelComputation):  # type: ignore[misc]  # lighteval has no types
+class _Judged(SampleLevelComputation):
     """One metric of a judged task. All metrics share one judging of all documents, so that a judge is asked concurrently."""
 
     def __init__(self, task: TaskSpec, metric: MetricSpec | None, answers: _JudgedAnswers) -> None:
@@ -184,6 +183,19 @@ def _metrics(task: TaskSpec) -> list[MetricSpec]:
     return [metric for metric in task.metrics if not metric.needs and metric.kind != "average"]
 
 
+_PLACE = "__place"
+"""Column that says which of a row's items is meant, where a row makes several."""
+
+
+class _PartDoc(Doc):
+    """A question about one of several items of a row, by the item's id: lighteval numbers rows, and would call all the same."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "id":
+            value = self.specific["__id"]
+        super().__setattr__(name, value)
+
+
 class _Keeps:
     """lighteval's filter of rows, for a dataset whose rows are of several tasks."""
 
@@ -191,17 +203,15 @@ class _Keeps:
         self.task = task
 
     def __call__(self, row: Mapping[str, Any]) -> bool:
-        return bool(benchmark_module(self.task, "data").keeps(self.task, row))
+        return self.task.benchmark.keeps(self.task, row)
 
 
 def _filter(task: TaskSpec) -> _Keeps | None:
-    return _Keeps(task) if hasattr(benchmark_module(task, "data"), "keeps") else None
+    return _Keeps(task) if task.benchmark.mixed_rows else None
 
 
 def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
-    data = benchmark_module(task, "data")
-    (item,) = data.load_items(task, [row])
-    return item  # type: ignore[no-any-return]
+    return task.benchmark.load_items(task, [row])[int(row.get(_PLACE, 0))]
 
 
 _PROMPT_SETS: dict[tuple[str, str, str], PromptSet] = {}
@@ -222,7 +232,8 @@ class _Prompt:
 
     def __init__(self, task: TaskSpec, source: tuple[str, str], judge: HarnessJudge | None) -> None:
         self.task, self.source, self.judge = task, source, judge
-        self.__name__ = f"{task.benchmark}.{task.name}.{task.version}"
+        self._met: Counter[str] = Counter()
+        self.__name__ = f"{task.benchmark.name}.{task.name}.{task.version}"
 
     def __call__(self, line: dict[str, Any], task_name: str) -> Doc:
         if line.pop("__few_shots", False):
@@ -236,14 +247,22 @@ class _Prompt:
             self.judge.check(self.task)
             self.judge = None  # once is enough
         line.pop("__index", None)
+        several = self.task.items_a_row > 1
+        if several:
+            row = json.dumps(line, sort_keys=True, default=str)
+            line[_PLACE] = self._met[row] % self.task.items_a_row
+            self._met[row] += 1
         item = _item(self.task, line)
+        if several:
+            line["__id"] = item.id
         prompts = _prompt_set(self.task, self.source)
         (message,) = prompts.render(item)
-        gold: str = benchmark_module(self.task, "prompts").gold_response(self.task, item)
+        gold = self.task.benchmark.gold_response(self.task, item)
         choices, right = [gold], 0
         if prompts.continuations is not None:
             choices, right = list(prompts.continuations(item)), _most_probable(gold)
-        return Doc(query=message["content"], choices=choices, gold_index=right, specific=line, task_name=task_name)
+        make = _PartDoc if several else Doc
+        return make(query=message["content"], choices=choices, gold_index=right, specific=line, task_name=task_name)
 
 
 def _most_probable(gold: str) -> int:
@@ -264,19 +283,18 @@ def _source(spec: DatasetSpec) -> tuple[str, str]:
     return str(folder), config
 
 
-def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...]) -> list[LightevalTaskConfig]:
-    """Makes lighteval's configurations of a benchmark's tasks.
+def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
+    """Makes lighteval's configurations of tasks.
 
     Args:
-        tasks: the benchmark's tasks.
-        datasets: its datasets.
+        tasks: of any benchmarks.
 
     Returns:
         One configuration a task under its harness name, and a copy under its bare name (the stock command drops the first
         word of `medical|medcalc|0`).
     """
-    used = {task.dataset for task in tasks}
-    sources = {spec.name: _source(spec) for spec in datasets if spec.name in used}
+    used = {task.dataset: task.benchmark for task in tasks}
+    sources = {spec.name: _source(spec) for name, each in used.items() for spec in each.datasets if spec.name == name}
     configs: list[LightevalTaskConfig] = []
     for task in tasks:
         folder, config = sources[task.dataset]
@@ -291,7 +309,8 @@ def task_configs(tasks: tuple[TaskSpec, ...], datasets: tuple[DatasetSpec, ...])
                     hf_filter=_filter(task),
                     metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
                     hf_avail_splits=split_names(task.split),
-                    evaluation_splits=split_names(task.split),
+                    # lighteval asks each row once.
+                    evaluation_splits=split_names(task.split) * task.items_a_row,
                     generation_size=task.generation_size,
                     stop_sequence=list(task.stop),
                     version=int(task.version.split("-")[0]),

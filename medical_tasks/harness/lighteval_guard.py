@@ -14,12 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.task_data import benchmark_module
 from medical_tasks.errors import RefusedError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
 from medical_tasks.io.whole_file import read_text
-from medical_tasks.spec import DatasetSpec, TaskSpec
+from medical_tasks.spec import TaskSpec
 
 __all__ = ["check_arguments", "private_dataset_cache", "require_launcher"]
 
@@ -123,8 +122,7 @@ def require_launcher(task: TaskSpec) -> None:
     Raises:
         RefusedError: The task's dataset is credentialed, and no `guard.protect` block knows the task.
     """
-    datasets: tuple[DatasetSpec, ...] = benchmark_module(task, "spec").BENCHMARK.datasets
-    spec = next(found for found in datasets if found.name == task.dataset)
+    spec = next(found for found in task.benchmark.datasets if found.name == task.dataset)
     if policy.text_allowed(spec) or policy.protects(task.name):
         return
     raise RefusedError(

@@ -1,58 +1,16 @@
-"""The result table on the terminal."""
+"""Aligned columns of text for the terminal."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from medical_tasks.io.numbers import bounds, coverage, interval, metric_label, valued
-from medical_tasks.report.entry_notes import entry_notes, warning
-
-__all__ = ["align", "on_terminal", "render_table"]
-
-_HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
-
-
-def render_table(*runs: Mapping[str, Any], bold: Callable[[str], str] = str) -> str:
-    """Makes the table of one or more runs: a row a model, task and metric.
-
-    Args:
-        runs: content of each `results.json`.
-        bold: makes a text stand out, where the terminal can.
-
-    Returns:
-        Lines of aligned columns, with bounds where a judge decided or something is missing; items without a score are named
-        below, with what they could change, and what is known of the judge.
-    """
-    entries = [(name, entry) for results in runs for name, entry in results["tasks"].items()]
-    with_bounds = any("judge" in entry or entry["coverage"]["unscored"] for _, entry in entries)
-    rows: list[Sequence[str]] = []
-    notes: list[str] = []
-    for name, entry in entries:
-        model = entry["recipe"]["model"]["name"]
-        for metric_name, metric in entry["metrics"].items():
-            cells = [model, name, metric_label(metric_name, metric), valued(metric)]
-            cells += [interval(metric), str(metric["n"]), coverage(entry, metric)]
-            rows.append([*cells, bounds(metric)] if with_bounds else cells)
-        said = warning(entry)
-        if said is not None:
-            notes.append(bold(f"{model}, {name}: {said}"))
-        notes += [f"{model}, {name}: {note}" for note in entry_notes(entry)]
-        if entry["coverage"]["unscored"]:
-            notes.append(f"{model}, {name}: {_unscored(entry)}")
-    return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
+__all__ = ["align", "on_terminal"]
 
 
 def on_terminal() -> Callable[[str], str]:
     """Returns what makes a text bold where standard output is a terminal, and leaves it alone elsewhere."""
     return (lambda text: f"\x1b[1m{text}\x1b[0m") if sys.stdout.isatty() else str
-
-
-def _unscored(entry: Mapping[str, Any]) -> str:
-    reasons = ", ".join(f"{count} x {reason}" for reason, count in entry["coverage"]["unscored"].items())
-    name, metric = next(iter(entry["metrics"].items()))
-    return f"not scored: {reasons}. With them {name} is {bounds(metric)}."
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

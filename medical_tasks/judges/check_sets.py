@@ -1,4 +1,4 @@
-"""The sets of labelled pairs that a judge can be checked on, each with the way it is asked."""
+"""Sets of labelled pairs that a judge can be checked on, each with the way it is asked; a benchmark declares its own."""
 
 from __future__ import annotations
 
@@ -7,30 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from medical_tasks.benchmarks.ehrnoteqa import checking as ehrnoteqa_checking
-from medical_tasks.benchmarks.ehrnoteqa import data as ehrnoteqa_data
-from medical_tasks.benchmarks.ehrnoteqa import judge_prompts as ehrnoteqa_prompts
-from medical_tasks.benchmarks.ehrnoteqa.human_scores import read_human_scores
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET as EHRNOTEQA
-from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS as EHRNOTEQA_TASKS
-from medical_tasks.benchmarks.kqa.annotations import find_annotations, read_annotations
-from medical_tasks.benchmarks.kqa.checking import check_pairs, judge_annotations
-from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.data.dataset_store import read_rows
-from medical_tasks.data.task_data import locate, rows_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import Subject
-from medical_tasks.judges.base import Judge, Judging, Label, Unscored
-from medical_tasks.judges.check_views import CORRECTNESS, NLI, View
-from medical_tasks.judges.checks import check_set_of
+from medical_tasks.judges.base import Judge, Label, Unscored
+from medical_tasks.judges.check_views import NLI, View
 from medical_tasks.judges.judge_check import CheckPair, subset
 from medical_tasks.judges.nli_questions import STYLE, nli_question, template_sha256
 from medical_tasks.judges.nli_sets import ROUNDS, LabelledPair, find_anli, find_mednli, read_anli, read_mednli
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import TaskSpec
 
-__all__ = ["SUBJECTS", "CheckSet", "anli_set", "ehrnoteqa_set", "ehrnoteqa_task", "kqa_set", "mednli_set", "nli_set"]
+__all__ = ["GENERAL_SETS", "CheckRequest", "CheckSet", "CheckSetSource", "anli_set", "mednli_set", "nli_set"]
 
 Mode = Literal["single", "batched"]
 
@@ -51,16 +38,6 @@ def _mednli_subject(name: str) -> Subject:
             "notes; PhysioNet's rule is to use models on your own machines, and that no third party may keep what it is sent"
         ),
     )
-
-
-SUBJECTS: Final[Mapping[str, Sequence[Subject]]] = {
-    "kqa": (),
-    "anli": (),
-    "mednli": (_mednli_subject("mednli"),),
-    "nli": (_mednli_subject("nli"),),
-    "ehrnoteqa": (Subject.of(EHRNOTEQA, task="judge-check ehrnoteqa"),),
-}
-"""The sets, and what the guard has to know of each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,39 +69,68 @@ class CheckSet:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-def kqa_set(
-    source: Path | None, *, prompts: str = "own", upstream: Path | None = None, most: int | None = None
-) -> CheckSet:
-    """The 399 statements that three physicians labelled.
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest:
+    """What a user asked of `judge-check`, beside the judge; None where an option was not given.
 
-    Args:
-        source: the file, its folder, or a checkout of the authors' repository.
+    Attributes:
+        source: the file or folder with the labels.
+        max_pairs: how many pairs at most.
         prompts: `own` or `official`.
-        upstream: for `official`, the authors' checkout.
-        most: how many pairs at most.
-
-    Raises:
-        MissingError: A file is not there; says how to get it.
-        UsageError: A file is not of its form.
+        upstream: the authors' checkout, for `official`.
+        format: how the models were asked whose answers people scored.
+        raters: the raters' columns.
+        data: folder of the built dataset.
+        config: its configuration.
+        ways: 3 for three classes, 2 for entailed or not.
+        round: ANLI's round.
+        split: which part.
+        style: how the reply is asked for.
+        mednli: MedNLI's file, for a set of both.
     """
-    texts = load_judge_prompts(KQA, prompts, upstream)
-    path = find_annotations(source)
-    annotations = read_annotations(path)
-    pairs = subset(check_pairs(annotations), most)
-    kept = {pair.id for pair in pairs}
-    wanted = [entry for entry in annotations if entry.id in kept]
 
-    def ask(judge: Judge, mode: Mode) -> list[Label | Unscored]:
-        return judge_annotations(wanted, Judging(judge=judge, prompts=texts, mode=mode))
+    source: Path | None = None
+    max_pairs: int | None = None
+    prompts: str = "own"
+    upstream: Path | None = None
+    format: str | None = None
+    raters: Sequence[str] = ()
+    data: Path | None = None
+    config: str | None = None
+    ways: int | None = None
+    round: str | None = None
+    split: str | None = None
+    style: str | None = None
+    mednli: Path | None = None
 
-    return CheckSet(
-        name="kqa",
-        pairs=pairs,
-        ask=ask,
-        ways=3,
-        source={path.name: file_sha256(path)},
-        prompts={"set": texts.name, "sha256": texts.sha256},
-    )
+    def needed(self, name: str, wanted: str) -> Path:
+        """The source.
+
+        Raises:
+            UsageError: It was not given.
+        """
+        if self.source is None:
+            raise UsageError(f"judge-check {name} needs {wanted}: --source PATH. See: --help")
+        return self.source
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckSetSource:
+    """A set of labelled pairs before it is read.
+
+    Attributes:
+        read: reads it as asked.
+        takes: fields of `CheckRequest` that it takes beside those that all do.
+        subjects: what the guard has to know of it.
+        task: the task whose way of judging is checked, by the `format`; None for sets of no benchmark.
+        batched: whether the judge can be asked about several pairs at once.
+    """
+
+    read: Callable[[CheckRequest], CheckSet]
+    takes: frozenset[str]
+    subjects: Sequence[Subject] = ()
+    task: Callable[[str | None], TaskSpec] | None = None
+    batched: bool = False
 
 
 def anli_set(
@@ -208,80 +214,6 @@ def _hashes(files: Mapping[Path, str]) -> dict[str, str]:
     return {"/".join(filter(None, (group, path.name))): file_sha256(path) for path, group in files.items()}
 
 
-def ehrnoteqa_task(form: str) -> TaskSpec:
-    """The task whose answers of a format, `open` or `mc`, a judge is checked on; its level plays no part."""
-    return next(task for task in EHRNOTEQA_TASKS if task.options["format"] == form)
-
-
-def ehrnoteqa_set(
-    source: Path,
-    *,
-    form: str = "open",
-    raters: Sequence[str] = (),
-    data: Path | None = None,
-    config: str | None = None,
-    prompts: str = "own",
-    upstream: Path | None = None,
-    most: int | None = None,
-) -> CheckSet:
-    """Answers to EHRNoteQA's questions that people scored.
-
-    Args:
-        source: CSV file of scores (`ehrnoteqa.human_scores`).
-        form: `open` or `mc`: what the models were asked.
-        raters: the raters' columns; by default all that begin with `rater_`.
-        data: folder of the built dataset; the user's data home by default.
-        config: its configuration.
-        prompts: `own` or `official`.
-        upstream: for `official`, the authors' checkout.
-        most: how many answers at most.
-
-    Raises:
-        MissingError: The file, the dataset or the prompts are not there.
-        UsageError: A file is not of its form, or names questions that are not in the dataset.
-    """
-    task = ehrnoteqa_task(form)
-    texts = ehrnoteqa_prompts.load_judge_prompts(task, prompts, upstream)
-    scores = read_human_scores(source.expanduser(), raters)
-    items, revision = _questions(task, data, config)
-    found = ehrnoteqa_checking.scored_items(scores, items, where=f"configuration {revision['config']}, format {form},")
-    every = ehrnoteqa_checking.check_pairs(scores, found)
-    pairs = subset(every, most)
-    kept = {pair.id for pair in pairs}
-    asked = [(item, row.response) for item, row in zip(found, scores.rows, strict=True) if row.id in kept]
-
-    def ask(judge: Judge, mode: Mode) -> Sequence[str | Unscored]:
-        judging = Judging(judge=judge, prompts=texts, mode=mode)
-        return ehrnoteqa_checking.judge_scored(task, asked, judging)
-
-    return CheckSet(
-        name=check_set_of(task),
-        pairs=pairs,
-        ask=ask,
-        ways=len(CORRECTNESS.classes),
-        views=(CORRECTNESS,),
-        source={scores.path.name: file_sha256(scores.path)},
-        prompts={"set": texts.name, "sha256": texts.sha256},
-        raters=scores.raters,
-        about={"data": revision, "format": form, "rows_nobody_scored": scores.unscored},
-    )
-
-
-def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[list[Item], dict[str, Any]]:
-    """The questions of one format and all levels, and what they are."""
-    folder, chosen = locate(EHRNOTEQA, data, config)
-    rows = read_rows(folder, chosen, task.split, spec=EHRNOTEQA)
-    levels = [each for each in EHRNOTEQA_TASKS if each.options["format"] == task.options["format"]]
-    items = {item.id: item for each in levels for item in ehrnoteqa_data.load_items(each, rows)}
-    revision = {
-        "name": EHRNOTEQA.name,
-        "config": chosen,
-        "version": EHRNOTEQA.version,
-        "rows_sha256": rows_sha256(folder, chosen, task.split, spec=EHRNOTEQA),
-    }
-    return list(items.values()), revision
-
-
 def _nli_set(
     name: str,
     labelled: Sequence[LabelledPair],
@@ -314,3 +246,39 @@ def _nli_set(
         averages=averages or {},
         about={"style": style},
     )
+
+
+_NLI_OPTIONS: Final = frozenset({"ways", "split", "style"})
+
+
+def _asked(request: CheckRequest) -> dict[str, Any]:
+    return {
+        "ways": request.ways or 3,
+        "split": request.split or "test",
+        "style": request.style or STYLE,
+        "most": request.max_pairs,
+    }
+
+
+def _read_anli(request: CheckRequest) -> CheckSet:
+    return anli_set(request.needed("anli", _OFFICIAL), round_name=request.round, **_asked(request))
+
+
+def _read_mednli(request: CheckRequest) -> CheckSet:
+    return mednli_set(request.needed("mednli", _OFFICIAL), **_asked(request))
+
+
+def _read_both(request: CheckRequest) -> CheckSet:
+    anli = request.needed("nli", _OFFICIAL)
+    if request.mednli is None:
+        raise UsageError("judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl")
+    return nli_set(anli, request.mednli, **_asked(request))
+
+
+_OFFICIAL: Final = "its official files"
+GENERAL_SETS: Final[Mapping[str, CheckSetSource]] = {
+    "anli": CheckSetSource(read=_read_anli, takes=_NLI_OPTIONS | {"round"}),
+    "mednli": CheckSetSource(read=_read_mednli, takes=_NLI_OPTIONS, subjects=(_mednli_subject("mednli"),)),
+    "nli": CheckSetSource(read=_read_both, takes=_NLI_OPTIONS | {"mednli"}, subjects=(_mednli_subject("nli"),)),
+}
+"""Sets of pairs that belong to no benchmark."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
-from medical_tasks.comparison.wording import mapping, short
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.numbers import is_number
 from medical_tasks.leaderboard.submission_package.contents import Package
+from medical_tasks.runs.recipe_differences import mapping, short
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["LEAST_COVERAGE", "RANKED_COVERAGE", "AdmissionError", "check_admission", "marks"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import benchmark_of, tasks
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.admission import marks
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.events import DamagedError
@@ -59,7 +59,7 @@ def _entry(submission: Submission, row: Row, results: Mapping[str, Any]) -> Entr
         model=submitter.model,
         organisation=submitter.organisation,
         task=name,
-        benchmark=benchmark_of(task).title,
+        benchmark=task.benchmark.title,
         metrics=entry["metrics"],
         breakdown=entry["breakdown"],
         coverage=entry["coverage"],

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from medical_tasks.comparison.wording import mapping
+from medical_tasks.runs.recipe_differences import mapping
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = ["group_label", "group_of", "measure_of", "setting_of"]

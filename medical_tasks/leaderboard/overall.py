@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
-from medical_tasks.comparison.wording import mapping
 from medical_tasks.leaderboard.numbers import is_number
 from medical_tasks.leaderboard.ranking import RankRange, ranges
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.leaderboard.submission_package.names import model_key
+from medical_tasks.runs.recipe_differences import mapping
 
 __all__ = ["HEADLINES", "Headline", "OverallEntry", "mover_mean", "overall_entries"]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.comparison.wording import one_line
 from medical_tasks.leaderboard.groups import group_of
 from medical_tasks.leaderboard.records import EntryState, Submission
 from medical_tasks.leaderboard.submission_package.names import model_key, name_key
+from medical_tasks.runs.recipe_differences import one_line
 
 __all__ = ["Row", "holders", "key_of", "name_notes", "named", "places", "rows_of", "state_of"]
 

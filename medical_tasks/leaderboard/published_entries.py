@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import benchmark_of, tasks
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.report.published.figures import all_published
 from medical_tasks.spec import TaskSpec
@@ -22,7 +22,7 @@ def published_entries() -> list[Entry]:
             model=result.model,
             organisation=result.source,
             task=result.task,
-            benchmark=benchmark_of(known[result.task]).title,
+            benchmark=known[result.task].benchmark.title,
             metrics=_metrics(known[result.task], result.metrics, result.n_items),
             breakdown={
                 by: {group: _metrics(known[result.task], values, None) for group, values in groups.items()}

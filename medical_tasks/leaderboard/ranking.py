@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medical_tasks.comparison.wording import mapping
 from medical_tasks.leaderboard.groups import measure_of
 from medical_tasks.leaderboard.numbers import is_number
 from medical_tasks.leaderboard.records import Entry
+from medical_tasks.runs.recipe_differences import mapping
 from medical_tasks.spec import MetricSpec
 
 __all__ = ["RankRange", "ranges", "rank_ranges"]

@@ -14,9 +14,9 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.comparison.wording import mapping
 from medical_tasks.leaderboard.events import DamagedError, HandedIn
 from medical_tasks.leaderboard.numbers import is_number
+from medical_tasks.runs.recipe_differences import mapping
 
 __all__ = ["check_hash", "read_stored_results"]
 

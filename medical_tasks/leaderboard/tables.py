@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.comparison.wording import one_line
-from medical_tasks.io.numbers import coverage, interval, metric_label, valued
 from medical_tasks.io.table import align
 from medical_tasks.leaderboard.checking import StoreCheck
 from medical_tasks.leaderboard.places import name_notes
 from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.contents import Package
+from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
+from medical_tasks.runs.recipe_differences import one_line
 
 __all__ = ["check_lines", "entry_lines", "history_lines", "package_lines", "submission_lines"]
 

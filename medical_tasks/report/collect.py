@@ -15,12 +15,13 @@ from medical_tasks.report.cutting import MAX_TEXT_BYTES, FittedItems, fit_texts
 from medical_tasks.report.facts import TaskFacts, facts_of, shown_entry
 from medical_tasks.report.items import report_items
 from medical_tasks.report.notes import report_notes
-from medical_tasks.report.page_data import ReportData, ReportItem, ReportPlot, ReportTask
+from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask
 from medical_tasks.report.published.figures import published_results
-from medical_tasks.report.run_plots import attribute_plots, component_plots, judge_plots, level_plots, statement_plots
+from medical_tasks.report.run_plots import component_plots, judge_plots, level_plots
 from medical_tasks.report.runs import FinishedRun, is_unfinished, read_run, short_names, without_repeats
 from medical_tasks.report.texts import TaskTexts, TextPlaces, find_texts
 from medical_tasks.report.verdicts import verdicts_by_item
+from medical_tasks.spec import Plot
 
 __all__ = ["report_data"]
 
@@ -150,15 +151,12 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> _Read:
     return _Read(task=shown, items=items, missing=texts.missing)
 
 
-def _plots(facts: TaskFacts, run: FinishedRun, name: str, texts: TaskTexts) -> tuple[ReportPlot, ...]:
+def _plots(facts: TaskFacts, run: FinishedRun, name: str, texts: TaskTexts) -> tuple[Plot, ...]:
     entry, rows = run.entries[name], run.rows[name]
     plots = component_plots(entry, facts.metrics)
     if facts.task is None:
         return tuple(plots)
-    if facts.task.benchmark == "medical_tasks.benchmarks.medcalc_bench":
-        plots += attribute_plots(rows, texts.items)
-    if facts.task.benchmark == "medical_tasks.benchmarks.kqa":
-        plots += statement_plots(rows)
+    plots += facts.task.benchmark.plots(facts.task, rows, texts.items)
     plots += level_plots(facts.task, run.entries)
     if facts.task.judge:
         plots += judge_plots(facts.task, entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medical_tasks.io.numbers import value_notes
+from medical_tasks.runs.numbers import value_notes
 
 __all__ = ["entry_notes", "warning"]
 

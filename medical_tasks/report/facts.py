@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import benchmark_of, dataset_spec, tasks
-from medical_tasks.data.task_data import benchmark_module
+from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.redaction import redact_reason
 from medical_tasks.report.items import DIGEST
@@ -65,14 +64,12 @@ def facts_of(name: str, entry: Mapping[str, Any], rows: Sequence[Mapping[str, An
     declared = {metric.name: metric for metric in task.metrics if not metric.part}
     reported = [metric for each, metric in declared.items() if each in entry["metrics"]]
     others = [_unknown(each, value) for each, value in entry["metrics"].items() if each not in declared]
-    words: frozenset[str] = (
-        getattr(benchmark_module(task, "scoring"), "NOTE_WORDS", frozenset()) if private else frozenset()
-    )
+    words = task.benchmark.note_words() if private else frozenset()
     return TaskFacts(
         task=task,
         dataset=dataset,
         title=task.title,
-        benchmark=benchmark_of(task).title,
+        benchmark=task.benchmark.title,
         private=private,
         metrics=(*reported, *others),
         note_words=words,

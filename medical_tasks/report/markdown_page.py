@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.io.numbers import interval, number
 from medical_tasks.report.markdown_parts import (
     METRIC_HEADER,
     Ready,
@@ -18,8 +17,10 @@ from medical_tasks.report.markdown_parts import (
     table,
     warning_lines,
 )
-from medical_tasks.report.page_data import ReportData, ReportPlot, ReportTask
+from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.published.records import PublishedResult
+from medical_tasks.runs.numbers import interval, number
+from medical_tasks.spec import Plot
 
 __all__ = ["render_report"]
 
@@ -105,7 +106,7 @@ def _task(runs: Sequence[ReportTask]) -> list[str]:
     return [*parts, ""]
 
 
-def _plot(plot: ReportPlot, run: str) -> list[str]:
+def _plot(plot: Plot, run: str) -> list[str]:
     """What a plot shows, as a table."""
     rows = []
     for point in plot.points:

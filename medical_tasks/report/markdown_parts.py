@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.io.numbers import bounds, coverage, interval, metric_label, number, valued
 from medical_tasks.report.entry_notes import entry_notes, warning
+from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, valued
 
 __all__ = [
     "METRIC_HEADER",

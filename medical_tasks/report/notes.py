@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.comparison.recipes import recipe_differences
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.page_data import ReportTask
+from medical_tasks.runs.recipe_differences import recipe_differences
 
 __all__ = ["report_notes"]
 

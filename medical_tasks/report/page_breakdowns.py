@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.io.numbers import interval, metric_label, number
 from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
 from medical_tasks.report.page_data import ReportTask
@@ -13,6 +12,7 @@ from medical_tasks.report.page_metrics import clean, headline, metric_cells, met
 from medical_tasks.report.page_published import beside, published_label
 from medical_tasks.report.plots import interval_mark
 from medical_tasks.report.plots_scale import Scale
+from medical_tasks.runs.numbers import interval, metric_label, number
 
 __all__ = ["breakdowns_section"]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from medical_tasks.report.published.records import PublishedResult
-from medical_tasks.spec import MetricSpec
+from medical_tasks.spec import MetricSpec, Plot
 
-__all__ = ["PagePlotPoint", "ReportData", "ReportItem", "ReportPlot", "ReportTask", "ReportVerdict"]
+__all__ = ["ReportData", "ReportItem", "ReportTask", "ReportVerdict"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,44 +67,6 @@ class ReportItem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PagePlotPoint:
-    """A point of a plot.
-
-    Attributes:
-        label: what it stands for, on the axis.
-        value: in 0-1.
-        low: lower end of its interval.
-        high: upper end.
-        n: how many it is of.
-    """
-
-    label: str
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportPlot:
-    """A plot of proportions with their intervals, beside the intervals of the headline, which every report draws by itself.
-
-    Attributes:
-        title: what is seen (`Accuracy by number of attributes`).
-        x_label: below the horizontal axis.
-        y_label: beside the vertical axis, which goes from 0 to 100 %.
-        points: in their order.
-        note: a sentence below it, "" for none.
-    """
-
-    title: str
-    x_label: str
-    y_label: str
-    points: tuple[PagePlotPoint, ...]
-    note: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReportTask:
     """One task of one run.
 
@@ -134,7 +96,7 @@ class ReportTask:
     items: Sequence[ReportItem]
     texts: str = ""
     published: Sequence[PublishedResult] = ()
-    plots: Sequence[ReportPlot] = ()
+    plots: Sequence[Plot] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

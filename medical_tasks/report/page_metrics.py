@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from medical_tasks.io.numbers import bounds, coverage, interval, scored, valued
 from medical_tasks.report.html_table import Cell, Column
 from medical_tasks.report.html_text import Markup
 from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.plots import axis_ticks, interval_mark
 from medical_tasks.report.plots_scale import SHARES, Scale, scale_of
+from medical_tasks.runs.numbers import bounds, coverage, interval, scored, valued
 from medical_tasks.spec import MetricSpec
 
 __all__ = [

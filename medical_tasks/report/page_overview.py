@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medical_tasks.io.numbers import metric_label
 from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
 from medical_tasks.report.page_data import ReportData, ReportTask
@@ -17,6 +16,7 @@ from medical_tasks.report.page_metrics import (
     model_of,
     spec_of,
 )
+from medical_tasks.runs.numbers import metric_label
 
 __all__ = ["direction_cell", "headline_section", "runs_section"]
 

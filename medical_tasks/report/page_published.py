@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from medical_tasks.io.numbers import number
 from medical_tasks.report.html_table import Cell, Column, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
 from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.page_metrics import sort_value
 from medical_tasks.report.plots_scale import finite
 from medical_tasks.report.published.records import PublishedResult
+from medical_tasks.runs.numbers import number
 
 __all__ = ["beside", "published_label", "published_section"]
 

@@ -7,12 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from medical_tasks.io.numbers import metric_label, percent
 from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.report.html_table import Cell, Column, html_table
 from medical_tasks.report.html_text import Markup, escaped, escaped_content, isolated, markup
 from medical_tasks.report.page_breakdowns import breakdowns_section
-from medical_tasks.report.page_data import PagePlotPoint, ReportPlot, ReportTask
+from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.page_items import browser
 from medical_tasks.report.page_metrics import (
     bounds_cell,
@@ -30,6 +29,8 @@ from medical_tasks.report.plots import IntervalPoint, interval_mark, intervals_s
 from medical_tasks.report.plots_curve import curve_svg
 from medical_tasks.report.plots_scale import finite
 from medical_tasks.report.published.records import PublishedResult
+from medical_tasks.runs.numbers import metric_label, percent
+from medical_tasks.spec import Plot, PlotPoint
 
 __all__ = ["section_id", "task_section"]
 
@@ -185,7 +186,7 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Markup:
     for number, task in enumerate(tasks):
         for place, plot in enumerate(task.plots):
             made = f"{base}-plot{number}-{place}"
-            titled = ReportPlot(
+            titled = Plot(
                 title=f"{plot.title}: {task.run}" if len(tasks) > 1 else plot.title,
                 x_label=plot.x_label,
                 y_label=plot.y_label,
@@ -196,7 +197,7 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Markup:
     return markup("<h3>Further plots</h3>", *drawn) if drawn else Markup("")
 
 
-def _points_table(plot: ReportPlot, *, base: str) -> Markup:
+def _points_table(plot: Plot, *, base: str) -> Markup:
     columns = (
         Column(name="label", label=plot.x_label, header=True),
         Column(name="value", label=f"{plot.y_label}, %", kind="number"),
@@ -209,7 +210,7 @@ def _points_table(plot: ReportPlot, *, base: str) -> Markup:
     return markup(f"<details><summary>Numbers of this plot: {escaped(plot.title)}</summary>", table, "</details>")
 
 
-def _point(point: PagePlotPoint) -> list[Cell]:
+def _point(point: PlotPoint) -> list[Cell]:
     low, high, value = finite(point.low), finite(point.high), finite(point.value)
     ends = "n/a" if low is None or high is None else f"{percent(low)} to {percent(high)}"
     return [

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from medical_tasks.io.numbers import number
 from medical_tasks.report.html_text import Markup, escaped, markup
 from medical_tasks.report.plots_scale import SHARES, Scale, finite, scale_of
+from medical_tasks.runs.numbers import number
 
 __all__ = ["IntervalPoint", "axis_ticks", "interval_mark", "interval_words", "intervals_svg"]
 

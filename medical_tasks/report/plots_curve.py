@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from medical_tasks.report.html_text import Markup, escaped, markup
-from medical_tasks.report.page_data import PagePlotPoint, ReportPlot
 from medical_tasks.report.plots import IntervalPoint, interval_words, shortened
 from medical_tasks.report.plots_scale import SHARES, finite
+from medical_tasks.spec import Plot, PlotPoint
 
 __all__ = ["curve_svg"]
 
@@ -13,7 +13,7 @@ _TOP, _HEIGHT, _BELOW = 12, 240, 30
 _MOST_LABELS, _MOST_LABELS_NARROW = 16, 6
 
 
-def curve_svg(plot: ReportPlot, *, id: str) -> Markup:  # noqa: A002 - what an element calls it
+def curve_svg(plot: Plot, *, id: str) -> Markup:  # noqa: A002 - what an element calls it
     """Draws the points from left to right with bars for their intervals, on an axis from 0 to 100 %.
 
     Args:
@@ -72,7 +72,7 @@ def _y(value: float) -> float:
     return round(_TOP + _HEIGHT * (1 - SHARES.percent(value) / 100), 2)
 
 
-def _words(point: PagePlotPoint) -> str:
+def _words(point: PlotPoint) -> str:
     return interval_words(
         IntervalPoint(label=point.label, value=point.value, low=point.low, high=point.high, n=point.n)
     )

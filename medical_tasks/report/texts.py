@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.task_data import TaskData, benchmark_module
+from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.report.answers import find_answers, said
@@ -145,7 +145,7 @@ def _found(
     answers, no_answers = find_answers(
         task, data, recipe, rows, folder, places=places.responses, upstream=places.upstream
     )
-    gold_response = benchmark_module(task, "prompts").gold_response
+    gold_response = task.benchmark.gold_response
     return TaskTexts(
         items=items,
         questions=questions,

@@ -12,13 +12,40 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.construction_files import make_folder, read_json
+from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Benchmark, Item, ItemScore, TaskSpec
 
-__all__ = ["AskingOptions", "ask_model", "check_counts"]
+__all__ = ["AskingOptions", "Construction", "ask_model", "check_counts"]
+
+
+class Construction(Benchmark):
+    """A step of a construction, to the runner: prompts and a protocol. Nothing is loaded by it, and nothing of it is scored."""
+
+    name = "construction"
+    title = "A construction"
+    paper = ""
+    datasets = ()
+    tasks = ()
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """None."""
+        return ()
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """None."""
+        raise NotImplementedError
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """None."""
+        raise NotImplementedError
+
+    def score_items(self, *arguments: Any, **settings: Any) -> list[ItemScore]:
+        """None."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +135,8 @@ def ask_model(
 
 def _check_settings(place: Path, settings: Mapping[str, Any], *, finished: Path, step: str, what: str) -> None:
     """Refuses other settings than those the folder's answers are made with; where nobody was asked yet there are none."""
-    from medical_tasks.runs.folder import PRIVATE, SETTINGS_FILE, existing_run_folder, is_main_process, locked
+    from medical_tasks.guard.private_store import SETTINGS_FILE
+    from medical_tasks.runs.folder import PRIVATE, existing_run_folder, is_main_process, locked
 
     if not is_main_process() or not (place / SETTINGS_FILE).exists():
         return

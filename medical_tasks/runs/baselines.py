@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.task_data import TaskData, benchmark_module, leaking_examples, prompt_set
+from medical_tasks.data.task_data import TaskData, leaking_examples, prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.models.baselines import BASELINES, COPY_EXAMPLE, baseline_responses
 from medical_tasks.runs.recipe import make_recipe
@@ -85,24 +84,16 @@ def _copied(task: TaskSpec, data: TaskData, shown: PromptSet) -> list[str]:
 
 
 def _responses(name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]) -> list[str]:
-    own = _own(task)
-    if own is not None and name in own.BASELINES:
-        responses: list[str] = own.BASELINES[name](task, data.items, arguments)
-        return responses
+    own = task.benchmark.baselines()
+    if name in own:
+        return own[name].respond(task, data.items, arguments)
     if name not in BASELINES:
-        known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *(own.BASELINES if own is not None else ())))
+        known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
         raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {known}.")
-    return baseline_responses(name, task, data.items, benchmark_module(task, "prompts").gold_response)
+    return baseline_responses(name, task, data.items, task.benchmark.gold_response)
 
 
 def _identity(name: str, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
     """What decides the answers of a benchmark's own baseline."""
-    own = _own(task)
-    return dict(own.IDENTITIES[name](task, arguments)) if own is not None and name in own.BASELINES else {}
-
-
-def _own(task: TaskSpec) -> Any | None:
-    """The benchmark's module of baselines, where it has one."""
-    if importlib.util.find_spec(f"{task.benchmark}.baselines") is None:
-        return None
-    return benchmark_module(task, "baselines")
+    own = task.benchmark.baselines()
+    return dict(own[name].identity(task, arguments)) if name in own else {}

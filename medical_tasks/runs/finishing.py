@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from medical_tasks.data.task_data import benchmark_module
 from medical_tasks.errors import doing
 from medical_tasks.guard.private_store import redact_reason, redact_row
 from medical_tasks.judges.base import Judging
@@ -29,12 +28,10 @@ def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> d
     """
     asked = [item for item in answered.items if item.id in answered.responses]
     responses = [answered.responses[item.id] for item in asked]
-    score_items = benchmark_module(answered.task, "scoring").score_items
-    named: dict[str, Any] = {"judging": judging} if answered.task.judge else {}
-    if answered.task.scoring_arguments:
-        named["arguments"] = dict(answered.scoring_args)
-    with doing(f"score {len(asked):,} answers to {answered.task.name}"):
-        scores: list[ItemScore] = score_items(answered.task, asked, responses, **named)
+    task = answered.task
+    arguments = dict(answered.scoring_args) if task.scoring_arguments else None
+    with doing(f"score {len(asked):,} answers to {task.name}"):
+        scores = task.benchmark.score_items(task, asked, responses, judging=judging, arguments=arguments)
     return {score.id: score for score in scores}
 
 
@@ -57,7 +54,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         recipe = dict(part.recipe)
         recipe.pop("scoring", None)  # of the scoring that a run had before
         if part.task.scoring_arguments:
-            identity = benchmark_module(part.task, "scoring").scoring_identity(part.task, dict(part.scoring_args))
+            identity = part.task.benchmark.scoring_identity(part.task, dict(part.scoring_args))
             recipe |= {"scoring": identity} if identity else {}
         task_judge = judge.task_judge(part.task) if judge is not None and part.task.judge else None
         if task_judge is not None:
@@ -78,7 +75,7 @@ def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge 
         entries[part.task.name] = entry
         made = item_rows(part.task, part.items, scores, part.unanswered, sources=part.sources, asked=part.asked)
         if folder.private:
-            words: frozenset[str] = getattr(benchmark_module(part.task, "scoring"), "NOTE_WORDS", frozenset())
+            words = part.task.benchmark.note_words()
             made = [redact_row(row, part.responses.get(row["id"]), note_words=words) for row in made]
         rows.extend(made)
     results = {"schema_version": SCHEMA_VERSION, "tasks": entries}
@@ -106,13 +103,10 @@ def _redacted(answered: AnsweredTask, scores: Mapping[str, ItemScore]) -> tuple[
 def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:
     if all(math.isfinite(limit) for metric in task.metrics for limit in metric.limits):
         return None
-    scoring = benchmark_module(task, "scoring")
-    known = getattr(scoring, "unanswered_limits", None)
-    if known is None:
-        return None
+    known = task.benchmark.unanswered_limits
     # An item that may not count at all must be able to leave the mean of the others where it is, and that of any of them.
     widest: dict[str, tuple[float, float]] = {}
-    for name in getattr(scoring, "NOT_ON_EVERY_ITEM", ()):
+    for name in task.benchmark.sometimes_counted:
         each = [known(task, item)[name] for item in items if name in known(task, item)]
         if each:
             widest[name] = (min(low for low, _ in each), max(high for _, high in each))

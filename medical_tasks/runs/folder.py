@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
+from medical_tasks.guard.private_store import SETTINGS_FILE, in_use, new_private_id, private_folder
 from medical_tasks.io.whole_file import WholeFile, read_text
 
 __all__ = ["RunFolder", "default_folder", "existing_run_folder", "is_main_process", "locked", "open_run_folder"]
 
-SETTINGS_FILE = "run.json"
 ANSWERS_FILE = "answers.sqlite"
 PRIVATE = "private"
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from medical_tasks.data.task_data import benchmark_module
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.redaction import redact_reason, redact_value
@@ -167,11 +166,11 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
         if task.judge:
             prompts = _judge_prompts(task, request)
             judging = Judging(judge=_Nobody(), prompts=prompts, mode=request.mode)
-            benchmark_module(task, "scoring").score_items(task, [], [], judging=judging)
+            task.benchmark.score_items(task, [], [], judging=judging)
 
 
 def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:
-    load = benchmark_module(task, "judge_prompts").load_judge_prompts
+    load = task.benchmark.load_judge_prompts
     prompts: JudgePrompts = load(task, request.prompts, request.options.upstream)
     return prompts
 

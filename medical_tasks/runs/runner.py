@@ -4,7 +4,7 @@ Every finished answer goes to the store before the next one is asked for, under 
 A run that was killed is therefore resumed by the same command, and no finished answer is made twice.
 
 Questions are asked in rounds, those of all items together. Most tasks have one; where a task has a protocol, its answers
-decide what is asked in the next (`medical_tasks.runs.protocol`). In a distributed run the main process alone decides, and tells
+decide what is asked in the next (`medical_tasks.spec`). In a distributed run the main process alone decides, and tells
 the others each round's questions.
 """
 
@@ -25,9 +25,8 @@ from medical_tasks.io.store import Store, content_key
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.runs.fitting import Fitted, Truncate, fit_items
 from medical_tasks.runs.folder import RunFolder
-from medical_tasks.runs.protocol import Ask, Dialogue, Done, MultiStep, Turn
 from medical_tasks.runs.recipe import make_recipe
-from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
+from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, TaskSpec, Turn
 
 __all__ = [
     "AnsweredTask",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+from medical_tasks.data.dataset_source import DatasetSource
+from medical_tasks.judges.base import Judging
+from medical_tasks.spec import Benchmark, DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
+from tests.choice_benchmark import data, prompts, scoring
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -40,10 +44,51 @@ DATASET = DatasetSpec(
     version="1.0.0",
 )
 
+
+class SmallChoices(Benchmark):
+    name = "small_choices"
+    title = "Small Choices"
+    paper = DATASET.paper
+    datasets = (DATASET,)
+    mixed_rows = True
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        return (TASK,)
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        return ()
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        return data.load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+        return prompts.load_prompts(task)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        return prompts.gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        responses: Sequence[str],
+        *,
+        judging: Judging | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> list[ItemScore]:
+        return scoring.score_items(task, items, responses, arguments=arguments or {})
+
+    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+        return data.keeps(task, row)
+
+
+BENCHMARK = SmallChoices()
+
 TASK = TaskSpec(
     name="small_choices_letters",
     title="Letters of small choices",
-    benchmark="tests.choice_benchmark",
+    benchmark=BENCHMARK,
     dataset=DATASET.name,
     split="test",
     metrics=(
@@ -57,8 +102,4 @@ TASK = TaskSpec(
     asks="choices",
     options={"level": "1"},
     scoring_arguments={"embedder": "a folder"},
-)
-
-BENCHMARK = BenchmarkSpec(
-    name="small_choices", title="Small Choices", paper=DATASET.paper, datasets=(DATASET,), tasks=(TASK,)
 )

@@ -18,6 +18,7 @@ import pytest
 from medical_tasks.benchmarks.ehrnoteqa.construction.review import ReviewOptions, import_sheets
 from medical_tasks.benchmarks.ehrnoteqa.own_questions import read_own_rows
 from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from tests.benchmarks.ehrnoteqa.construction.construction_files import (
     SAMPLED,
@@ -150,9 +151,9 @@ def test_all_that_can_hold_words_is_closed(
     for name in recipes:
         (tmp_path / "told" / name.replace("/", "-")).write_text((FOLDER / name).read_text())
     assert "What was found" not in "".join(each.read_text() for each in (tmp_path / "told").iterdir())
-    report = check_leaks(tmp_path / "told", str(sampled), words=8)
+    report = check_leaks(tmp_path / "told", source_files(str(sampled)), words=8)
     assert (report.files, report.found, report.unreadable) == (len(recipes) + 1, {}, {})
-    assert check_leaks(FOLDER / "notes.jsonl", str(sampled), words=8).found  # the check can find some
+    assert check_leaks(FOLDER / "notes.jsonl", source_files(str(sampled)), words=8).found  # the check can find some
 
 
 def test_a_remote_model_gets_nothing(sampled: Path, capsys: pytest.CaptureFixture[str]) -> None:

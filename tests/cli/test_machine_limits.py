@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
 from medical_tasks.runs import finishing
 from tests.support import ROOT
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
 from medical_tasks.runs.results import read_items, read_results
 from tests.fault_server import Call, Fault, FaultServer, Plan, randomly
 

@@ -14,6 +14,7 @@ import pytest
 
 from medical_tasks.benchmarks.doclens.own_data import demo_texts
 from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.guard.private_store import private_home
 
@@ -119,6 +120,6 @@ def test_own_notes_by_the_real_command(place: Path) -> None:
     digest = hashlib.sha256(Path("notes.json").read_bytes()).hexdigest()
     assert found["recipe"]["data"]["source"] == {"notes.json": digest}
     # Of the texts nothing is in the folder, and nothing of the dataset in the private store.
-    assert check_leaks(Path("scores"), "notes.json").found == {}
+    assert check_leaks(Path("scores"), source_files("notes.json")).found == {}
     assert [path.name for path in private_home().rglob("*.parquet")] == []
     assert len(list(private_home().iterdir())) == 1

@@ -18,6 +18,7 @@ from medical_tasks.benchmarks.archehr_qa.official import official_answer
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.cli.entry import main
 from medical_tasks.data.building import build_source
+from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.guard.private_store import private_home
 from medical_tasks.leaderboard.submission_package.zip_writing import zip_bytes
@@ -87,7 +88,7 @@ def test_the_reference_becomes_a_submission(place: Path, data: Path, capsys: pyt
     for each, record in zip(DEMO_CASES["test"], found, strict=True):
         essential = {sentence for sentence, label in each.key.relevance.items() if label == "essential"}
         assert set(official_answer(record["answer"]).citations) == essential
-    assert check_leaks(Path("run"), str(data)).found == {}
+    assert check_leaks(Path("run"), source_files(str(data))).found == {}
     # The other way: it has no problems, and its score is the reference's.
     Path("submission.json").rename("s.json")
     assert check() == 0

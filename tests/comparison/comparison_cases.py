@@ -9,6 +9,7 @@ from typing import Any
 from medical_tasks.comparison.comparing import Compared
 from medical_tasks.runs.results import write_run
 from medical_tasks.spec import MetricSpec, TaskSpec
+from tests.support import NO_BENCHMARK
 
 RIGHT = MetricSpec(name="right", kind="proportion", description="right")
 HARM = MetricSpec(name="harm", kind="proportion", description="harm", higher_is_better=False)
@@ -23,7 +24,7 @@ BOTH = MetricSpec(name="both", kind="average", description="of two", of=("right"
 TASK = TaskSpec(
     name="toy",
     title="Toy",
-    benchmark="none",
+    benchmark=NO_BENCHMARK,
     dataset="none",
     split="test",
     metrics=(RIGHT, HARM, WORDS, SHARE, TOP, COSTLY, BOTH),

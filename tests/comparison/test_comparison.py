@@ -9,11 +9,12 @@ from medical_tasks.comparison.comparing import compare_runs
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.results import write_run
 from medical_tasks.spec import MetricSpec, TaskSpec
+from tests.support import NO_BENCHMARK
 
 TASK = TaskSpec(
     name="toy",
     title="Toy",
-    benchmark="none",
+    benchmark=NO_BENCHMARK,
     dataset="none",
     split="test",
     metrics=(MetricSpec(name="right", kind="proportion", description="right"),),

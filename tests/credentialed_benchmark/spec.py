@@ -5,9 +5,14 @@ Its scorer is careless on purpose: it quotes answers, verdicts and the note wher
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+from medical_tasks.data.dataset_source import DatasetSource
+from medical_tasks.judges.base import JudgePrompts, Judging
+from medical_tasks.spec import Benchmark, DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec, required
+from tests.credentialed_benchmark import data, judge_prompts, prompts, scoring
 
 CANARY = "her neighbour found the seventy one year old canary breeder asleep beside four unopened letters from the tax office"
 
@@ -36,10 +41,50 @@ DATASET = DatasetSpec(
     version="1.0.0",
 )
 
+
+class PrivateNotes(Benchmark):
+    name = "private_notes"
+    title = "Private Notes"
+    paper = DATASET.paper
+    datasets = (DATASET,)
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        return (TASK,)
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        return ()
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        return data.load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+        return prompts.load_prompts(task)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        return prompts.gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        responses: Sequence[str],
+        *,
+        judging: Judging | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> list[ItemScore]:
+        return scoring.score_items(task, items, responses, judging=required(judging))
+
+    def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+        return judge_prompts.load_judge_prompts(task, name, upstream)
+
+
+BENCHMARK = PrivateNotes()
+
 TASK = TaskSpec(
     name="private_notes_qa",
     title="Questions about private notes",
-    benchmark="tests.credentialed_benchmark",
+    benchmark=BENCHMARK,
     dataset=DATASET.name,
     split="test",
     metrics=(MetricSpec(name="correct", kind="proportion", description="the judge says so"),),
@@ -47,12 +92,4 @@ TASK = TaskSpec(
     generation_size=64,
     groups=("level",),
     judge=True,
-)
-
-BENCHMARK = BenchmarkSpec(
-    name="private_notes",
-    title="Private Notes",
-    paper="https://example.org/private-notes/paper",
-    datasets=(DATASET,),
-    tasks=(TASK,),
 )

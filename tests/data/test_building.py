@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.data.building import BuiltDataset, build_dataset, build_source, dataset_source
+from medical_tasks.benchmarks.catalog import build_dataset, dataset_source
+from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.dataset_store import MARKER, built_configs, read_rows
 from medical_tasks.errors import IncompleteError, UsageError
 from tests.tiny_dataset import CREDENTIALED, SOURCE, SPEC, SPLITS, make_rows, with_spec, write_official

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import dataset_spec
+from medical_tasks.benchmarks.catalog import dataset_source
 from medical_tasks.data.dataset_store import built_configs, read_rows
-from medical_tasks.data.own_dataset import built_from, own_source
+from medical_tasks.data.own_dataset import built_from, source_configs
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import private_home
 
@@ -35,7 +35,7 @@ def kept() -> list[Path]:
 
 
 def test_built_for_a_while_where_nobody_else_can_read(gold: Path) -> None:
-    with built_from(dataset_spec("kqa"), gold) as folder:
+    with built_from(dataset_source("kqa"), gold) as folder:
         assert [row["question"] for row in read_rows(folder, "own", "test")] == [line["Question"] for line in LINES]
         assert list(built_configs(folder)["own"].source) == ["gold.jsonl"]
         assert folder.is_relative_to(private_home())
@@ -44,22 +44,22 @@ def test_built_for_a_while_where_nobody_else_can_read(gold: Path) -> None:
 
 
 def test_nothing_stays_when_it_fails(gold: Path) -> None:
-    with pytest.raises(RuntimeError, match="in the block"), built_from(dataset_spec("kqa"), gold):
+    with pytest.raises(RuntimeError, match="in the block"), built_from(dataset_source("kqa"), gold):
         raise RuntimeError("in the block")
     gold.write_text("{}", encoding="utf-8")
     with (
         pytest.raises(UsageError, match="gold.jsonl: line 1 has the wrong fields"),
-        built_from(dataset_spec("kqa"), gold),
+        built_from(dataset_source("kqa"), gold),
     ):
         pass
     with (
         pytest.raises(MissingError, match=r"none.jsonl is not there"),
-        built_from(dataset_spec("kqa"), Path("none.jsonl")),
+        built_from(dataset_source("kqa"), Path("none.jsonl")),
     ):
         pass
     with (
         pytest.raises(UsageError, match="is a folder. Give --source the file"),
-        built_from(dataset_spec("kqa"), gold.parent),
+        built_from(dataset_source("kqa"), gold.parent),
     ):
         pass
     assert kept() == []
@@ -67,10 +67,10 @@ def test_nothing_stays_when_it_fails(gold: Path) -> None:
 
 @pytest.mark.parametrize("name", ["kqa", "ehrnoteqa", "doclens_own"])
 def test_datasets_that_are_made_of_one_file(name: str) -> None:
-    assert own_source(dataset_spec(name)).spec.name == name
+    assert source_configs(dataset_source(name)) == ("own",)
 
 
 @pytest.mark.parametrize("name", ["medcalc_bench", "aci_bench", "meqsum"])
 def test_datasets_that_are_not(name: str) -> None:
     with pytest.raises(UsageError, match=f"the dataset {name} is not made of one file of your own"):
-        own_source(dataset_spec(name))
+        source_configs(dataset_source(name))

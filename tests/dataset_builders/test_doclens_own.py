@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.doclens.own_data import OWN_COLUMNS, read_own_rows
-from medical_tasks.data.building import build_dataset
 from medical_tasks.errors import UsageError
 from tests.support import ROOT
 

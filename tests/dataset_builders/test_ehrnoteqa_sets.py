@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.ehrnoteqa.data import COLUMNS
-from medical_tasks.data.building import build_dataset
-from medical_tasks.data.dataset_store import read_rows
+from medical_tasks.data.dataset_store import read_rows, source_files
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
 from tests.benchmarks.ehrnoteqa.set_files import discq_row, squad_entry, squad_question, write_discq, write_squad
@@ -160,8 +160,8 @@ def test_text_of_every_column_is_found_where_it_leaked(
     run = tmp_path / "run"
     run.mkdir()
     (run / "results.json").write_text(json.dumps({"metrics": {"accuracy": 0.5}}))
-    assert check_leaks(run, str(source)).found == {}
+    assert check_leaks(run, source_files(str(source))).found == {}
     for place in PLACES[config]:
         (run / f"{place}.log").write_text(f"item p1: {long_text(place)}\n")
-    found = check_leaks(run, str(source)).found
+    found = check_leaks(run, source_files(str(source))).found
     assert set(found) == {f"{place}.log" for place in PLACES[config]}

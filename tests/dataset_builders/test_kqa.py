@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.kqa.data import COLUMNS
 from medical_tasks.benchmarks.kqa.demo import demo_rows
-from medical_tasks.data.building import build_dataset
 from tests.support import ROOT, SHARED, needs_shared
 
 HUB_FOLDER = ROOT / "dataset_builders" / "kqa"

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import dataset_spec
+from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec
 from medical_tasks.benchmarks.medcalc_bench.data import COLUMNS, OFFICIAL_COLUMNS, V1_TEST_SHA256, load_items
 from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.medcalc_bench.official_csv import official_row, v12_rows, write_csv

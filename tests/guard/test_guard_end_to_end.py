@@ -542,7 +542,7 @@ def test_the_stock_lighteval_command_is_told_what_to_use_instead() -> None:
     from medical_tasks.guard import policy
     from medical_tasks.harness.lighteval_adapter import task_configs
 
-    config = task_configs((TASK,), (DATASET,))[0]
+    config = task_configs((TASK,))[0]
     with pytest.raises(RefusedError, match=f"medical-tasks lighteval .* --tasks {TASK.name}"):
         config.prompt_function(dict(NOTES[0]), config.name)
     with policy.protect([policy.Subject.of(DATASET, task=TASK.name)]):

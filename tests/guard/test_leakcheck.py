@@ -23,11 +23,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import datasets, tasks
+from medical_tasks.benchmarks.catalog import build_dataset, datasets, tasks
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
-from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
-from medical_tasks.guard.leak_sources import source_files, source_rows
+from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text, source_files
+from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leak_words import Batch, RunIndex, runs_of, words_of
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.io.store import Store
@@ -71,7 +70,7 @@ def plain(text: str) -> list[str]:
 
 
 def found(run: Path, source: Path) -> dict[str, int]:
-    return check_leaks(run, str(source)).found
+    return check_leaks(run, source_files(str(source))).found
 
 
 def write_text(path: Path) -> None:
@@ -105,7 +104,7 @@ def test_no_form_of_a_text_is_called_clean(run: Path, source: Path) -> None:
     forms = {form: (lambda text, pack=pack: pack(text.encode())) for form, pack in PACKERS.items()} | WRITTEN
     names = planted(run, forms)
     assert (len(forms), len(names)) == (FORMS, 2 * FORMS)
-    report = check_leaks(run, str(source))
+    report = check_leaks(run, source_files(str(source)))
     assert {form for name, form in names.items() if name not in report.found | report.unreadable} == set()
     # Most are found; these are named as what cannot be looked into.
     named = {form.rpartition(", ")[0] for name, form in names.items() if name not in report.found}
@@ -122,7 +121,7 @@ def test_no_form_of_a_text_is_called_clean(run: Path, source: Path) -> None:
 
 def test_the_limits_are_those_of_the_guide(run: Path, source: Path) -> None:
     names = planted(run, LIMITS)
-    report = check_leaks(run, str(source))
+    report = check_leaks(run, source_files(str(source)))
     assert (len(names), report.found, report.unreadable) == (10, {}, {})
     guide = (ROOT / "docs" / "data_guard.md").read_text(encoding="utf-8")
     limits = guide.partition("`leakcheck` does not see:")[2].partition("\n\n")[0]
@@ -157,7 +156,7 @@ def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> Non
         for path in run.glob("answers.sqlite-*"):
             shutil.copy(path, path.with_name(path.name.replace("answers", "kept")))
         shutil.copy(run / "answers.sqlite", run / "kept.sqlite")
-        report = check_leaks(run, str(source))
+        report = check_leaks(run, source_files(str(source)))
     assert (report.found, report.unreadable, report.pictures) == ({}, {}, 2)
     assert report.files >= 13
 
@@ -182,7 +181,7 @@ def test_a_run_of_every_task_is_clean(demos: Path) -> None:
     for file in demos.glob("*/demo/*.parquet"):
         (sources / file.parts[-3]).mkdir(parents=True, exist_ok=True)
         shutil.copy(file, sources / file.parts[-3])
-    report = check_leaks(demos / "run", str(sources))
+    report = check_leaks(demos / "run", source_files(str(sources)))
     assert (report.found, report.unreadable, report.files, report.rows) == ({}, {}, 5, 119)
 
 
@@ -192,7 +191,7 @@ def test_no_text_of_a_demo_counts_as_the_packages_own(demos: Path, run: Path) ->
             texts = [max(row.texts, key=len) for row in source_rows(file)]
             for at, text in enumerate(texts):
                 (run / f"{number}-{at}.txt").write_text(text, encoding="utf-8")
-        report = check_leaks(run, str(demos / name))
+        report = check_leaks(run, source_files(str(demos / name)))
         assert set(report.found) == {path.name for path in run.glob("*-*.txt")}, name
         for path in run.glob("*-*.txt"):
             path.unlink()
@@ -272,7 +271,7 @@ def test_a_run_of_eleven_words_is_no_leak_and_one_of_twelve_is(run: Path, source
     assert found(run, source) == {"a.txt": 1}
     (run / "a.txt").write_text(" ".join(words[3:20]))
     assert found(run, source) == {"a.txt": 6}
-    assert check_leaks(run, str(source), words=18).found == {}
+    assert check_leaks(run, source_files(str(source)), words=18).found == {}
 
 
 def test_runs_do_not_reach_over_the_edge_of_a_text(run: Path, tmp_path: Path) -> None:
@@ -290,12 +289,12 @@ def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
     ]
     source.write_text("\n".join(map(json.dumps, rows)))
     (run / "a.txt").write_text("shows a cavity in the right upper lobe; night sweats and weight loss")
-    report = check_leaks(run, str(source))
+    report = check_leaks(run, source_files(str(source)))
     assert report.found == {"a.txt": 1}
     assert report.row_labels == ("s.jsonl, id six",)
     assert report.too_short == 3  # both ids, and the text of five words
     (run / "a.txt").write_text("shows a cavity in the right lower lobe")
-    assert check_leaks(run, str(source)).found == {}
+    assert check_leaks(run, source_files(str(source))).found == {}
 
 
 def test_lists_of_ids_are_no_text_and_words_among_numbers_are(run: Path, tmp_path: Path) -> None:
@@ -311,11 +310,11 @@ def test_lists_of_ids_are_no_text_and_words_among_numbers_are(run: Path, tmp_pat
     source = tmp_path / "ids.jsonl"
     source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     (run / "notes.txt").write_text("ids 3 10 4 5 7 11", encoding="utf-8")
-    assert check_leaks(run, str(source)).found == {}
+    assert check_leaks(run, source_files(str(source))).found == {}
     (run / "notes.txt").write_text("12 34 56 78 mg of 9 x", encoding="utf-8")
-    assert check_leaks(run, str(source)).found == {"notes.txt": 1}
+    assert check_leaks(run, source_files(str(source))).found == {"notes.txt": 1}
     (run / "notes.txt").write_text("17894321 17894322 17894323 17894324 17894325 17894326", encoding="utf-8")
-    assert check_leaks(run, str(source)).found == {"notes.txt": 1}
+    assert check_leaks(run, source_files(str(source))).found == {"notes.txt": 1}
 
 
 def test_lists_are_read_alone_and_joined(run: Path, tmp_path: Path) -> None:
@@ -351,7 +350,7 @@ def test_sources_of_every_form(run: Path, tmp_path: Path, form: str) -> None:
     else:
         path.write_bytes(gzip.compress(raw) if form.endswith(".gz") else raw)
     write_text(run / "a.txt")
-    report = check_leaks(run, str(tmp_path / "s"))
+    report = check_leaks(run, source_files(str(tmp_path / "s")))
     assert report.found == {"a.txt": 3}
     assert report.row_labels == (f"notes.{form}, {'from line 1' if 'txt' in form else 'note_id n1'}",)
 
@@ -378,7 +377,7 @@ def test_a_built_dataset_is_read_by_name(run: Path, tmp_path: Path, monkeypatch:
     (run / "card.txt").write_text((folder / "README.md").read_text())
     write_text(run / "a.txt")
     for source in ("tiny_notes", str(folder)):
-        report = check_leaks(run, source)
+        report = check_leaks(run, source_files(source))
         assert report.found == {"a.txt": 3}
         assert report.row_labels == ("test.parquet, case_id 7",)
 
@@ -390,7 +389,7 @@ def test_a_long_source_in_many_batches(run: Path, tmp_path: Path, monkeypatch: p
             text = NOTE if number == 217 else " ".join(f"w{number}x{word}" for word in range(20))
             stream.write(json.dumps({"text": text}) + "\n")
     write_text(run / "a.txt")
-    report = check_leaks(run, str(tmp_path / "s.jsonl"))
+    report = check_leaks(run, source_files(str(tmp_path / "s.jsonl")))
     assert report.found == {"a.txt": 3}
     assert report.row_labels == ("s.jsonl, row 218",)
     assert report.rows == 300
@@ -444,7 +443,7 @@ def test_what_cannot_be_looked_into_is_said(
 def test_a_bomb_is_not_unpacked(run: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medical_tasks.guard.leak_files._UNPACKED_LIMIT", 2**20)
     (run / "bomb.gz").write_bytes(gzip.compress(b"0" * 6 * 2**20))
-    assert "unpacks to more than" in check_leaks(run, str(source)).unreadable["bomb.gz"]
+    assert "unpacks to more than" in check_leaks(run, source_files(str(source))).unreadable["bomb.gz"]
 
 
 def test_archives_too_deep(run: Path, source: Path) -> None:
@@ -452,7 +451,7 @@ def test_archives_too_deep(run: Path, source: Path) -> None:
     for _ in range(10):
         raw = gzip.compress(raw)
     (run / "deep.gz").write_bytes(raw)
-    assert "encodings and archives in one another" in check_leaks(run, str(source)).unreadable["deep.gz"]
+    assert "encodings and archives in one another" in check_leaks(run, source_files(str(source))).unreadable["deep.gz"]
 
 
 # --- the command

@@ -59,17 +59,17 @@ def test_the_command_shows_no_traceback(tmp_path: Path) -> None:
 def test_a_judged_task_takes_its_documents_judge_and_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from inspect_ai._util.error import PrerequisiteError
 
-    from medical_tasks.benchmarks.kqa.inspect_task import kqa, kqa_rag
+    from medical_tasks import _registry
 
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     folder = tmp_path / "kqa"
     assert main(["build", "kqa", "--config", "demo", "--out", str(folder)]) == 0
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "one.txt").write_text("Ibuprofen and lisinopril together can harm the kidneys.\n")
-    made = kqa_rag(config="demo", data=str(folder), documents=str(tmp_path / "documents"), top_k=1)
+    made = _registry.kqa_rag(config="demo", data=str(folder), documents=str(tmp_path / "documents"), top_k=1)
     assert any("harm the kidneys" in str(sample.input) for sample in made.dataset)
     with pytest.raises(PrerequisiteError, match="top_k"):
-        kqa_rag(config="demo", data=str(folder), top_k=0)
+        _registry.kqa_rag(config="demo", data=str(folder), top_k=0)
     monkeypatch.setenv("MEDICAL_TASKS_JUDGE_VOTES", "none")
     with pytest.raises(PrerequisiteError, match="MEDICAL_TASKS_JUDGE_VOTES must be a whole number from 1, got 'none'"):
-        kqa(config="demo", data=str(folder))
+        _registry.kqa(config="demo", data=str(folder))

@@ -245,7 +245,7 @@ def test_the_table_tells_once_that_a_dataset_is_missing(home: Path, monkeypatch:
     monkeypatch.setattr(lighteval_adapter, "logger", log)
     asked = tuple(task for task in BENCHMARK.tasks if not task.protocol)
     assert len(asked) > 1
-    configs = lighteval_adapter.task_configs(asked, BENCHMARK.datasets)
+    configs = lighteval_adapter.task_configs(asked)
     assert len(configs) == 2 * len(asked)
     assert {(config.hf_repo, config.hf_subset) for config in configs} == {(str(home / "medcalc_bench"), "v1.0")}
     assert len(log.lines) == 1

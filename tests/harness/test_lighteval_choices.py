@@ -18,7 +18,7 @@ from medical_tasks.models.base import Answer, Request
 from medical_tasks.models.choice_scores import ChoiceScores
 from medical_tasks.models.toy import make_toy_model
 from medical_tasks.spec import Message
-from tests.choice_benchmark.spec import DATASET, ROWS, TASK
+from tests.choice_benchmark.spec import ROWS, TASK
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ NAMES = ["accuracy", "logprob", "n_tokens"]
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
     # lighteval's table is made where the data are not there too.
-    made = task_configs((TASK,), (DATASET,))
+    made = task_configs((TASK,))
     assert [one.name for one in made] == [TASK.harness_name, TASK.name]
     return made[0]
 

@@ -65,7 +65,7 @@ def test_lighteval(items: list[Item], replies: list[str], expected: dict[str, fl
 
     from medical_tasks.harness.lighteval_adapter import task_configs
 
-    (grouping,) = task_configs((MEDCALC,), (DATASET,))[0].metrics
+    (grouping,) = task_configs((MEDCALC,))[0].metrics
 
     class Response:
         def __init__(self, text: str) -> None:

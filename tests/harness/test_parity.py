@@ -21,7 +21,7 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response, load_prompts
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
 from medical_tasks.cli.entry import main
-from medical_tasks.data.task_data import benchmark_module, load_task_data
+from medical_tasks.data.task_data import load_task_data
 from medical_tasks.spec import Item, PromptSet, TaskSpec
 from tests.fault_server import Fault, FaultServer
 from tests.support import ROOT
@@ -40,7 +40,7 @@ class Script:
     file: Path
 
     def by_id(self, task: TaskSpec) -> dict[str, str]:
-        prompts: PromptSet = benchmark_module(task, "prompts").load_prompts(task)
+        prompts: PromptSet = task.benchmark.load_prompts(task)
         return {item.id: self.answers[prompts.render(item)[0]["content"]] for item in self.items[task.name]}
 
 

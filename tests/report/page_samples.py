@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from medical_tasks.report.page_data import (
-    PagePlotPoint,
     ReportData,
     ReportItem,
-    ReportPlot,
     ReportTask,
     ReportVerdict,
 )
 from medical_tasks.report.published.records import PublishedResult
-from medical_tasks.spec import MetricSpec
+from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 
 SUITE = "medical-tasks 0.0.sample"
 CATEGORIES = ("dates", "lab test", "lab test ratio", "risk", "severity")
@@ -161,17 +159,17 @@ def _three(items: Sequence[ReportItem], by: str, group: str) -> dict[str, Any]:
     }
 
 
-def steps_plot(items: Sequence[ReportItem]) -> ReportPlot:
+def steps_plot(items: Sequence[ReportItem]) -> Plot:
     points = []
     for step in range(1, 7):
         entry = _three(items, "steps", str(step))["accuracy"]
         if entry["value"] is not None:
             points.append(
-                PagePlotPoint(
+                PlotPoint(
                     label=str(step), value=entry["value"], low=entry["ci_low"], high=entry["ci_high"], n=entry["n"]
                 )
             )
-    return ReportPlot(
+    return Plot(
         title="Accuracy by number of steps",
         x_label="steps of the calculation",
         y_label="Accuracy",

@@ -10,9 +10,9 @@ import pytest
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.report.markdown_page import render_report
 from medical_tasks.report.markdown_parts import Ready, cell, code, table
-from medical_tasks.report.page_data import PagePlotPoint, ReportData, ReportPlot, ReportTask
+from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.published.records import PublishedResult
-from medical_tasks.spec import MetricSpec
+from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 
 HOSTILE = "<img src=x onerror=alert(1)> ![p](http://e.example/p.png) [a](javascript:x) ![q][r] | `x`\n\n# Heading\n```"
 
@@ -99,8 +99,8 @@ def test_published_results_say_what_is_different_there() -> None:
 
 
 def test_plots_are_tables() -> None:
-    point = PagePlotPoint(label="7", value=0.5, low=0.25, high=0.75, n=12)
-    plot = ReportPlot(title="By size", x_label="Size", y_label="Accuracy", points=(point,), note="Of all.")
+    point = PlotPoint(label="7", value=0.5, low=0.25, high=0.75, n=12)
+    plot = Plot(title="By size", x_label="Size", y_label="Accuracy", points=(point,), note="Of all.")
     text = report(task("one", entry(), plots=(plot,)))
     assert (
         "### By size\n\n| Size | Accuracy % | interval | n |\n|---|---|---|---|\n| 7 | 50.0 | 25.0 to 75.0 | 12 |"

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from medical_tasks.report.html_text import escaped, link
 from medical_tasks.report.page import render_page
-from medical_tasks.report.page_data import PagePlotPoint, ReportData, ReportItem, ReportPlot, ReportVerdict
+from medical_tasks.report.page_data import ReportData, ReportItem, ReportVerdict
 from medical_tasks.report.page_items import script_json
 from medical_tasks.report.published.records import PublishedResult
+from medical_tasks.spec import Plot, PlotPoint
 from tests.report.page_reading import PageReader
 from tests.report.page_samples import calculation, judged
 
@@ -68,12 +69,12 @@ def everywhere(text: str) -> ReportData:
         judge=text,
         differences=(text, text),
     )
-    plot = ReportPlot(
+    plot = Plot(
         title=text,
         x_label=text,
         y_label=text,
         note=text,
-        points=(PagePlotPoint(label=text, value=0.5, low=0.4, high=0.6, n=3),),
+        points=(PlotPoint(label=text, value=0.5, low=0.4, high=0.6, n=3),),
     )
     whole = replace(
         task,

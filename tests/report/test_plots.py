@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.report.page_assets import assets_text
-from medical_tasks.report.page_data import PagePlotPoint, ReportPlot
 from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, interval_words, intervals_svg
 from medical_tasks.report.plots_curve import curve_svg
 from medical_tasks.report.plots_scale import SHARES, scale_of
+from medical_tasks.spec import Plot, PlotPoint
 from tests.report.page_reading import PageReader
 
 RUN = IntervalPoint(label="ours <1>", value=0.5, low=0.25, high=0.75, n=1200)
@@ -97,10 +97,10 @@ def test_a_mark_of_a_cell_is_decoration() -> None:
 
 def test_a_curve_draws_every_point_and_labels_what_has_room() -> None:
     points = tuple(
-        PagePlotPoint(label=f"group {number}", value=number / 40, low=max(0.0, number / 40 - 0.1), high=1.0, n=number)
+        PlotPoint(label=f"group {number}", value=number / 40, low=max(0.0, number / 40 - 0.1), high=1.0, n=number)
         for number in range(40)
     )
-    plot = ReportPlot(title="T", x_label="x", y_label="y", points=points)
+    plot = Plot(title="T", x_label="x", y_label="y", points=points)
     text = curve_svg(plot, id="c")
     assert PageReader(text).faults == []
     assert text.count("<circle") == 40

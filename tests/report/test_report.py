@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.io.numbers import interval, percent
-from medical_tasks.io.table import align, render_table
+from medical_tasks.io.table import align
 from medical_tasks.report.markdown import render_markdown
+from medical_tasks.report.terminal import render_table
+from medical_tasks.runs.numbers import interval, percent
 
 
 def metric(value: float | None, low: float | None = 0.1, high: float | None = 0.3) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from medical_tasks.runs.output_runs import RunName, RunOutputs, read_runs, run_n
 from medical_tasks.runs.output_table import join_outputs
 from medical_tasks.runs.results import write_run
 from medical_tasks.spec import MetricSpec, TaskSpec
+from tests.support import NO_BENCHMARK
 
 TASKS = {
     name: TaskSpec(
         name=name,
         title="Toy",
-        benchmark="none",
+        benchmark=NO_BENCHMARK,
         dataset="none",
         split="test",
         metrics=(

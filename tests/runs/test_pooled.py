@@ -18,6 +18,7 @@ from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import item_rows, summarise, write_run
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from tests.support import NO_BENCHMARK
 
 NAN = math.nan
 SHARE = MetricSpec(name="share", kind="ratio", description="pooled share")
@@ -25,7 +26,7 @@ PART = MetricSpec(name="share_top", kind="ratio", description="of the top", part
 TASK = TaskSpec(
     name="toy",
     title="Toy",
-    benchmark="none",
+    benchmark=NO_BENCHMARK,
     dataset="none",
     split="test",
     metrics=(SHARE, PART),

@@ -14,12 +14,13 @@ import pytest
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.runs.results import item_rows, read_items, read_results, summarise, write_run
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from tests.support import NO_BENCHMARK
 
 NAN = float("nan")
 TASK = TaskSpec(
     name="toy",
     title="Toy",
-    benchmark="none",
+    benchmark=NO_BENCHMARK,
     dataset="none",
     split="test",
     metrics=(
@@ -212,7 +213,7 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
 JUDGED = TaskSpec(
     name="judged",
     title="Judged",
-    benchmark="none",
+    benchmark=NO_BENCHMARK,
     dataset="none",
     split="test",
     metrics=(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_DIRECT
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, Failure, OnResult, Request

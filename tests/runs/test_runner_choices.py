@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Answer, Length, OnResult, Request

@@ -11,18 +11,17 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench import protocol as code_protocol
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
-from medical_tasks.runs.protocol import Ask, Dialogue, Done, MultiStep, Records, Turn
 from medical_tasks.runs.results import read_items
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Ask, Dialogue, Done, MultiStep, Records, TaskSpec, Turn
 from tests.support import GeneratesOnly
 
 

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import datasets, tasks
-from medical_tasks.data.building import build_dataset
-from medical_tasks.data.task_data import benchmark_module, load_task_data
+from medical_tasks.benchmarks.catalog import build_dataset, datasets, tasks
+from medical_tasks.data.task_data import load_task_data
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Judging, Question, Unscored, Verdict
 from medical_tasks.judges.lexical import LexicalJudge
@@ -24,6 +23,7 @@ from medical_tasks.runs.estimation import Estimator
 from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
+from tests.support import NO_BENCHMARK
 
 EXACT = 1e-9
 JUDGED = sorted(name for name, task in tasks().items() if task.judge)
@@ -69,7 +69,7 @@ def judge(home: Path) -> Iterator[LosingJudge]:
 
 def _answers(task: TaskSpec, items: Sequence[Item], chance: random.Random) -> dict[str, str]:
     """Right ones, halves, others', empty ones, abstentions, and some that are not there."""
-    gold = benchmark_module(task, "prompts").gold_response
+    gold = task.benchmark.gold_response
     made = {}
     for item in items:
         text: str = gold(task, item)
@@ -85,17 +85,17 @@ def _summary(task: TaskSpec, home: Path, judge: LosingJudge, *, seed: int, share
     items = load_task_data(task, datasets()[task.dataset], data=home, config="demo").items[:9]
     answers = _answers(task, items, chance)
     if whole:
-        gold = benchmark_module(task, "prompts").gold_response
+        gold = task.benchmark.gold_response
         answers = {item.id: answers.get(item.id) or gold(task, item) for item in items}
     judge.share, judge.seed = share, seed
     given: dict[str, Any] = {}
     if task.judge:
-        prompts = benchmark_module(task, "judge_prompts").load_judge_prompts(task)
+        prompts = task.benchmark.load_judge_prompts(task)
         given["judging"] = Judging(judge=judge, prompts=prompts, mode=task.judging)
     if task.scoring_arguments:
         given["arguments"] = {"official": "yes"} if "official" in task.scoring_arguments else {}
     asked = [item for item in items if item.id in answers]
-    scored = benchmark_module(task, "scoring").score_items(task, asked, [answers[item.id] for item in asked], **given)
+    scored = task.benchmark.score_items(task, asked, [answers[item.id] for item in asked], **given)
     reported = replace(
         task, metrics=tuple(metric for metric in task.metrics if not metric.needs or metric.needs == "official")
     )
@@ -177,7 +177,7 @@ def test_how_many_tasks_there_are() -> None:
 LAW_TASK = TaskSpec(
     name="law",
     title="Law",
-    benchmark="none",
+    benchmark=NO_BENCHMARK,
     dataset="none",
     split="test",
     metrics=(

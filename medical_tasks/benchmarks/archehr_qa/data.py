@@ -220,6 +220,7 @@ SOURCES = (
             "demo": {split: len(DEMO_CASES[split]) for split in SPLITS},
         },
         living=frozenset({_OFFICIAL}),
+        quick=(_OFFICIAL, "questions"),
         files={
             _OFFICIAL: {
                 split: OfficialFile(places=(f"{folder}/{CASES_FILE}",), description=_about(split))

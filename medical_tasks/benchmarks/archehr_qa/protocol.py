@@ -18,9 +18,8 @@ from medical_tasks.benchmarks.archehr_qa.evidence import Chooser, open_chooser
 from medical_tasks.benchmarks.archehr_qa.feedback import cited_faults, feedback_text, uncited_faults
 from medical_tasks.benchmarks.archehr_qa.prompts import question_text
 from medical_tasks.benchmarks.archehr_qa.task_arguments import read_arguments
-from medical_tasks.runs.protocol import Ask, Dialogue, Done, MultiStep, Records, Turn
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.spec import Message, TaskSpec
+from medical_tasks.spec import Ask, Dialogue, Done, Message, MultiStep, Records, TaskSpec, Turn
 
 __all__ = ["GroundedAnswer", "open_protocol"]
 

@@ -8,9 +8,28 @@ https://github.com/soni-sarvesh/archehr-qa.
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+from medical_tasks.spec import (
+    Baseline,
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    MultiStep,
+    PromptSet,
+    TaskSpec,
+    hub_question,
+)
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import Judging
+
 
 __all__ = [
     "ANSWER_TASKS",
@@ -228,6 +247,146 @@ _CHECKPOINTS: Final = {
 }
 
 
+_HUB_ANSWER: Final[dict[str, Any]] = {
+    "asked": "clinician_question",
+    "target": "clinician_answer",
+    "template": (
+        "Sentences of a clinical note:\n{sentences}\n\nWhat the patient wrote:\n{patient_narrative}\n\nQuestion: {prompt}"
+    ),
+    "metadata": ["patient_narrative", "sentences"],
+}
+_HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
+    "question": {
+        "asked": "patient_narrative",
+        "target": "clinician_question",
+        "template": "Say as a clinician, in one short question, what this person asks:\n{prompt}",
+    },
+    "evidence": {
+        "asked": "clinician_question",
+        "target": "relevance",
+        "template": "Which of these sentences are needed to answer the question?\n{sentences}\n\nQuestion: {prompt}",
+        "metadata": ["sentences"],
+    },
+    "alignment": {
+        "asked": "clinician_answer",
+        "target": "answer_citations",
+        "template": "Which of these sentences does each sentence of the answer rest on?\n{sentences}\n\nAnswer: {prompt}",
+        "metadata": ["sentences"],
+    },
+}
+"""Subtasks whose question in `eval.yaml` is another than the answer's."""
+
+
+class ArchEHRQA(Benchmark):
+    """The benchmark, as the rest of the suite knows it."""
+
+    name = "archehr_qa"
+    title = "ArchEHR-QA"
+    paper = "https://arxiv.org/abs/2506.04156"
+    datasets = (DATASET,)
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """Its tasks."""
+        return TASKS
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.archehr_qa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.archehr_qa.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(
+        self,
+        task: TaskSpec,
+        name: str = "own",
+        upstream: Path | None = None,
+        *,
+        arguments: Mapping[str, str] | None = None,
+        exemplars: Sequence[Mapping[str, Any]] = (),
+    ) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts
+
+        return load_prompts(task, name, upstream, arguments=arguments)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        responses: Sequence[str],
+        *,
+        judging: Judging | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+
+        return score_items(task, items, responses, arguments=arguments)
+
+    def open_protocol(
+        self,
+        task: TaskSpec,
+        *,
+        arguments: Mapping[str, str] | None = None,
+        prompts: str = "own",
+        upstream: Path | None = None,
+    ) -> MultiStep:
+        """See `protocol`."""
+        from medical_tasks.benchmarks.archehr_qa.protocol import open_protocol
+
+        return open_protocol(task, arguments=arguments)
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def baselines(self) -> Mapping[str, Baseline]:
+        """`heuristic`: the sentences most like the questions."""
+        from medical_tasks.benchmarks.archehr_qa.heuristic import heuristic_identity, heuristic_responses
+
+        return {"heuristic": Baseline(heuristic_responses, heuristic_identity)}
+
+    def submission_check(self, task: TaskSpec, items: Sequence[Item]) -> Callable[[Sequence[Any]], list[str]]:
+        """See `submission`."""
+        from medical_tasks.benchmarks.archehr_qa.submission import submission_problems
+
+        return partial(submission_problems, task, items)
+
+    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+        """The answer from the sentences; the subtasks of 2026 have other questions and other gold."""
+        return hub_question(**_HUB_QUESTIONS.get(task.options["form"], _HUB_ANSWER), scorer={"name": "model_graded_qa"})
+
+
+BENCHMARK = ArchEHRQA()
+
+
 def _answer_task(
     name: str, title: str, *, protocol: str = "", baseline: str = "", arguments: dict[str, str] | None = None
 ) -> TaskSpec:
@@ -235,7 +394,7 @@ def _answer_task(
     return TaskSpec(
         name=f"archehr_{name}",
         title=title,
-        benchmark="medical_tasks.benchmarks.archehr_qa",
+        benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
         metrics=(
@@ -285,7 +444,7 @@ def _subtask(name: str, title: str, metrics: tuple[MetricSpec, ...], *, size: in
     return TaskSpec(
         name=f"archehr_{name}",
         title=title,
-        benchmark="medical_tasks.benchmarks.archehr_qa",
+        benchmark=BENCHMARK,
         dataset=DATASET.name,
         # The organizers' cases: for alignment those of both shared tasks.
         split="test+test_2026" if name == "alignment" else "test_2026",
@@ -330,11 +489,3 @@ SUBTASKS: Final = (
 )
 
 TASKS: Final = (*ANSWER_TASKS, *SUBTASKS)
-
-BENCHMARK = BenchmarkSpec(
-    name="archehr_qa",
-    title="ArchEHR-QA",
-    paper="https://arxiv.org/abs/2506.04156",
-    datasets=(DATASET,),
-    tasks=TASKS,
-)

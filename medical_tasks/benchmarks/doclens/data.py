@@ -16,12 +16,9 @@ from medical_tasks.benchmarks.doclens.sections import SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["SECTION_COLUMN", "SOURCES", "load_items"]
+__all__ = ["SOURCES", "load_items"]
 
 SOURCES = (ACI_SOURCE, MEQSUM_SOURCE, MIMIC_SOURCE, OWN_SOURCE)
-
-SECTION_COLUMN: Final = "section"
-"""A row of a visit that names a section here is an item of that section alone: for harnesses whose rows are their questions."""
 
 
 def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
@@ -58,7 +55,7 @@ def _note(row: Mapping[str, Any]) -> Iterator[Item]:
 
 def _sections(row: Mapping[str, Any]) -> Iterator[Item]:
     name, turns = str(row["id"]), list(row["turns"])
-    for section in (row[SECTION_COLUMN],) if SECTION_COLUMN in row else SECTIONS:
+    for section in SECTIONS:
         yield Item(
             id=f"{name}/{section}",
             fields={"form": "section", "sentences": turns, "reference": str(row[section])},

@@ -7,10 +7,27 @@ the six kinds that have a train split (paper, appendix on the evaluated methods)
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, DATASETS, MEQSUM, MIMIC_RRS, OWN
-from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+from medical_tasks.spec import (
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    PromptSet,
+    TaskSpec,
+    hub_question,
+    required,
+)
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts, Judging
+
 
 __all__ = ["BENCHMARK", "SECTIONS", "TASKS"]
 
@@ -169,6 +186,119 @@ _EXAMPLES: Final = {0: "", 1: ", one worked example", 2: ", two worked examples"
 }
 
 
+_HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
+    "aci_bench": {
+        "asked": "id",
+        "target": "note",
+        "template": "Write the clinical note of this visit:\n{turns}",
+        "metadata": ["turns"],
+    },
+    "mimic_rrs": {
+        "asked": "findings",
+        "target": "impression",
+        "template": "Write the impression section that belongs to these findings:\n{prompt}",
+    },
+    "meqsum": {
+        "asked": "question",
+        "target": "summary",
+        "template": "Say in one short question what this person asks:\n{prompt}",
+    },
+}
+"""Dataset to what `eval.yaml` asks of it."""
+
+
+class DocLens(Benchmark):
+    """The benchmark, as the rest of the suite knows it."""
+
+    name = "doclens"
+    title = "DocLens"
+    paper = "https://arxiv.org/abs/2311.09581"
+    datasets = DATASETS
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """Its tasks."""
+        return TASKS
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.doclens.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.doclens.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(
+        self,
+        task: TaskSpec,
+        name: str = "own",
+        upstream: Path | None = None,
+        *,
+        arguments: Mapping[str, str] | None = None,
+        exemplars: Sequence[Mapping[str, Any]] = (),
+    ) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.doclens.prompts import load_prompts
+
+        return load_prompts(task, name, upstream, arguments=arguments, exemplars=exemplars)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.doclens.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        responses: Sequence[str],
+        *,
+        judging: Judging | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import score_items
+
+        return score_items(task, items, responses, judging=required(judging), arguments=arguments)
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+        """See `judge_prompts`."""
+        from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
+
+        return load_judge_prompts(task, name, upstream)
+
+    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+        """A text to be summarised, compared with the reference by words."""
+        asked = _HUB_QUESTIONS.get(task.dataset)
+        return {} if asked is None else hub_question(**asked, scorer={"name": "f1"})
+
+
+BENCHMARK = DocLens()
+
+
 def _family(
     name: str,
     title: str,
@@ -188,7 +318,7 @@ def _family(
         TaskSpec(
             name=f"{name}{_SHOTS[count]}",
             title=f"{title}{_EXAMPLES[count]}",
-            benchmark="medical_tasks.benchmarks.doclens",
+            benchmark=BENCHMARK,
             dataset=dataset.name,
             split=split,
             metrics=metrics,
@@ -198,6 +328,7 @@ def _family(
             cluster=cluster,
             judge=True,
             judging="batched",
+            items_a_row=len(SECTIONS) if form == "section" else 1,
             options={"form": form, "shots": str(count), "family": name},
             arguments=dict(_ARGUMENTS),
             scoring_arguments={**_SCORING, **scoring},
@@ -275,12 +406,4 @@ TASKS: Final = (
         scoring=_UMLS,
         form="text",
     ),
-)
-
-BENCHMARK = BenchmarkSpec(
-    name="doclens",
-    title="DocLens",
-    paper="https://arxiv.org/abs/2311.09581",
-    datasets=DATASETS,
-    tasks=TASKS,
 )

@@ -4,17 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal
 
-from medical_tasks.benchmarks.ehrnoteqa.human_scores import HumanScores
+from medical_tasks.benchmarks.ehrnoteqa.data import load_items
+from medical_tasks.benchmarks.ehrnoteqa.human_scores import HumanScores, read_human_scores
+from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
+from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.dataset_store import read_rows
+from medical_tasks.data.task_data import locate, rows_sha256
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Judging, Unscored
+from medical_tasks.guard.policy import Subject
+from medical_tasks.judges.base import Judge, Judging, Unscored
+from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
 from medical_tasks.judges.check_views import CORRECTNESS
-from medical_tasks.judges.judge_check import CheckPair
+from medical_tasks.judges.checks import check_set_of
+from medical_tasks.judges.judge_check import CheckPair, subset
 from medical_tasks.scoring.agreement import majority
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["CORRECT", "INCORRECT", "check_pairs", "judge_scored", "scored_items"]
+__all__ = [
+    "CHECK_SET",
+    "CORRECT",
+    "INCORRECT",
+    "check_pairs",
+    "ehrnoteqa_set",
+    "ehrnoteqa_task",
+    "judge_scored",
+    "scored_items",
+]
 
 CORRECT, INCORRECT = CORRECTNESS.classes
 
@@ -93,3 +113,98 @@ def judge_scored(task: TaskSpec, answers: Sequence[tuple[Item, str]], judging: J
 
 def _label(correct: bool) -> str:
     return CORRECT if correct else INCORRECT
+
+
+def ehrnoteqa_task(form: str) -> TaskSpec:
+    """The task whose answers of a format, `open` or `mc`, a judge is checked on; its level plays no part."""
+    return next(task for task in TASKS if task.options["format"] == form)
+
+
+def ehrnoteqa_set(
+    source: Path,
+    *,
+    form: str = "open",
+    raters: Sequence[str] = (),
+    data: Path | None = None,
+    config: str | None = None,
+    prompts: str = "own",
+    upstream: Path | None = None,
+    most: int | None = None,
+) -> CheckSet:
+    """Answers to EHRNoteQA's questions that people scored.
+
+    Args:
+        source: CSV file of scores (`ehrnoteqa.human_scores`).
+        form: `open` or `mc`: what the models were asked.
+        raters: the raters' columns; by default all that begin with `rater_`.
+        data: folder of the built dataset; the user's data home by default.
+        config: its configuration.
+        prompts: `own` or `official`.
+        upstream: for `official`, the authors' checkout.
+        most: how many answers at most.
+
+    Raises:
+        MissingError: The file, the dataset or the prompts are not there.
+        UsageError: A file is not of its form, or names questions that are not in the dataset.
+    """
+    task = ehrnoteqa_task(form)
+    texts = load_judge_prompts(task, prompts, upstream)
+    scores = read_human_scores(source.expanduser(), raters)
+    items, revision = _questions(task, data, config)
+    found = scored_items(scores, items, where=f"configuration {revision['config']}, format {form},")
+    every = check_pairs(scores, found)
+    pairs = subset(every, most)
+    kept = {pair.id for pair in pairs}
+    asked = [(item, row.response) for item, row in zip(found, scores.rows, strict=True) if row.id in kept]
+
+    def ask(judge: Judge, mode: Literal["single", "batched"]) -> Sequence[str | Unscored]:
+        judging = Judging(judge=judge, prompts=texts, mode=mode)
+        return judge_scored(task, asked, judging)
+
+    return CheckSet(
+        name=check_set_of(task),
+        pairs=pairs,
+        ask=ask,
+        ways=len(CORRECTNESS.classes),
+        views=(CORRECTNESS,),
+        source={scores.path.name: file_sha256(scores.path)},
+        prompts={"set": texts.name, "sha256": texts.sha256},
+        raters=scores.raters,
+        about={"data": revision, "format": form, "rows_nobody_scored": scores.unscored},
+    )
+
+
+def _questions(task: TaskSpec, data: Path | None, config: str | None) -> tuple[list[Item], dict[str, Any]]:
+    """The questions of one format and all levels, and what they are."""
+    folder, chosen = locate(DATASET, data, config)
+    rows = read_rows(folder, chosen, task.split, spec=DATASET)
+    levels = [each for each in TASKS if each.options["format"] == task.options["format"]]
+    items = {item.id: item for each in levels for item in load_items(each, rows)}
+    revision = {
+        "name": DATASET.name,
+        "config": chosen,
+        "version": DATASET.version,
+        "rows_sha256": rows_sha256(folder, chosen, task.split, spec=DATASET),
+    }
+    return list(items.values()), revision
+
+
+def _read(request: CheckRequest) -> CheckSet:
+    return ehrnoteqa_set(
+        request.needed("ehrnoteqa", "people's scores, a CSV file"),
+        form=request.format or "open",
+        raters=request.raters,
+        data=request.data,
+        config=request.config,
+        prompts=request.prompts,
+        upstream=request.upstream,
+        most=request.max_pairs,
+    )
+
+
+CHECK_SET: Final = CheckSetSource(
+    read=_read,
+    takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
+    subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
+    task=lambda form: ehrnoteqa_task(form or "open"),
+)

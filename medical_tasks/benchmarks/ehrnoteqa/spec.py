@@ -6,9 +6,26 @@ and Benchmarks, https://arxiv.org/abs/2402.16040. Reference implementation: http
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+from medical_tasks.spec import (
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    PromptSet,
+    TaskSpec,
+    hub_question,
+)
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts, Judging
+    from medical_tasks.judges.check_sets import CheckSetSource
+
 
 __all__ = [
     "BENCHMARK",
@@ -165,12 +182,137 @@ _TOKENS = 600
 _VOTES = 5
 
 
+_FROM_NOTES: Final = "Discharge summaries:\n{notes}\n\nQuestion: {prompt}"
+# Its placeholders are those of inspect's grader; choices is a column.
+_GRADED_BY_LETTER: Final = (
+    "Question: {question}\n\nChoices, A to E in this order: {choices}\n\nThe right one is {criterion}.\n\n"
+    "Answer to be graded: {answer}\n\nDoes the answer say what the right choice says?\n\n{instructions}"
+)
+
+
+class EHRNoteQA(Benchmark):
+    """The benchmark, as the rest of the suite knows it."""
+
+    name = "ehrnoteqa"
+    title = "EHRNoteQA"
+    paper = DATASET.paper
+    datasets = (DATASET,)
+    mixed_rows = True
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """Its tasks."""
+        return TASKS
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.ehrnoteqa.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(
+        self,
+        task: TaskSpec,
+        name: str = "own",
+        upstream: Path | None = None,
+        *,
+        arguments: Mapping[str, str] | None = None,
+        exemplars: Sequence[Mapping[str, Any]] = (),
+    ) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.prompts import load_prompts
+
+        return load_prompts(task, name, upstream)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        responses: Sequence[str],
+        *,
+        judging: Judging | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
+
+        return score_items(task, items, responses, judging=judging, arguments=arguments)
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.ehrnoteqa.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+        """See `judge_prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
+
+        return load_judge_prompts(task, name, upstream)
+
+    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+        """See `data`."""
+        from medical_tasks.benchmarks.ehrnoteqa.data import keeps
+
+        return keeps(task, row)
+
+    def lasting_reasons(self) -> Mapping[str, str]:
+        """Answers without log-probabilities, and questions of sets that have no gold."""
+        from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD
+        from medical_tasks.benchmarks.ehrnoteqa.probability import NOT_TOLD
+
+        return {
+            NOT_TOLD: (
+                "The server told too few log-probabilities to decide: --model-args top_logprobs=N asks for more, and hf/ and "
+                "vllm/ tell all."
+            ),
+            NO_GOLD: "Nobody knows the right answers of this set: they are for people to score.",
+        }
+
+    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+        """The question about its notes: open, graded by a model, or by choice, whichever way this suite asks for choices."""
+        if task.options["format"] == "open":
+            graded = {"name": "model_graded_qa", "args": {"template": _GRADED_BY_LETTER}}
+            return hub_question(
+                "question", "answer", template=_FROM_NOTES, scorer=graded, metadata=["notes", "choices"]
+            )
+        return {
+            "field_spec": {"input": "question", "target": "answer", "choices": "choices", "metadata": ["notes"]},
+            "solvers": [
+                {"name": "prompt_template", "args": {"template": _FROM_NOTES}},
+                {"name": "multiple_choice"},
+            ],
+            "scorers": [{"name": "choice"}],
+        }
+
+    def check_sets(self) -> Mapping[str, CheckSetSource]:
+        """`ehrnoteqa`: answers that people scored as correct or not."""
+        from medical_tasks.benchmarks.ehrnoteqa.checking import CHECK_SET
+
+        return {"ehrnoteqa": CHECK_SET}
+
+
+BENCHMARK = EHRNoteQA()
+
+
 def _task(form: Format, level: int) -> TaskSpec:
     written = form in ("open", "mc")
     return TaskSpec(
         name=f"ehrnoteqa_{form}_level{level}",
         title=f"EHRNoteQA, {_TITLES[form]}, level {level} (notes of {_NOTE_TOKENS[level]} tokens)",
-        benchmark="medical_tasks.benchmarks.ehrnoteqa",
+        benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
         metrics=_METRICS[form],
@@ -187,11 +329,3 @@ def _task(form: Format, level: int) -> TaskSpec:
 
 
 TASKS = tuple(_task(form, level) for form in _TITLES for level in (1, 2))
-
-BENCHMARK = BenchmarkSpec(
-    name="ehrnoteqa",
-    title="EHRNoteQA",
-    paper=DATASET.paper,
-    datasets=(DATASET,),
-    tasks=TASKS,
-)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal
 
-from medical_tasks.benchmarks.kqa.annotations import Annotation
+from medical_tasks.benchmarks.kqa.annotations import Annotation, find_annotations, read_annotations
+from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, StatementVerdict, judge_answers
-from medical_tasks.judges.base import Judging, Label, Unscored
-from medical_tasks.judges.judge_check import CheckPair
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.judges.base import Judge, Judging, Label, Unscored
+from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
+from medical_tasks.judges.judge_check import CheckPair, subset
 
-__all__ = ["BOTH", "check_pairs", "judge_annotations"]
+__all__ = ["BOTH", "CHECK_SET", "check_pairs", "judge_annotations", "kqa_set"]
 
 BOTH = "judge: entails and contradicts"
 """Reason of a statement on which the authors' two questions contradict each other."""
@@ -70,3 +76,47 @@ def _label(entry: Annotation, verdict: StatementVerdict) -> Label | Unscored:
     if verdict.entailed:
         return "entailment"
     return "contradiction" if verdict.contradicted else "neutral"
+
+
+def kqa_set(
+    source: Path | None, *, prompts: str = "own", upstream: Path | None = None, most: int | None = None
+) -> CheckSet:
+    """The 399 statements that three physicians labelled.
+
+    Args:
+        source: the file, its folder, or a checkout of the authors' repository.
+        prompts: `own` or `official`.
+        upstream: for `official`, the authors' checkout.
+        most: how many pairs at most.
+
+    Raises:
+        MissingError: A file is not there; says how to get it.
+        UsageError: A file is not of its form.
+    """
+    texts = load_judge_prompts(KQA, prompts, upstream)
+    path = find_annotations(source)
+    annotations = read_annotations(path)
+    pairs = subset(check_pairs(annotations), most)
+    kept = {pair.id for pair in pairs}
+    wanted = [entry for entry in annotations if entry.id in kept]
+
+    def ask(judge: Judge, mode: Literal["single", "batched"]) -> list[Label | Unscored]:
+        return judge_annotations(wanted, Judging(judge=judge, prompts=texts, mode=mode))
+
+    return CheckSet(
+        name="kqa",
+        pairs=pairs,
+        ask=ask,
+        ways=3,
+        source={path.name: file_sha256(path)},
+        prompts={"set": texts.name, "sha256": texts.sha256},
+    )
+
+
+def _read(request: CheckRequest) -> CheckSet:
+    return kqa_set(request.source, prompts=request.prompts, upstream=request.upstream, most=request.max_pairs)
+
+
+CHECK_SET: Final = CheckSetSource(
+    read=_read, takes=frozenset({"prompts", "upstream"}), task=lambda form: KQA, batched=True
+)

@@ -12,23 +12,22 @@ that `estimation` estimates them by.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.kqa.judging import judge_answers
 from medical_tasks.benchmarks.kqa.verdicts import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
+from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, TaskSpec, Verdicts
 
-__all__ = ["NOT_ON_EVERY_ITEM", "answer_of", "item_score", "score_items", "unanswered_limits"]
+__all__ = ["answer_of", "item_score", "score_items", "statement_plots", "unanswered_limits"]
 
 Limits = tuple[float, float]
 
-NOT_ON_EVERY_ITEM = ("hallucination_rate_answered",)
-"""Counts that abstentions are without; an item that is not answered may be one."""
 
 _OFFICIAL_COUNTS = ("hallucination_official", "hallucination_norm_official")
 
@@ -224,3 +223,50 @@ def _differs(one: StatementVerdict) -> bool:
     """Whether the authors' reading decides otherwise."""
     entailed = one.must and one.entailed != one.entailed_official
     return one.stated and (entailed or one.contradicted != one.contradicted_official)
+
+
+_STATEMENTS: Final = ("must-have, said", "nice-to-have, said", "of both, contradicted")
+_TALLY: Final = re.compile(r"must (\d+)/(\d+), nice (\d+)/(\d+), contradicted (\d+)")
+"""How `parsed` counts an answer's statements, where all of them are decided."""
+
+
+def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
+    """How many must-have and nice-to-have statements the answers say, all answers together.
+
+    Args:
+        rows: of `items.parquet`; answers of which not every statement has a verdict are left out and counted.
+    """
+    from medical_tasks.scoring.intervals import proportion_interval
+
+    said: dict[str, list[tuple[float, str]]] = {label: [] for label in _STATEMENTS}
+    left_out = 0
+    for row in rows:
+        tally = _TALLY.fullmatch(str(row.get("parsed") or ""))
+        if tally is None:
+            left_out += 1
+            continue
+        must, all_must, nice, all_nice, contradicted = (int(count or 0) for count in tally.groups())
+        counts = ((must, all_must), (nice, all_nice), (contradicted, all_must + all_nice))
+        for label, (count, total) in zip(_STATEMENTS, counts, strict=True):
+            said[label] += [(float(number < count), row["cluster"]) for number in range(total)]
+    points = []
+    for label, values in said.items():
+        if values:
+            found = proportion_interval([value for value, _ in values], clusters=[cluster for _, cluster in values])
+            points.append(
+                PlotPoint(label=label, value=found.value, low=found.ci_low, high=found.ci_high, n=len(values))
+            )
+    if not points:
+        return []
+    note = "Over all statements of all answers; the intervals allow for those of one answer not being independent."
+    if left_out:
+        note += f" {left_out} answers are left out, of which not every statement has a verdict or none was asked for."
+    return [
+        Plot(
+            title="Statements the answers say",
+            x_label="Kind of statement",
+            y_label="Share of statements",
+            points=tuple(points),
+            note=note,
+        )
+    ]

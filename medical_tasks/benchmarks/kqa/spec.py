@@ -7,8 +7,28 @@ Reference implementation: https://github.com/Itaymanes/K-QA.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+from medical_tasks.spec import (
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    Plot,
+    PromptSet,
+    TaskSpec,
+    hub_question,
+    required,
+)
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts, Judging
+    from medical_tasks.judges.check_sets import CheckSetSource
+
 
 __all__ = ["BENCHMARK", "DATASET", "KQA", "KQA_ICL", "KQA_ICL_RAG", "KQA_RAG", "METRICS"]
 
@@ -133,11 +153,103 @@ _RETRIEVAL_ARGUMENTS = {
 _TOKENS = 1024
 
 
+class KQABenchmark(Benchmark):
+    """The benchmark, as the rest of the suite knows it."""
+
+    name = "kqa"
+    title = "K-QA"
+    paper = DATASET.paper
+    datasets = (DATASET,)
+    sometimes_counted = ("hallucination_rate_answered",)
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """Its tasks."""
+        return (KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG)
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.kqa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.kqa.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(
+        self,
+        task: TaskSpec,
+        name: str = "own",
+        upstream: Path | None = None,
+        *,
+        arguments: Mapping[str, str] | None = None,
+        exemplars: Sequence[Mapping[str, Any]] = (),
+    ) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.kqa.prompts import load_prompts
+
+        return load_prompts(task, name, upstream, arguments)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.kqa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        responses: Sequence[str],
+        *,
+        judging: Judging | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.kqa.scoring import score_items
+
+        return score_items(task, items, responses, judging=required(judging))
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.kqa.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def load_judge_prompts(self, task: TaskSpec, name: str = "own", upstream: Path | None = None) -> JudgePrompts:
+        """See `judge_prompts`."""
+        from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+
+        return load_judge_prompts(task, name, upstream)
+
+    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+        """The question alone, graded by a model."""
+        return hub_question("question", "answer", scorer={"name": "model_graded_qa"})
+
+    def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.kqa.scoring import statement_plots
+
+        return statement_plots(rows)
+
+    def check_sets(self) -> Mapping[str, CheckSetSource]:
+        """`kqa`: the statements that three physicians labelled."""
+        from medical_tasks.benchmarks.kqa.checking import CHECK_SET
+
+        return {"kqa": CHECK_SET}
+
+
+BENCHMARK = KQABenchmark()
+
+
 def _task(name: str, title: str, *, examples: int, retrieval: bool) -> TaskSpec:
     return TaskSpec(
         name=name,
         title=title,
-        benchmark="medical_tasks.benchmarks.kqa",
+        benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
         metrics=METRICS,
@@ -159,12 +271,4 @@ KQA_ICL = _task("kqa_icl", "K-QA, with instructions and three worked examples", 
 KQA_RAG = _task("kqa_rag", "K-QA, with passages retrieved from your documents", examples=0, retrieval=True)
 KQA_ICL_RAG = _task(
     "kqa_icl_rag", "K-QA, with instructions, worked examples and retrieved passages", examples=3, retrieval=True
-)
-
-BENCHMARK = BenchmarkSpec(
-    name="kqa",
-    title="K-QA",
-    paper=DATASET.paper,
-    datasets=(DATASET,),
-    tasks=(KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG),
 )

@@ -7,14 +7,24 @@ interval, and nothing is fitted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.recomputed import entities_of
 from medical_tasks.calculators import CalculatorInputError
+from medical_tasks.spec import Item, Plot, PlotPoint
 
-__all__ = ["KINDS", "AttributePoint", "Kind", "accuracy_by_attributes", "count_attributes", "kind_of", "points_as_rows"]
+__all__ = [
+    "KINDS",
+    "AttributePoint",
+    "Kind",
+    "accuracy_by_attributes",
+    "attribute_plots",
+    "count_attributes",
+    "kind_of",
+    "points_as_rows",
+]
 
 Kind: TypeAlias = Literal["equation", "rule"]
 
@@ -116,3 +126,35 @@ def accuracy_by_attributes(scored: Iterable[tuple[Mapping[str, Any], bool, str]]
 def points_as_rows(points: Iterable[AttributePoint]) -> list[dict[str, Any]]:
     """The points as JSON values."""
     return [asdict(point) for point in points]
+
+
+_PLOT_TITLES: Final = {
+    "equation": "Accuracy by number of attributes, equations",
+    "rule": "Accuracy by number of attributes, scores",
+}
+
+
+def attribute_plots(rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
+    """Accuracy by kind of calculator and number of attributes, as `medical-tasks errors` counts them.
+
+    Args:
+        rows: of `items.parquet`.
+        items: the run's items; none where its data are not here, which makes no plot.
+    """
+    scored = [
+        (items[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"])
+        for row in rows
+        if row.get("accuracy") is not None and row["id"] in items
+    ]
+    points, left_out = accuracy_by_attributes(scored)
+    note = f"{left_out} answers are left out: the attributes of their questions cannot be read." if left_out else ""
+    made = []
+    for kind, title in _PLOT_TITLES.items():
+        shown = tuple(
+            PlotPoint(label=str(each.attributes), value=each.accuracy, low=each.ci_low, high=each.ci_high, n=each.n)
+            for each in points
+            if each.kind == kind
+        )
+        if shown:
+            made.append(Plot(title=title, x_label="Number of attributes", y_label="Accuracy", points=shown, note=note))
+    return made

@@ -24,9 +24,8 @@ from medical_tasks.benchmarks.medcalc_bench.official_prompts import OfficialCode
 from medical_tasks.benchmarks.medcalc_bench.prompts import FAILED, NO_OUTPUT, NO_PROGRAM, NOTHING_SAID, follow_up
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import content_key
-from medical_tasks.runs.protocol import Ask, Dialogue, Done, MultiStep, Records, Turn
 from medical_tasks.sandbox import SANDBOX_VERSION, Limits, find_runtime, require_sandbox, run_code
-from medical_tasks.spec import Message, TaskSpec
+from medical_tasks.spec import Ask, Dialogue, Done, Message, MultiStep, Records, TaskSpec, Turn
 
 __all__ = ["MAX_TRIES", "CodeProtocol", "OfficialCodeProtocol", "answer_of", "open_protocol", "program_of"]
 

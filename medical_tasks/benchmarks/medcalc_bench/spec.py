@@ -6,7 +6,27 @@ Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://
 
 from __future__ import annotations
 
-from medical_tasks.spec import BenchmarkSpec, DatasetSpec, MetricSpec, TaskSpec
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medical_tasks.spec import (
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    MultiStep,
+    Plot,
+    PromptSet,
+    TaskSpec,
+    hub_question,
+)
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import Judging
+
 
 __all__ = [
     "BENCHMARK",
@@ -80,11 +100,101 @@ _COT_TOKENS = 2048
 _DIRECT_TOKENS = 128
 
 
+class MedCalcBench(Benchmark):
+    """The benchmark, as the rest of the suite knows it."""
+
+    name = "medcalc_bench"
+    title = "MedCalc-Bench"
+    paper = DATASET.paper
+    datasets = (DATASET,)
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """Its tasks."""
+        return (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE)
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.medcalc_bench.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.medcalc_bench.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(
+        self,
+        task: TaskSpec,
+        name: str = "own",
+        upstream: Path | None = None,
+        *,
+        arguments: Mapping[str, str] | None = None,
+        exemplars: Sequence[Mapping[str, Any]] = (),
+    ) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
+
+        return load_prompts(task, name, upstream)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        responses: Sequence[str],
+        *,
+        judging: Judging | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
+
+        return score_items(task, items, responses)
+
+    def open_protocol(
+        self,
+        task: TaskSpec,
+        *,
+        arguments: Mapping[str, str] | None = None,
+        prompts: str = "own",
+        upstream: Path | None = None,
+    ) -> MultiStep:
+        """See `protocol`."""
+        from medical_tasks.benchmarks.medcalc_bench.protocol import open_protocol
+
+        return open_protocol(task, prompts=prompts, upstream=upstream)
+
+    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+        """A question about a note, graded by a model."""
+        template = "Patient note:\n{patient_note}\n\n{prompt}"
+        graded = {"name": "model_graded_qa"}
+        return hub_question(
+            "question", "ground_truth_answer", template=template, scorer=graded, metadata=["patient_note"]
+        )
+
+    def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
+        """See `attributes`."""
+        from medical_tasks.benchmarks.medcalc_bench.attributes import attribute_plots
+
+        return attribute_plots(rows, items)
+
+
+BENCHMARK = MedCalcBench()
+
+
 def _task(name: str, title: str, *, style: str, tokens: int, shots: int = 0, protocol: str = "") -> TaskSpec:
     return TaskSpec(
         name=name,
         title=title,
-        benchmark="medical_tasks.benchmarks.medcalc_bench",
+        benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
         metrics=METRICS,
@@ -120,12 +230,4 @@ MEDCALC_CODE = _task(
     style="code",
     tokens=_COT_TOKENS,
     protocol="code",
-)
-
-BENCHMARK = BenchmarkSpec(
-    name="medcalc_bench",
-    title="MedCalc-Bench",
-    paper=DATASET.paper,
-    datasets=(DATASET,),
-    tasks=(MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE),
 )

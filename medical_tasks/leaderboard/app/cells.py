@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from medical_tasks.io.numbers import bounds, coverage, interval, metric_label, valued
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.html_table import Cell
 from medical_tasks.report.html_text import Markup, escaped, markup
+from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
 from medical_tasks.spec import MetricSpec
 
 __all__ = ["STATE_WORDS", "badge", "coverage_cell", "day", "metric_cell", "metric_heading", "state_cell", "yes_no"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from medical_tasks.io.numbers import metric_label, number, valued
 from medical_tasks.report.html_table import Cell, Column, Row, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
+from medical_tasks.runs.numbers import metric_label, number, valued
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = ["comparison_tables"]

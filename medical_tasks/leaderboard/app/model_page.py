@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medical_tasks.io.numbers import metric_label
 from medical_tasks.leaderboard.app.cells import coverage_cell, day, metric_cell, state_cell, yes_no
 from medical_tasks.leaderboard.app.known import metrics_of, task_order, task_title
 from medical_tasks.leaderboard.app.links import Address, in_app_link
@@ -16,6 +15,7 @@ from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.names import name_key
 from medical_tasks.report.html_table import Cell, Column, Row, html_table
 from medical_tasks.report.html_text import Markup, escaped, link, markup
+from medical_tasks.runs.numbers import metric_label
 
 __all__ = ["model_names", "model_page"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from medical_tasks.io.numbers import coverage, interval, percent
 from medical_tasks.leaderboard.app.known import metrics_of
 from medical_tasks.leaderboard.app.links import Address, in_app_link
 from medical_tasks.leaderboard.app.snapshot import Snapshot
@@ -13,6 +12,7 @@ from medical_tasks.leaderboard.records import Entry
 from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_table
 from medical_tasks.report.html_text import Markup, markup
 from medical_tasks.report.plots import axis_ticks, interval_mark
+from medical_tasks.runs.numbers import coverage, interval, percent
 
 __all__ = ["OVERALL", "overall_page"]
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.io.numbers import bounds, coverage, metric_label
 from medical_tasks.leaderboard.app.cells import badge, metric_cell
 from medical_tasks.leaderboard.app.group_words import Group
 from medical_tasks.leaderboard.app.known import metrics_of
@@ -16,6 +15,7 @@ from medical_tasks.report.html_table import Cell, Column, Row, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
 from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, intervals_svg
 from medical_tasks.report.plots_scale import scale_of
+from medical_tasks.runs.numbers import bounds, coverage, metric_label
 from medical_tasks.spec import MetricSpec
 
 __all__ = ["result_details"]

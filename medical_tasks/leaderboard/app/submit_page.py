@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from medical_tasks.io.numbers import coverage, metric_label
 from medical_tasks.leaderboard.app.cells import metric_cell, yes_no
 from medical_tasks.leaderboard.app.group_words import Group
 from medical_tasks.leaderboard.app.known import task_title
@@ -15,6 +14,7 @@ from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
 from medical_tasks.report.html_table import Cell, Column, Row, html_table
 from medical_tasks.report.html_text import Markup, escaped, link, markup
+from medical_tasks.runs.numbers import coverage, metric_label
 
 __all__ = ["checked", "handed_in", "introduction", "refused"]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from medical_tasks.comparison.wording import one_line
-from medical_tasks.io.numbers import bounds, coverage, interval, metric_label
+from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
+from medical_tasks.runs.recipe_differences import one_line
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["result_notes"]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec
-from medical_tasks.data.task_data import benchmark_module
 from medical_tasks.guard import policy
 from medical_tasks.guard.redaction import redact_reason, redact_row, redact_value
 from medical_tasks.leaderboard.submission_package.problems import PackageError
@@ -24,8 +23,7 @@ def texts_allowed(task: TaskSpec) -> bool:
 
 def note_words(task: TaskSpec) -> frozenset[str]:
     """Words of a scorer's own that its notes may hold."""
-    words: frozenset[str] = getattr(benchmark_module(task, "scoring"), "NOTE_WORDS", frozenset())
-    return words
+    return task.benchmark.note_words()
 
 
 def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str]) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from medical_tasks.data.task_data import TaskData, benchmark_module, open_protocol, prompt_set
+from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.opener import JUDGE_KINDS
@@ -101,7 +101,7 @@ def _scoring(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) 
         return
     arguments = scoring_arguments(task, recipe, options.task_args)
     try:
-        identity = benchmark_module(task, "scoring").scoring_identity(task, dict(arguments.values))
+        identity = task.benchmark.scoring_identity(task, dict(arguments.values))
     except (MissingError, UsageError) as error:
         yield "not checked", f"scoring ({_line(error)})"
         return
@@ -119,9 +119,7 @@ def _judge(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) ->
     if said is None:
         return
     try:
-        prompts = benchmark_module(task, "judge_prompts").load_judge_prompts(
-            task, said["prompts"].get("set"), options.upstream
-        )
+        prompts = task.benchmark.load_judge_prompts(task, said["prompts"].get("set"), options.upstream)
         yield _compared("judge's prompts", said["prompts"], {"set": prompts.name, "sha256": prompts.sha256})
     except (MissingError, UsageError) as error:
         yield "not checked", f"judge's prompts ({_line(error)})"

@@ -83,11 +83,10 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace, target: Any) -> int:
-    from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, task_spec
     from medical_tasks.data.own_dataset import with_source
     from medical_tasks.data.task_data import load_task_data
     from medical_tasks.guard import policy
-    from medical_tasks.runs.task_names import parse_task_names
 
     path: Path = arguments.check
     records, problems = target.read_records(path)
@@ -98,7 +97,7 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
     every = task_spec(target.EVERY_CASE)
     spec = dataset_spec(task.dataset)
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
-        with with_source(arguments, spec) as given:
+        with with_source(arguments, task.benchmark.source(spec.name)) as given:
             data = load_task_data(every, spec, data=given.data, config=given.config, split=given.split or task.split)
         cases = target.cases(task, data.items)
         problems += target.problems_of(task, cases, records)
@@ -167,9 +166,8 @@ def _task(
     folder: Path, entries: Mapping[str, Any], arguments: argparse.Namespace, target: Any
 ) -> tuple[TaskSpec, Mapping[str, Any]]:
     """The task whose answers are submitted, and how they were made."""
-    from medical_tasks.benchmarks.catalog import task_spec
+    from medical_tasks.benchmarks.catalog import parse_task_names, task_spec
     from medical_tasks.runs.run_responses import check_recipe
-    from medical_tasks.runs.task_names import parse_task_names
 
     fitting = [name for name in entries if name in target.TASKS]
     wanted = fitting

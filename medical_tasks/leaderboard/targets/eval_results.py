@@ -120,8 +120,7 @@ def _results(arguments: argparse.Namespace) -> list[EvalResult]:
 
 
 def _chosen(arguments: argparse.Namespace, entries: Mapping[str, Any]) -> list[TaskSpec]:
-    from medical_tasks.benchmarks.catalog import task_spec
-    from medical_tasks.runs.task_names import parse_task_names
+    from medical_tasks.benchmarks.catalog import parse_task_names, task_spec
 
     if arguments.tasks is None:
         return [task_spec(name) for name in entries]

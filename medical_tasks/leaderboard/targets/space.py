@@ -52,12 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the package."""
-    from medical_tasks.benchmarks.catalog import dataset_spec
+    from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
     from medical_tasks.guard import policy
     from medical_tasks.leaderboard.submission_package.contents import Submitter
     from medical_tasks.leaderboard.submission_package.writing import write_package
     from medical_tasks.runs.results import read_results
-    from medical_tasks.runs.task_names import parse_task_names
 
     if arguments.run is None:
         raise UsageError(

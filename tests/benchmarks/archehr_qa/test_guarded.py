@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.guard.private_store import private_home
 from medical_tasks.runs.results import read_items

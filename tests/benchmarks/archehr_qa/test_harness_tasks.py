@@ -8,7 +8,7 @@ import pytest
 
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET, SUBTASKS, TASKS
 from medical_tasks.benchmarks.archehr_qa.twin import write_twin
-from medical_tasks.data.building import build_dataset
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.lighteval_checks import check_data
 
@@ -17,10 +17,11 @@ NAMES = sorted(task.name for task in TASKS)
 
 def test_inspect_has_every_task() -> None:
     pytest.importorskip("inspect_ai")
-    from medical_tasks.benchmarks.archehr_qa import inspect_task
+
+    from medical_tasks import _registry
 
     assert len(NAMES) == 8
-    assert sorted(inspect_task.__all__) == NAMES
+    assert [name for name in NAMES if not hasattr(_registry, name)] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -28,22 +29,22 @@ def test_inspect_refuses_before_anything_is_read(name: str, tmp_path: Path) -> N
     pytest.importorskip("inspect_ai")
     from inspect_ai._util.error import PrerequisiteError
 
-    from medical_tasks.benchmarks.archehr_qa import inspect_task
+    from medical_tasks import _registry
 
     refused = rf"(?s)ArchEHR-QA.*inspect's logs.*medical-tasks run --tasks {name} --model"
     with pytest.raises(PrerequisiteError, match=refused):
-        getattr(inspect_task, name)(config="demo", data=str(tmp_path / "nothing"))
+        getattr(_registry, name)(config="demo", data=str(tmp_path / "nothing"))
 
 
 def test_lighteval_has_the_subtasks() -> None:
     pytest.importorskip("lighteval")
-    from medical_tasks.benchmarks.archehr_qa.lighteval_task import TASKS as CONFIGS
+    from medical_tasks.lighteval_tasks import TASKS_TABLE
 
     assert len(SUBTASKS) == 4
     names = {name for task in SUBTASKS for name in (task.name, task.harness_name)}
-    assert {config.name for config in CONFIGS} == names
-    assert len(CONFIGS) == 8
-    splits = {config.name: config.evaluation_splits for config in CONFIGS}
+    configs = [config for config in TASKS_TABLE if config.name in names]
+    assert len(configs) == len(names) == 8
+    splits = {config.name: config.evaluation_splits for config in configs}
     assert splits["archehr_alignment"] == ("test", "test_2026")
     assert splits["archehr_evidence"] == ("test_2026",)
 

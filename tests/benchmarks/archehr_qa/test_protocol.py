@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts, question_text
 from medical_tasks.benchmarks.archehr_qa.protocol import open_protocol
 from medical_tasks.errors import UsageError
-from medical_tasks.runs.protocol import Ask, Dialogue, Done, Turn
+from medical_tasks.spec import Ask, Dialogue, Done, Turn
 from tests.benchmarks.archehr_qa.asked_items import case, task_of
 
 GOOD = "She had a stone. |2|\nIt was taken out. |3|"

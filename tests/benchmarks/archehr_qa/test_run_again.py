@@ -10,8 +10,8 @@ import pytest
 
 from medical_tasks.benchmarks.archehr_qa import evidence
 from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
 from tests.fault_server import FaultServer
 
 COMMANDS = (

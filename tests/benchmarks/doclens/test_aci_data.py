@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.doclens.aci_data import (
     ACI_COLUMNS,
     ACI_SOURCE,
@@ -18,7 +19,6 @@ from medical_tasks.benchmarks.doclens.aci_data import (
 )
 from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH
 from medical_tasks.benchmarks.doclens.sections import SECTIONS
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
 from tests.support import SHARED, needs_shared

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.doclens.data import load_items
-from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH
 from medical_tasks.benchmarks.doclens.prompts import gold_response, load_prompts
 from medical_tasks.benchmarks.doclens.sections import SECTIONS
 from medical_tasks.benchmarks.doclens.spec import TASKS
@@ -34,13 +33,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def made(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
     """lighteval's configurations of the notes' tasks, by name."""
-    from medical_tasks.benchmarks.doclens.lighteval_task import configs
+    from medical_tasks.harness.lighteval_adapter import task_configs
 
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
     asked = tuple(task for task in TASKS if task.dataset == "aci_bench")
-    found = {config.name: config for config in configs(asked, (ACI_BENCH,))}
+    found = {config.name: config for config in task_configs(asked)}
     assert sorted(found) == sorted(name for task in asked for name in (task.name, task.harness_name))
     return found
 
@@ -73,7 +72,7 @@ def test_lighteval_asks_for_each_section_once(made: dict[str, Any]) -> None:
             assert doc.query == prompts.render(item)[0]["content"]
             assert doc.choices == [gold_response(task, item)]
             # What the scorer makes of the row.
-            assert load_items(task, [doc.specific]) == [item]
+            assert load_items(task, [doc.specific])[doc.specific["__place"]] == item
             doc.id = "7"
             assert copy.deepcopy(doc).id == dataclasses.asdict(doc)["id"] == item.id
             json.dumps(dataclasses.asdict(doc)["specific"])
@@ -93,20 +92,20 @@ def test_a_pass_that_was_cut_off_loses_no_section(made: dict[str, Any]) -> None:
     (row, *_) = exemplar_rows(BY_NAME["aci_bench_one_shot"])
     with pytest.raises(UsageError, match="worked examples are part of a task here"):
         config.prompt_function({**row, "__few_shots": True}, config.name)
-    seen = [config.prompt_function(dict(row), config.name).specific["section"] for _ in range(6)]
-    assert seen == [*SECTIONS, *SECTIONS[:2]]
+    seen = [config.prompt_function(dict(row), config.name).specific["__id"] for _ in range(6)]
+    named = [f"{row['id']}/{section}" for section in SECTIONS]
+    assert seen == [*named, *named[:2]]
 
 
 def test_inspect_has_every_task(home: Path) -> None:
     pytest.importorskip("inspect_ai")
     from inspect_ai._util.error import PrerequisiteError
 
-    from medical_tasks.benchmarks.doclens import inspect_task
+    from medical_tasks import _registry
 
-    assert sorted(inspect_task.__all__) == sorted(BY_NAME)
-    assert len(inspect_task.__all__) == 13
+    assert len(BY_NAME) == 13
     for task in TASKS:
-        make = getattr(inspect_task, task.name)
+        make = getattr(_registry, task.name)
         assert make.__doc__
         if task.dataset in ("mimic_rrs", "doclens_own"):
             with pytest.raises(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.doclens.datasets import MEQSUM
 from medical_tasks.benchmarks.doclens.meqsum_data import (
     MEQSUM_COLUMNS,
@@ -18,7 +19,6 @@ from medical_tasks.benchmarks.doclens.meqsum_data import (
     demo_questions,
     read_meqsum_rows,
 )
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
 from tests.support import SHARED, needs_shared

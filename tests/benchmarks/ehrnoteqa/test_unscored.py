@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.dataset_store import read_rows
 from tests.fault_server import Fault, FaultServer
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.kqa.data import (
     ANSWERED_SHA256,
     COLUMNS,
@@ -23,7 +24,6 @@ from medical_tasks.benchmarks.kqa.data import (
 from medical_tasks.benchmarks.kqa.question_form import FORMS, question_form
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import UsageError

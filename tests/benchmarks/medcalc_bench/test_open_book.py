@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench.open_book import BUILDS_ON, render_specification, specifications
 from medical_tasks.benchmarks.medcalc_bench.prompts import QUESTION, load_prompts
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE, MEDCALC_OPEN_BOOK
 from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.cardiac_risk import MEN, WOMEN
 from medical_tasks.calculators.index import CALCULATORS
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item

@@ -20,10 +20,9 @@ from medical_tasks.benchmarks.medcalc_bench.protocol import (
     answer_of,
     program_of,
 )
-from medical_tasks.runs.protocol import Ask, Dialogue, Done, Turn
 from medical_tasks.sandbox import Limits, Outcome
 from medical_tasks.sandbox.probe import probe
-from medical_tasks.spec import Item, Message
+from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, Turn
 from tests.benchmarks.medcalc_bench.official_tree import write_tree
 
 ITEM = Item(id="1", fields={}, groups={}, cluster="1")

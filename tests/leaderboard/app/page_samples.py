@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import benchmark_of, task_spec
+from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.groups import group_of
 from medical_tasks.leaderboard.records import Entry, Event, State, Submission
@@ -37,7 +37,7 @@ def entry(model: str, value: float, *, half: float = 0.05, task: str = "medcalc"
     return Entry(
         model=model,
         task=task,
-        benchmark=benchmark_of(spec).title,
+        benchmark=spec.benchmark.title,
         group=settings.pop("group", group_of(spec, recipe)),
         recipe=recipe,
         **settings,

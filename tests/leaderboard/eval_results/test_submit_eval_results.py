@@ -15,10 +15,10 @@ import huggingface_hub
 import pytest
 import yaml
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench import spec as medcalc_spec
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
-from medical_tasks.io.numbers import interval
+from medical_tasks.runs.numbers import interval
 
 VERSION = medcalc_spec.MEDCALC.version
 KQA, MEDCALC = "--dataset-repo=kqa=owner/k-qa", "--dataset-repo=medcalc_bench=owner/medcalc"

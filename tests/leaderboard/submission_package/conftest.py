@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
 from medical_tasks.leaderboard.submission_package.contents import Submitter
 from medical_tasks.leaderboard.submission_package.writing import write_package
 

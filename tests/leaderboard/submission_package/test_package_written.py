@@ -11,6 +11,7 @@ import pytest
 from benchmarks.package_fuzz import members_of
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.cli.entry import main
+from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.leaderboard.submission_package.hashes import answer_sha256, verdicts_sha256
 from medical_tasks.leaderboard.submission_package.reading import read_package
@@ -55,7 +56,7 @@ def test_credentialed_packages_hold_no_text(runs: Runs, tmp_path: Path) -> None:
     assert list(members) == ["package.json", "results.json", "items.jsonl", "verdicts.jsonl"]
     for name, content in members.items():
         (tmp_path / name).write_bytes(content)
-    assert check_leaks(tmp_path, "mimic_rrs").found == {}
+    assert check_leaks(tmp_path, source_files("mimic_rrs")).found == {}
     assert b'"text"' not in members["verdicts.jsonl"]
 
 

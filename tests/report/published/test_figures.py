@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 
-from medical_tasks.benchmarks.catalog import benchmark_of, tasks
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
 from medical_tasks.report.published.figures import all_published, published_results
 from medical_tasks.report.published.records import PublishedResult
@@ -99,7 +99,7 @@ def test_each_row_says_where_it_is_from_and_what_is_different() -> None:
     for result in all_published():
         if result.source not in TEAMS:
             assert re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{5}", result.link)
-            assert result.link == benchmark_of(tasks()[result.task]).paper
+            assert result.link == tasks()[result.task].benchmark.paper
         assert result.differences
         assert all(sentence.endswith(".") for sentence in result.differences)
         assert len(set(result.differences)) == len(result.differences)

@@ -15,6 +15,7 @@ from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.codes import write_admission_codes
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
 from medical_tasks.benchmarks.archehr_qa.construction.prompts import load_prompts
+from medical_tasks.benchmarks.archehr_qa.construction.protocol import open_protocol
 from medical_tasks.benchmarks.archehr_qa.construction.tables import read_table
 from medical_tasks.benchmarks.archehr_qa.construction.texts import is_id, one_line
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET
@@ -22,9 +23,9 @@ from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.redaction import redact_reason
 from medical_tasks.io.json_records import Field, is_list_of, is_text
-from medical_tasks.runs.asking import AskingOptions, ask_model, check_counts
+from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, MultiStep, PromptSet, TaskSpec
 
 __all__ = [
     "MAX_NEW_TOKENS",
@@ -103,12 +104,20 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
     return _noted(folder, "posts", {**recipe, **_written(folder, posts, found)})
 
 
+class _NamedCodes(Construction):
+    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+        return load_prompts(task)
+
+    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
+        return open_protocol(task)
+
+
 def expanding_task(tries: int) -> TaskSpec:
     """Describes the question as a task, for the runner; it is in no catalogue, since nothing of it is scored."""
     return TaskSpec(
         name="construct_archehr",
         title="Name the diagnosis codes of patients' messages",
-        benchmark="medical_tasks.benchmarks.archehr_qa.construction",
+        benchmark=_NamedCodes(),
         dataset=DATASET.name,
         split="test",
         metrics=(),

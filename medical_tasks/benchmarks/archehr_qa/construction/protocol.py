@@ -16,8 +16,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.texts import one_line
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import read_object
-from medical_tasks.runs.protocol import Ask, Dialogue, Done, MultiStep, Records, Turn
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Ask, Dialogue, Done, MultiStep, Records, TaskSpec, Turn
 
 __all__ = ["NamedCode", "UntilReadable", "open_protocol", "read_codes"]
 

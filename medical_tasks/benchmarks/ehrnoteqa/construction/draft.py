@@ -17,13 +17,14 @@ from typing import Any, Final
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.construction.patients import Patient, load_patients
 from medical_tasks.benchmarks.ehrnoteqa.construction.prompts import load_prompts
+from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import open_protocol
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.redaction import redact_reason
-from medical_tasks.runs.asking import AskingOptions, ask_model, check_counts
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
+from medical_tasks.spec import Item, MultiStep, PromptSet, TaskSpec
 
 __all__ = ["DraftOptions", "drafting_task", "generate_drafts", "shuffled"]
 
@@ -53,12 +54,20 @@ class DraftOptions:
     max_new_tokens: int = MAX_NEW_TOKENS
 
 
+class _Drafting(Construction):
+    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+        return load_prompts(task)
+
+    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
+        return open_protocol(task)
+
+
 def drafting_task(tries: int) -> TaskSpec:
     """Describes drafting as a task, for the runner; it is in no catalogue, since nothing of it is scored."""
     return TaskSpec(
         name="construct_ehrnoteqa",
         title="Draft questions in the manner of EHRNoteQA",
-        benchmark="medical_tasks.benchmarks.ehrnoteqa.construction",
+        benchmark=_Drafting(),
         dataset=DATASET.name,
         split="test",
         metrics=(),

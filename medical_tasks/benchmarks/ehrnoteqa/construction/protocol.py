@@ -14,8 +14,7 @@ from typing import Any
 from medical_tasks.benchmarks.ehrnoteqa.construction.prompts import choices_messages, follow_up
 from medical_tasks.benchmarks.ehrnoteqa.construction.replies import DraftedQuestion, read_choices, read_question
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.runs.protocol import Ask, Dialogue, Done, MultiStep, Records, Turn
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Ask, Dialogue, Done, MultiStep, Records, TaskSpec, Turn
 
 __all__ = ["TwoSteps", "open_protocol"]
 

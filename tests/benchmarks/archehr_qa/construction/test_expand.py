@@ -12,8 +12,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.prompts import load_prompt
 from medical_tasks.benchmarks.archehr_qa.construction.protocol import NamedCode, open_protocol, read_codes
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.runs.protocol import Ask, Dialogue, Done
-from medical_tasks.spec import Item
+from medical_tasks.spec import Ask, Dialogue, Done, Item
 from tests.benchmarks.archehr_qa.construction.own_files import SECRET, construct, write_csv, write_sources
 from tests.fault_server import Call, FaultServer
 

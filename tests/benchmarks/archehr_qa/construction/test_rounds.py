@@ -15,6 +15,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.review import ReviewOption
 from medical_tasks.benchmarks.archehr_qa.construction.sheet import COLUMNS, export_sheets
 from medical_tasks.benchmarks.archehr_qa.key_file import without_citations
 from medical_tasks.benchmarks.archehr_qa.rows import read_case_rows
+from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
 from tests.benchmarks.archehr_qa.construction.own_files import (
@@ -319,9 +320,9 @@ def test_all_that_can_hold_words_is_closed(folder: Path, capsys: pytest.CaptureF
         (told / f"{name.replace('/', '_')}.json").write_bytes((folder / f"{name}.json").read_bytes())
     assert all(SECRET not in path.read_text() for path in told.iterdir())
     for source in ("posts.jsonl", "candidates.csv"):
-        assert check_leaks(told, str(folder / source), words=6).found == {}
+        assert check_leaks(told, source_files(str(folder / source)), words=6).found == {}
         assert check_leaks(
-            folder / "round_0" / "cases.jsonl", str(folder / source), words=6
+            folder / "round_0" / "cases.jsonl", source_files(str(folder / source)), words=6
         ).found  # the check can find some
 
 

@@ -19,8 +19,7 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.replies import (
 )
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.runs.protocol import Ask, Dialogue, Done
-from medical_tasks.spec import Item
+from medical_tasks.spec import Ask, Dialogue, Done, Item
 
 SECRET = "swallowed a marble"
 NOTES = [{"text": "first note"}, {"text": "second note"}]

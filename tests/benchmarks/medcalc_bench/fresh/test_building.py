@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import dataset_spec
+from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
-from medical_tasks.data.building import build_dataset
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.data.task_data import load_task_data
 

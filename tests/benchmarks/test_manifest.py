@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from medical_tasks.benchmarks.catalog import datasets, tasks
+from medical_tasks.benchmarks.manifest import check_manifest, manifest_text, write_manifest
 from medical_tasks.cli.entry import main
-from medical_tasks.data.manifest import check_manifest, manifest_text, write_manifest
 from tests.support import ROOT
 
 

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.benchmarks.catalog import parse_task_names, tasks
 from medical_tasks.errors import UsageError
-from medical_tasks.runs.task_names import parse_task_names
 
 
 @pytest.mark.parametrize(

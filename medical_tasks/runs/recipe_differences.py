@@ -7,15 +7,17 @@ one of these and not of the models.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from medical_tasks.comparison.judges import comparable_judges, judge_differences
-from medical_tasks.comparison.wording import differing, mapping, short
 from medical_tasks.spec import MetricSpec
 
-__all__ = ["RecipeDifferences", "comparable_judges", "recipe_differences"]
+__all__ = ["RecipeDifferences", "comparable_judges", "differing", "mapping", "one_line", "recipe_differences", "short"]
+
 
 # What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.
 _SETTINGS_TOLD: Final = ("output_claims", "style")
@@ -264,3 +266,119 @@ def _told(key: str, first: Mapping[str, Any], second: Mapping[str, Any], why: st
         else f"{short(parts[0])} and {short(parts[1])}"
     )
     return f"{key.replace('_', ' ')} differs: {values}. {why}"
+
+
+_SAME_JUDGE = "what differs may be the judges and not the models: have both runs judged by one"
+
+
+def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """Says in which way the judges of two recipes differ, and when their numbers stand for themselves alone.
+
+    Args:
+        first: the recipe of the first result.
+        second: the recipe of the second.
+
+    Returns:
+        Sentences; none for tasks without a judge, or with one judge that was asked alike and understands.
+    """
+    judges = [mapping(recipe.get("judge")) for recipe in (first, second)]
+    said: list[str] = []
+    if judges[0] != judges[1]:
+        said.append(_difference(judges[0], judges[1]))
+    if not comparable_judges(first, second):
+        names = ", ".join(
+            dict.fromkeys(short(judge.get("name")) for judge in judges if judge and not judge.get("comparable"))
+        )
+        said.append(f"not comparable with anybody else's numbers: the judge {names} compares words")
+    return said
+
+
+def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
+    """Whether the judges of all recipes, where they have one, understand what they judge."""
+    return all(bool(judge.get("comparable")) for recipe in recipes if (judge := mapping(recipe.get("judge"))))
+
+
+def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    if first.get("backend") == second.get("backend") == "recorded":
+        return (
+            "the verdicts of both runs were read from files (--judge recorded/FILE), and nothing here says whether one judge gave "
+            f"them: {_SAME_JUDGE}"
+        )
+    names = [short(judge.get("name")) for judge in (first, second)]
+    if names[0] != names[1]:
+        return f"the judge differs: {names[0]} and {names[1]}. {_capital(_SAME_JUDGE)} (medical-tasks score TASK --responses RUN)"
+    if first.get("votes") != second.get("votes"):
+        told = f"{short(first.get('votes'))} and {short(second.get('votes'))} votes a verdict"
+        return f"the judge {names[0]} was asked differently: {told}. Fewer votes are noisier: {_SAME_JUDGE} and one --votes"
+    return f"the judge {names[0]} was asked differently: {differing(first, second)}. {_capital(_SAME_JUDGE)} in one way"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+_LONGEST: Final = 48
+_HASH: Final = re.compile(r"[0-9a-f]{16,}")
+_HASH_SHOWN: Final = 8
+_MOST: Final = 3
+_DEEPEST: Final = 6
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is a mapping, else an empty one: recipes of packages come from anybody."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def one_line(text: str, longest: int = _LONGEST) -> str:
+    """Puts a text on one line of at most so many characters, with what could move a terminal's cursor written visibly."""
+    text = " ".join(text[: 8 * longest].split())
+    text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def short(value: Any, *, quote: bool = False) -> str:
+    """Writes a value of a recipe in a few characters: hashes by their beginning, collections by a hash of their own.
+
+    Args:
+        value: JSON.
+        quote: whether a text stands in quotes.
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return one_line(f"{value}")
+    if isinstance(value, str):
+        if _HASH.fullmatch(value):
+            return value[:_HASH_SHOWN]
+        return repr(one_line(value)) if quote else one_line(value) or "nothing"
+    if not value:
+        return "nothing"
+    digest = hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:_HASH_SHOWN]
+    return f"{len(value)} {'entry' if len(value) == 1 else 'entries'} ({digest})"
+
+
+def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """Names what two mappings differ in, the first few entries with both values.
+
+    Returns:
+        For example `max_new_tokens 48 and 512; model_args.dtype none and float32`; never empty for mappings that differ.
+    """
+    flat = _flat(first), _flat(second)
+    names = [name for name in dict.fromkeys([*flat[0], *flat[1]]) if flat[0].get(name) != flat[1].get(name)]
+    names.sort(key=lambda name: ("sha256" in name, name))  # words first, hashes after them
+    parts = [f"{one_line(name)} {short(flat[0].get(name))} and {short(flat[1].get(name))}" for name in names[:_MOST]]
+    if len(names) > _MOST:
+        parts.append(f"{len(names) - _MOST} more")
+    return "; ".join(parts) or "what one leaves out is nothing in the other"
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, part in value.items():
+        if isinstance(part, Mapping) and part and depth < _DEEPEST:
+            found.update(_flat(part, f"{prefix}{name}.", depth + 1))
+        else:
+            found[f"{prefix}{name}"] = part
+    return found

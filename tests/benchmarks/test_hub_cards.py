@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from medical_tasks.benchmarks.catalog import datasets
-from medical_tasks.data.hub_cards import check_cards, write_cards
+from medical_tasks.benchmarks.manifest import check_cards, write_cards
 from tests.support import ROOT
 
 

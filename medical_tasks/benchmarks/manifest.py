@@ -1,0 +1,168 @@
+"""`tasks.json`: every dataset, task and metric of the suite for programs that do not run Python.
+
+Generated from the specs, checked in, never read at run time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from medical_tasks._version import __version__
+from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_source, datasets, tasks
+from medical_tasks.data.card import card_text
+from medical_tasks.data.croissant import croissant_text
+from medical_tasks.data.hub_eval import eval_text
+from medical_tasks.io.whole_file import read_text
+from medical_tasks.spec import Benchmark, DatasetSpec, TaskSpec
+
+__all__ = ["check_cards", "check_manifest", "manifest_text", "write_cards", "write_manifest"]
+
+
+MANIFEST_FILE = "tasks.json"
+_MANIFEST_VERSION = 1
+
+
+def manifest_text() -> str:
+    """Returns the content of `tasks.json`."""
+    content = {
+        "manifest_version": _MANIFEST_VERSION,
+        "suite": "medical-tasks",
+        "version": __version__,
+        "benchmarks": [_benchmark(benchmark) for benchmark in BENCHMARKS],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
+    return {
+        "name": benchmark.name,
+        "title": benchmark.title,
+        "paper": benchmark.paper,
+        "datasets": [_dataset(dataset) for dataset in benchmark.datasets],
+        "tasks": [_task(task) for task in benchmark.tasks],
+    }
+
+
+def _dataset(dataset: DatasetSpec) -> dict[str, Any]:
+    entry = dataclasses.asdict(dataset)
+    entry["builder"] = f"dataset_builders/{dataset.name}/build.py"
+    return entry
+
+
+def _task(task: TaskSpec) -> dict[str, Any]:
+    return {
+        "name": task.name,
+        # lighteval asks one question an item.
+        "lighteval": None if task.protocol or task.baseline else f"{task.harness_name}|0",
+        "inspect": f"medical_tasks/{task.name}",
+        "title": task.title,
+        "version": task.version,
+        "dataset": task.dataset,
+        "split": task.split,
+        "judge": task.judge,
+        "votes": task.votes if task.judge else None,
+        "asks": task.asks,
+        "generation_size": task.generation_size,
+        "stop": list(task.stop),
+        "metrics": [dataclasses.asdict(metric) for metric in task.metrics],
+        "groups": list(task.groups),
+        "cluster": task.cluster,
+        "options": dict(task.options),
+        "arguments": {**task.arguments, **task.scoring_arguments},
+        "protocol": task.protocol or None,
+        "baseline": task.baseline or None,
+    }
+
+
+def write_manifest(root: Path) -> Path:
+    """Writes `tasks.json` into the project's folder.
+
+    Returns:
+        Its path.
+    """
+    path = root / MANIFEST_FILE
+    path.write_text(manifest_text(), encoding="utf-8")
+    return path
+
+
+def check_manifest(root: Path) -> list[str]:
+    """Compares `tasks.json` with the specs.
+
+    Returns:
+        What is wrong, a line each; empty when nothing is.
+    """
+    path = root / MANIFEST_FILE
+    if not path.is_file():
+        return [f"{path}: is not there. Write it with: make manifest"]
+    if read_text(path) != manifest_text():
+        return [f"{path}: is not what the specs say. Write it anew with: make manifest"]
+    return []
+
+
+def check_cards(root: Path | None = None) -> list[str]:
+    """Compares every Hub folder with what the sources say.
+
+    Args:
+        root: folder of the Hub folders; by default the one that ships with the package.
+
+    Returns:
+        One line a problem, the files named; empty when all is as generated.
+    """
+    problems: list[str] = []
+    place = root or _shipped()
+    for name in datasets():
+        script = place / name / "build.py"
+        if not script.is_file():
+            problems.append(f"{script}: missing; every dataset has its builder class there")
+        for path, text in _generated(place, name).items():
+            if not path.is_file():
+                problems.append(f"{path}: missing; `medical-tasks manifest --write` makes it")
+            elif read_text(path) != text:
+                problems.append(f"{path}: not what its source says; `medical-tasks manifest --write` makes it anew")
+        leaderboards = place / name / "eval.yaml"
+        if leaderboards.is_file() and leaderboards not in _generated(place, name):
+            problems.append(f"{leaderboards}: the dataset has no leaderboard; remove it")
+    known = set(datasets())
+    problems += [
+        f"{path.parent}: belongs to no dataset of the suite"
+        for path in sorted(place.glob("*/README.md"))
+        if path.parent.name not in known
+    ]
+    return problems
+
+
+def write_cards(root: Path | None = None) -> list[Path]:
+    """Writes every generated file that differs from what the sources say.
+
+    Args:
+        root: folder of the Hub folders; by default the one that ships with the package.
+
+    Returns:
+        The files written.
+    """
+    written: list[Path] = []
+    for name in datasets():
+        for path, text in _generated(root or _shipped(), name).items():
+            if not path.is_file() or read_text(path) != text:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+                written.append(path)
+    return written
+
+
+def _shipped() -> Path:
+    return Path(str(files("medical_tasks.hub_datasets")))
+
+
+def _generated(root: Path, name: str) -> dict[Path, str]:
+    source = dataset_source(name)
+    texts = {
+        "README.md": card_text(source),
+        "croissant.json": croissant_text(source),
+        "eval.yaml": eval_text(source.spec, tuple(tasks().values())),
+    }
+    return {root / name / file: text for file, text in texts.items() if text}
