@@ -15,13 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.comparison import breakdown
-from medical_tasks.comparison.comparing import Compared, Selection
-from medical_tasks.comparison.flips import add_flips
-from medical_tasks.comparison.pairs import compare_pairs
-from medical_tasks.comparison.sections import run_names, sections
+from medical_tasks.comparison import statistics
+from medical_tasks.comparison.comparing import Compared, Selection, compare_pairs
 from medical_tasks.comparison.statistics import RESAMPLES
-from medical_tasks.comparison.text import as_markdown, as_text
+from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, run_names, sections
 
 TASKS = ("medcalc", "medcalc_direct", "medcalc_one_shot", "medcalc_open_book", "medcalc_code")
 
@@ -47,7 +44,7 @@ def main(items: int, calculators: int) -> None:
     pairs = compare_pairs(two, known, selection=everything)
     add_flips(pairs[0], two, known, most=20, parsed=TASKS)
     print(f"  {'tables on the terminal and in Markdown':40s} {seconds(lambda: shown(two, pairs)):6.2f} s")
-    breakdown.GROUP_RESAMPLES = RESAMPLES  # type: ignore[attr-defined]
+    statistics.GROUP_RESAMPLES = RESAMPLES  # type: ignore[attr-defined]
     whole = seconds(lambda: compare_pairs(two, known, selection=everything))
     print(f"  {f'all breakdowns, {RESAMPLES:,} draws a group':40s} {whole:6.2f} s")
 

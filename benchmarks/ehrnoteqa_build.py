@@ -69,7 +69,7 @@ def pandas(folder: Path) -> None:
 
 def unpack(folder: Path) -> None:
     """Unpacking alone, as the builder does it."""
-    from medical_tasks.io.unpacking import read_chunks
+    from medical_tasks.io.files import read_chunks
 
     for _ in read_chunks(folder / NOTES_FILE, again=""):
         pass

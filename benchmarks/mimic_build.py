@@ -46,7 +46,7 @@ def read(folder: Path) -> None:
 def rows(folder: Path) -> None:
     """Reading the rows of radiology alone, of that."""
     from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
-    from medical_tasks.io.csv_stream import stream_rows
+    from medical_tasks.io.csv_files import stream_rows
 
     for _ in stream_rows(folder / NOTES_FILE, NOTE_COLUMNS, wanted={"CATEGORY": ("Radiology",)}, release=""):
         pass

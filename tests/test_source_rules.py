@@ -200,7 +200,7 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
     ]
     found = {line.partition(":")[0] for line in _lines(trees, opens)}
     # A sandboxed program and the supervisor, which run by themselves, read of the system; a record of estimates is no file.
-    own = {"medical_tasks/io/whole_file.py", "medical_tasks/runs/estimation.py", "medical_tasks/models/supervisor.py"}
+    own = {"medical_tasks/io/files.py", "medical_tasks/runs/estimation.py", "medical_tasks/models/supervisor.py"}
     assert {name for name in found if "/sandbox/" not in name} == own
 
 

@@ -16,7 +16,7 @@ from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_source, dataset
 from medical_tasks.data.card import card_text
 from medical_tasks.data.croissant import croissant_text
 from medical_tasks.data.hub_eval import eval_text
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.spec import Benchmark, DatasetSpec, TaskSpec
 
 __all__ = ["check_cards", "check_manifest", "manifest_text", "write_cards", "write_manifest"]

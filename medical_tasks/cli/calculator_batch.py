@@ -19,8 +19,8 @@ from typing import Any, Final
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, Calculator, CalculatorInputError, find
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.files import WholeFile, open_file
 from medical_tasks.io.progress import Progress
-from medical_tasks.io.whole_file import WholeFile, open_file
 
 __all__ = ["BatchCounts", "calculate_batch", "calculate_line", "from_arguments", "render_inputs", "render_list"]
 

@@ -60,12 +60,9 @@ def _count(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the comparison; exit code 2 when nothing can be compared."""
     from medical_tasks.benchmarks.catalog import dataset_spec, tasks
-    from medical_tasks.comparison.comparing import Selection, read_compared
-    from medical_tasks.comparison.flips import add_flips
-    from medical_tasks.comparison.pairs import compare_pairs
-    from medical_tasks.comparison.sections import run_names, sections
-    from medical_tasks.comparison.text import as_markdown, as_text
-    from medical_tasks.io.whole_file import WholeFile
+    from medical_tasks.comparison.comparing import Selection, compare_pairs, read_compared
+    from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, run_names, sections
+    from medical_tasks.io.files import WholeFile
 
     folders: Sequence[Path] = arguments.runs
     if len(folders) < 2:
@@ -88,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _json(folders: Sequence[Path], pairs: Sequence[Any]) -> dict[str, Any]:
-    from medical_tasks.comparison.pairs import letter
+    from medical_tasks.comparison.comparing import letter
 
     if len(folders) == 2:
         return dict(pairs[0].tasks)
@@ -114,7 +111,7 @@ def _check(selection: Any, results: Sequence[Mapping[str, Any]], known: Mapping[
     Raises:
         UsageError: A task, metric or breakdown is in none of them; the message lists those that are.
     """
-    from medical_tasks.comparison.breakdown import breakdown_names
+    from medical_tasks.comparison.statistics import breakdown_names
 
     there = list(dict.fromkeys(name for each in results for name in each["tasks"]))
     for name in selection.tasks:
@@ -136,8 +133,8 @@ def _more(
     folders: Sequence[Path], pairs: Sequence[Any], known: Mapping[str, Any], arguments: argparse.Namespace
 ) -> list[str]:
     """What else to know: runs given twice, and what can be asked for."""
-    from medical_tasks.comparison.breakdown import breakdown_names
-    from medical_tasks.comparison.pairs import letter
+    from medical_tasks.comparison.comparing import letter
+    from medical_tasks.comparison.statistics import breakdown_names
 
     more = []
     places: dict[Path, str] = {}

@@ -191,7 +191,7 @@ def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
     import csv
 
     from medical_tasks.data.construction_cells import table_cell
-    from medical_tasks.io.whole_file import WholeFile
+    from medical_tasks.io.files import WholeFile
 
     with WholeFile(out) as stream:
         writer = csv.writer(stream, lineterminator="\n")

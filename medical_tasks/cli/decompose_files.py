@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, UsageError
-from medical_tasks.io.whole_file import WholeFile, read_text
+from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.judges.base import Judge
 from medical_tasks.judges.open_session import next_step, open_session
 from medical_tasks.runs.folder import locked, open_run_folder

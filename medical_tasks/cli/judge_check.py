@@ -181,7 +181,7 @@ def _checked(
     from datetime import UTC, datetime
 
     from medical_tasks._version import __version__
-    from medical_tasks.guard.redaction import redact_reason
+    from medical_tasks.guard.private_store import redact_reason
     from medical_tasks.judges.judge_check import check_figures, labels_of, same_labels
 
     if arguments.style is not None and session.reads == "pair":
@@ -243,7 +243,7 @@ def _finish(arguments: argparse.Namespace, folder: RunFolder, check: dict[str, A
     """Writes the check, keeps it on record, prints it."""
     import json
 
-    from medical_tasks.io.whole_file import WholeFile
+    from medical_tasks.io.files import WholeFile
     from medical_tasks.judges.checks import check_key, record_check, summary_of
     from medical_tasks.judges.judge_check_table import render_check
     from medical_tasks.judges.open_session import next_step

@@ -64,9 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     import json
 
     from medical_tasks._version import __version__
-    from medical_tasks.comparison.meta_evaluation import meta_figures
-    from medical_tasks.comparison.meta_table import render_meta
-    from medical_tasks.io.whole_file import WholeFile
+    from medical_tasks.comparison.meta_evaluation import meta_figures, render_meta
+    from medical_tasks.io.files import WholeFile
     from medical_tasks.runs.preference_table import read_preferences
 
     epsilon = arguments.epsilon

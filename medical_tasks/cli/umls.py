@@ -107,7 +107,7 @@ def _same_index(out: Path, strings: Path, folding: Folding) -> IndexInfo | None:
     """What an index holds that this command would build the same again; None where there is none."""
     import hashlib
 
-    from medical_tasks.io.unpacking import read_chunks
+    from medical_tasks.io.files import read_chunks
     from medical_tasks.scoring.umls.index import UmlsIndex
 
     try:

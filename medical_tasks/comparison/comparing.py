@@ -1,21 +1,15 @@
-"""Comparing two runs item by item: the difference, its interval, its test, what flipped, and what so many items can show at all.
+"""Comparing runs item by item: differences, intervals, tests, and what changed.
 
-Two numbers are compared only when they are of the same thing (`comparison_recipes`): the same task version, data, metrics and
-scoring. Other differences of the recipes (prompts, judge, suite version) are said, since they are often what is compared. Where
-some tasks can be compared and others not, those are, and the others say why not.
-
-    comparison_recipes, comparison_judges, comparison_wording   what forbids a comparison, what must be said
-    comparison_columns, comparison_statistics                   a metric on the items of both
-    comparison_breakdown                                        group by group
-    comparison_pairs                                            more than two runs, and the tests of all their pairs
-    comparison_flips                                            the items that changed
-    comparison_table, comparison_markdown                       how it is shown
+Two numbers are compared only when they measure the same thing (`recipes`): the same task version, data, metrics and scoring. Other
+differences of the recipes (prompts, judge, suite version) are reported, since they are often what is compared. Tasks that
+cannot be compared say why; the others are compared. With more than two runs, the tests of one metric are adjusted over all pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,21 +25,21 @@ from medical_tasks.runs.results import read_items, read_results, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 if TYPE_CHECKING:
-    from medical_tasks.comparison.columns import Columns
+    from medical_tasks.comparison.statistics import Columns
 
 __all__ = [
     "Compared",
-    "RecipeDifferences",
+    "Pair",
     "Selection",
+    "compare_pairs",
     "compare_results",
     "compare_runs",
-    "compare_tasks",
+    "letter",
     "read_compared",
     "recipe_differences",
-    "refusals",
-    "reported_by_both",
     "shared_rows",
 ]
+
 
 NONE, ALL = "none", "all"
 
@@ -194,9 +188,14 @@ def _compare_task(
     rows: tuple[Mapping[str, Mapping[str, Any]], Mapping[str, Mapping[str, Any]]],
     wanted: Selection,
 ) -> dict[str, Any]:
-    from medical_tasks.comparison.breakdown import breakdown_names, compare_breakdowns
-    from medical_tasks.comparison.columns import columns_of, is_counted
-    from medical_tasks.comparison.statistics import adjust, compare_columns
+    from medical_tasks.comparison.statistics import (
+        adjust,
+        breakdown_names,
+        columns_of,
+        compare_breakdowns,
+        compare_columns,
+        is_counted,
+    )
 
     recipes = [mapping(entry.get("recipe")) for entry in entries]
     differences = recipe_differences(task.name, *recipes, metrics=task.metrics)
@@ -369,3 +368,74 @@ def _groups(entry: Mapping[str, Any], by: str) -> list[str]:
     breakdown = entry.get("breakdown")
     groups = breakdown.get(by) if isinstance(breakdown, Mapping) else None
     return list(groups) if isinstance(groups, Mapping) else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two of the runs.
+
+    Attributes:
+        first: place of A among the runs.
+        second: place of B; differences are B minus A.
+        tasks: as `comparison.compare_tasks` returns it.
+    """
+
+    first: int
+    second: int
+    tasks: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The difference that is shown, such as `B - A`."""
+        return f"{letter(self.second)} - {letter(self.first)}"
+
+
+def letter(place: int) -> str:
+    """Names the runs A, B, ... Z, AA, AB, ..."""
+    name = ""
+    place += 1
+    while place:
+        place, rest = divmod(place - 1, 26)
+        name = chr(ord("A") + rest) + name
+    return name
+
+
+def compare_pairs(
+    runs: Sequence[Compared],
+    tasks: Mapping[str, TaskSpec],
+    *,
+    all_pairs: bool = False,
+    selection: Selection | None = None,
+) -> list[Pair]:
+    """Compares each run with the first, or each with each.
+
+    Args:
+        runs: two or more.
+        tasks: all tasks by name.
+        all_pairs: every two runs; else every other one with the first.
+        selection: which tasks, metrics and breakdowns.
+
+    Returns:
+        The pairs. `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and pairs.
+
+    Raises:
+        UsageError: Fewer than two runs, or no task of any pair can be compared; says why for each.
+    """
+    from medical_tasks.comparison.statistics import adjust, adjust_breakdowns
+
+    if len(runs) < 2:
+        raise UsageError(f"a comparison takes two or more runs, got {len(runs)}.")
+    places = [pair for pair in combinations(range(len(runs)), 2) if all_pairs or pair[0] == 0]
+    pairs = [
+        Pair(first=a, second=b, tasks=compare_tasks(runs[a], runs[b], tasks, selection=selection)) for a, b in places
+    ]
+    if all(entry["refused"] for pair in pairs for entry in pair.tasks.values()):
+        said = [(pair, refusals(runs[pair.first], runs[pair.second], pair.tasks, tasks)) for pair in pairs]
+        raise UsageError("\n".join(told if len(pairs) == 1 else f"{pair.name}: {told}" for pair, told in said))
+    if len(pairs) > 1:
+        for name in dict.fromkeys(name for pair in pairs for name in pair.tasks):
+            entries = [pair.tasks[name] for pair in pairs if name in pair.tasks]
+            for metric in dict.fromkeys(metric for entry in entries for metric in entry["metrics"]):
+                adjust([entry["metrics"][metric] for entry in entries if metric in entry["metrics"]])
+            adjust_breakdowns([entry["breakdown"] for entry in entries])
+    return pairs

@@ -1,15 +1,21 @@
-"""One metric of two runs on the same items: values, difference, interval, test, what so many items can show, what flipped."""
+"""The statistics of two runs on the same items: values, difference, interval, test, and items that changed.
+
+Each metric becomes columns, a numerator and a denominator per item, so that proportions, ratios and averages of several metrics are
+resampled alike; for a whole task, or group by group.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
-from medical_tasks.comparison.columns import Columns
-from medical_tasks.scoring.averages import average_of
+from medical_tasks.runs.results import weight_column
+from medical_tasks.scoring.averages import Components, average_of, components, sums
 from medical_tasks.scoring.columns import Floats
 from medical_tasks.scoring.statistics import (
     Comparison,
@@ -20,8 +26,24 @@ from medical_tasks.scoring.statistics import (
     paired_bootstrap,
     paired_bootstrap_statistic,
 )
+from medical_tasks.spec import MetricSpec, TaskSpec
 
-__all__ = ["CHANGED", "FEWEST", "GROUP_RESAMPLES", "RESAMPLES", "adjust", "compare_columns"]
+__all__ = [
+    "CHANGED",
+    "FEWEST",
+    "GROUP_RESAMPLES",
+    "RESAMPLES",
+    "Columns",
+    "adjust",
+    "adjust_breakdowns",
+    "breakdown_names",
+    "columns_of",
+    "compare_breakdowns",
+    "compare_columns",
+    "is_counted",
+    "item_value",
+]
+
 
 FEWEST: Final = 10
 """Fewer independent pairs than these, and no interval is to be relied on; a group of fewer gets none."""
@@ -141,3 +163,209 @@ def _few_said(made: Comparison) -> str:
     if made.n_clusters == 1:
         return f"only {pairs}: nothing tells how much it would vary, so that the interval is all that is possible"
     return f"only {pairs}, fewer than {FEWEST}: the interval is rough, at worst all that is possible; conclude nothing from it"
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Columns:
+    """A metric of two runs on the same items, in the same order.
+
+    Attributes:
+        metric: the metric.
+        shares: the share of each component in it; one of 1 for a metric that is no average.
+        first: the first run's columns, a numerator and a denominator in turns for each component; `nan` where undecided.
+        second: the second run's.
+        values: both runs' values on each item, `nan` where there is none; None for an average, which items have none of.
+        clusters: the cluster of each item, or None where each stands alone.
+        missing: metrics of an average that are not reported.
+    """
+
+    metric: MetricSpec
+    shares: tuple[float, ...]
+    first: tuple[Floats, ...]
+    second: tuple[Floats, ...]
+    values: tuple[Floats, Floats] | None
+    clusters: Sequence[Any] | None
+    missing: tuple[str, ...] = ()
+
+    def part(self, chosen: npt.NDArray[np.intp]) -> Columns:
+        """The same of some of the items.
+
+        Args:
+            chosen: their places.
+        """
+        return Columns(
+            metric=self.metric,
+            shares=self.shares,
+            first=tuple(column[chosen] for column in self.first),
+            second=tuple(column[chosen] for column in self.second),
+            values=None if self.values is None else (self.values[0][chosen], self.values[1][chosen]),
+            clusters=None if self.clusters is None else [self.clusters[place] for place in chosen],
+            missing=self.missing,
+        )
+
+
+def columns_of(
+    metric: MetricSpec, reported: Mapping[str, MetricSpec], first: Rows, second: Rows, clusters: Sequence[Any] | None
+) -> Columns:
+    """Takes a metric's columns out of rows.
+
+    Args:
+        metric: the metric.
+        reported: all metrics that both runs report, by name.
+        first: the first run's rows.
+        second: the second run's rows of the same items, in the same order.
+        clusters: the cluster of each item, or None where each stands alone.
+    """
+    made: Components = components(metric, reported)
+    sides = tuple(
+        tuple(column for name in made.shares for column in _sums(reported[name], rows)) for rows in (first, second)
+    )
+    values = None
+    if metric.kind != "average":
+        values = (_values(metric, first), _values(metric, second))
+    return Columns(
+        metric=metric,
+        shares=tuple(made.shares.values()),
+        first=sides[0],
+        second=sides[1],
+        values=values,
+        clusters=clusters,
+        missing=made.missing,
+    )
+
+
+def item_value(metric: MetricSpec, row: Mapping[str, Any]) -> float:
+    """A metric's value on an item; `nan` where it is not decided, or there is nothing to count."""
+    value = row.get(metric.name)
+    return math.nan if value is None or (metric.kind == "ratio" and not row.get(weight_column(metric.name))) else value
+
+
+def is_counted(metric: MetricSpec, row: Mapping[str, Any]) -> bool:
+    """Whether the item goes into the metric. One with nothing to count adds nothing to its run's sums, and is decided."""
+    if metric.kind == "ratio":
+        return row.get(weight_column(metric.name)) is not None
+    value = row.get(metric.name)
+    return value is not None and not math.isnan(value)
+
+
+def _sums(metric: MetricSpec, rows: Rows) -> tuple[Floats, Floats]:
+    pairs = [_item_sums(metric, row) for row in rows]
+    return np.array([above for above, _ in pairs], dtype=np.float64), np.array(
+        [below for _, below in pairs], dtype=np.float64
+    )
+
+
+def _item_sums(metric: MetricSpec, row: Mapping[str, Any]) -> tuple[float, float]:
+    if metric.kind == "ratio" and is_counted(metric, row):
+        # What is not there has a denominator of 0, whichever way a file writes that it has no value.
+        return sums(metric, item_value(metric, row), row[weight_column(metric.name)])
+    return sums(metric, row.get(metric.name), None) if metric.kind != "ratio" else (math.nan, math.nan)
+
+
+def _values(metric: MetricSpec, rows: Rows) -> Floats:
+    return np.array([item_value(metric, row) for row in rows], dtype=np.float64)
+
+
+_MOST_WORDS: Final = 64
+Compare = Callable[..., dict[str, Any]]
+Breakdowns = dict[str, dict[str, dict[str, dict[str, Any]]]]
+
+
+def breakdown_names(task: TaskSpec) -> tuple[str, ...]:
+    """Names of a task's breakdowns: those of its items' parts, then those of its items."""
+    return tuple(dict.fromkeys([*(metric.part[0] for metric in task.metrics if metric.part), *task.groups]))
+
+
+def compare_breakdowns(
+    task: TaskSpec,
+    columns: Mapping[str, Columns],
+    rows: Sequence[Mapping[str, Any]],
+    known: Mapping[str, Iterable[str]],
+    *,
+    names: Sequence[str],
+    compare: Compare = compare_columns,
+) -> Breakdowns:
+    """Compares every metric within every group.
+
+    Args:
+        task: the task.
+        columns: metric name to both runs' columns, for the metrics that are compared, those of parts too.
+        rows: the items' rows, in the order of the columns.
+        known: breakdown to the groups it is known to have: an item can be in several, which its row joins by blanks.
+        names: the breakdowns wanted.
+        compare: what compares columns.
+
+    Returns:
+        Breakdown to group to metric to the entry of `compare_columns`, with its p value adjusted over the breakdown's groups.
+    """
+    found: Breakdowns = {}
+    for by in names:
+        groups: dict[str, dict[str, dict[str, Any]]] = {}
+        for metric in _parts(task, by):
+            if metric.name in columns:
+                made = compare(columns[metric.name], resamples=GROUP_RESAMPLES, whole=False)
+                groups.setdefault(metric.part[1], {})[metric.whole] = made
+        if by in task.groups:
+            for group, members in sorted(_members(rows, by, known.get(by, ())).items()):
+                groups[group] = {
+                    name: compare(each.part(members), resamples=GROUP_RESAMPLES, whole=False)
+                    for name, each in columns.items()
+                    if not each.metric.part
+                }
+        if any(groups.values()):
+            found[by] = groups
+    adjust_breakdowns([found])
+    return found
+
+
+def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
+    """Adjusts p values by Holm: a family is one metric over all groups of a breakdown, and over all pairs of runs given.
+
+    Args:
+        several: breakdowns of one task, one a pair of runs; changed.
+    """
+    families: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for breakdowns in several:
+        for by, groups in breakdowns.items():
+            for metrics in groups.values():
+                for name, entry in metrics.items():
+                    families.setdefault((by, name), []).append(entry)
+    for family in families.values():
+        adjust(family)
+
+
+def _parts(task: TaskSpec, by: str) -> list[Any]:
+    return [metric for metric in task.metrics if metric.part and metric.part[0] == by]
+
+
+def _members(rows: Sequence[Mapping[str, Any]], by: str, known: Iterable[str]) -> dict[str, npt.NDArray[np.intp]]:
+    places: dict[str, list[int]] = {}
+    names, read = frozenset(known), {}
+    for place, row in enumerate(rows):
+        told = row.get(f"group_{by}")
+        if not isinstance(told, str) or not told:
+            continue
+        if told not in read:
+            read[told] = _groups(told, names)
+        for group in read[told]:
+            places.setdefault(group, []).append(place)
+    return {group: np.array(members, dtype=np.intp) for group, members in places.items()}
+
+
+def _groups(told: str, known: frozenset[str]) -> tuple[str, ...]:
+    """The groups a row is in: its text whole where that is a group, else the groups that it is made of."""
+    words = told.split(" ")
+    if told in known or not 1 < len(words) <= _MOST_WORDS:
+        return (told,)
+    # The ways to read the first words as groups, shortest first; groups' names can have blanks too.
+    read: dict[int, tuple[str, ...]] = {0: ()}
+    for end in range(1, len(words) + 1):
+        for start in range(end):
+            name = " ".join(words[start:end])
+            if start in read and name in known:
+                read[end] = (*read[start], name)
+                break
+    return tuple(dict.fromkeys(read.get(len(words), (told,))))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import WholeFile, read_bytes
+from medical_tasks.io.files import WholeFile, read_bytes
 
 __all__ = [
     "SheetRow",

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.io.files import WholeFile, open_file, read_text
 from medical_tasks.io.json_records import Field, Record, read_records
-from medical_tasks.io.whole_file import WholeFile, open_file, read_text
 
 __all__ = [
     "lines_sha256",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from medical_tasks.data.dataset_store import MARKER, BuiltConfig, built_configs, built_name
 from medical_tasks.errors import UsageError
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
 
 __all__ = ["flush_to_disk", "put_in_place", "stage_in"]
 

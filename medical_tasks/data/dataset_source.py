@@ -15,7 +15,7 @@ from typing import Any
 from medical_tasks.data.build_options import Generated
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.columns import Column
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
 from medical_tasks.spec import DatasetSpec
 
 __all__ = ["DatasetSource", "OfficialFile", "Row", "file_sha256", "find_files", "repository_file", "steps_to_get"]

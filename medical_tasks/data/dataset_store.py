@@ -23,7 +23,7 @@ from typing import Any
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.guard.leak_sources import readable_files
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.spec import DatasetSpec
 
 __all__ = [

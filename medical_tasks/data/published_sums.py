@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 
 __all__ = ["SUMS_FILE", "check_published_sum"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import MedicalTasksError, MissingError, system_reason
-from medical_tasks.io.whole_file import read_bytes
+from medical_tasks.io.files import read_bytes
 
 __all__ = [
     "Slot",

@@ -36,7 +36,7 @@ from medical_tasks.guard.leak_views import (
     rearranged,
     sniffed,
 )
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
 
 __all__ = ["Looking"]
 

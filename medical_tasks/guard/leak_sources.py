@@ -15,8 +15,8 @@ from typing import IO, Any, cast
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.guard.leak_views import Values, readings
-from medical_tasks.io.csv_table import FIELD_LIMIT_BYTES
-from medical_tasks.io.whole_file import checked_file
+from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
+from medical_tasks.io.files import checked_file
 
 __all__ = ["SourceRow", "readable_files", "source_rows"]
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
-from medical_tasks.io.csv_table import FIELD_LIMIT_BYTES
+from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
 
 __all__ = ["Closed", "Values", "contained", "decoded", "encoded", "inflated", "readings", "rearranged", "sniffed"]
 

@@ -1,8 +1,9 @@
-"""Does any run of words of a source's text stand in any file of a folder?
+"""Does any run of words from a source's text occur in any file of a folder?
 
-The folder's runs of words are held in memory, about 100 bytes for each of its words; the source is read row by row, so it may
-be of any size. A text of the source that is shorter than a run is looked for as a whole, down to half a run; shorter ones are
-counted, not compared. What this package says itself (names of calculators, instructions, labels) is no text of the source.
+A run of words is one 64-bit number: the sum of its words' hashes, each times a constant of its place. Two different runs share a
+number once in 2^64 pairs. The folder's runs are held in memory, about 100 bytes per word; the source is read row by row and may be
+of any size. A text of the source shorter than a run is looked for as a whole, down to half a run; shorter ones are counted, not
+compared. This package's own texts (names of calculators, instructions, labels) do not count as the source's.
 """
 
 from __future__ import annotations
@@ -12,22 +13,30 @@ import hashlib
 import os
 import re
 import tempfile
+import unicodedata
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.leak_files import Looking
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leak_views import readings
-from medical_tasks.guard.leak_words import Batch, RunIndex, distinct, runs_of
+from medical_tasks.io.files import read_text
 from medical_tasks.io.progress import Progress
-from medical_tasks.io.whole_file import read_text
 
-__all__ = ["LEAST_WORDS", "LeakReport", "check_leaks"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Runs = NDArray[np.uint64]
+
+__all__ = ["Batch", "LeakReport", "RunIndex", "check_leaks", "runs_of", "words_of"]
+
 
 LEAST_WORDS = 4
 _BATCH_WORDS = 200_000
@@ -295,3 +304,136 @@ def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str
     counted = {name: count(part) for name, part in folder.runs.items()}
     found = {shown(name): number for name, number in counted.items() if number}
     return found, {shown(name): problem for name, problem in folder.unreadable.items()}
+
+
+_WORD = re.compile(r"[^\W_]+")
+# The same for ASCII bytes, four times as fast: letters small, digits as they are, the rest blank.
+_ASCII = bytes(ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else ord(" ") for byte in range(256))
+# Signs inside words that nobody sees: soft hyphen, zero-width blanks and joiners, byte order mark.
+_UNSEEN = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+_MARKS = re.compile("[\u0300-\u036f]")  # accents: some programs drop them
+_TABLE_BITS = (16, 27)  # size of the table of a first look, least and most
+_SEED = 20250924
+
+
+def words_of(text: str) -> list[bytes]:
+    """Splits a text into words (UTF-8), so that case, signs and ways of writing a letter do not matter."""
+    if text.isascii():
+        return text.encode().translate(_ASCII).split()
+    plain = _MARKS.sub("", unicodedata.normalize("NFKD", text.translate(_UNSEEN))).casefold()
+    return [word.encode("utf-8", "surrogatepass") for word in _WORD.findall(plain)]
+
+
+class Batch:
+    """Texts whose words are hashed together.
+
+    Attributes:
+        hashes: the words' hashes, texts one after another.
+        lengths: words of each text.
+    """
+
+    def __init__(self) -> None:
+        self.hashes = array("q")
+        self.lengths = array("q")
+
+    def add(self, text: str) -> int:
+        """Adds a text; returns its number of words."""
+        words = words_of(text)
+        self.hashes.extend(map(hash, words))
+        self.lengths.append(len(words))
+        return len(words)
+
+
+def _multipliers(size: int) -> Any:
+    import numpy as np
+
+    drawn = np.random.default_rng(_SEED).integers(0, 2**63, size=size, dtype=np.uint64)
+    return drawn * np.uint64(2) + np.uint64(1)
+
+
+def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs, NDArray[np.intp]]:
+    """Numbers the runs of words in a batch; none reaches from one text into the next.
+
+    Args:
+        batch: the texts.
+        size: words of a run.
+        whole_texts: only texts that are exactly one run.
+
+    Returns:
+        The runs' numbers, and the position of each one's text in the batch; both of shape (runs,).
+    """
+    import numpy as np
+
+    words = np.array(batch.hashes, dtype=np.int64).view(np.uint64)
+    lengths = np.array(batch.lengths, dtype=np.int64)
+    ends = np.cumsum(lengths)
+    constants = _multipliers(size)
+    if whole_texts:
+        owners = np.flatnonzero(lengths == size)
+        starts = ends[owners] - size
+        whole = np.zeros(len(starts), dtype=np.uint64)
+        for place, constant in enumerate(constants):
+            whole += words[starts + place] * constant
+        return whole, owners
+    # Those that reach from one text into the next are numbered as well and left out: slices are faster than picking.
+    last = max(len(words) - size + 1, 0)
+    of_text = np.repeat(np.arange(len(lengths)), lengths)[:last]
+    starts = np.flatnonzero(ends[of_text] - np.arange(last) >= size)
+    owners = of_text[starts]
+    every = np.zeros(last, dtype=np.uint64)
+    for place, constant in enumerate(constants):
+        every += words[place : place + last] * constant
+    runs = every[starts]
+    return runs, owners
+
+
+def distinct(parts: Sequence[Runs]) -> Runs:
+    """Returns the different runs of several arrays, sorted.
+
+    numpy's own `unique` hashes such numbers, which takes twenty times as long as sorting them.
+    """
+    import numpy as np
+
+    runs = np.sort(np.concatenate([*parts, np.zeros(0, dtype=np.uint64)]))
+    first = np.ones(len(runs), dtype=bool)
+    first[1:] = runs[1:] != runs[:-1]
+    return runs[first]
+
+
+class RunIndex:
+    """The runs of one size that a set of files holds, for looking up many at once.
+
+    Args:
+        parts: each file's runs.
+    """
+
+    def __init__(self, parts: Sequence[Runs]) -> None:
+        import numpy as np
+
+        self._runs = distinct(parts)
+        least, most = _TABLE_BITS
+        bits = min(max((8 * len(self._runs)).bit_length(), least), most)
+        self._mask = np.uint64((1 << bits) - 1)
+        # A first look in a small table spares most runs the search.
+        self._table = np.zeros(1 << bits, dtype=bool)
+        self._table[(self._runs & self._mask).astype(np.intp)] = True
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def without(self, runs: Runs) -> RunIndex:
+        """Returns the index of the other runs."""
+        import numpy as np
+
+        return RunIndex([np.setdiff1d(self._runs, runs[self.found(runs)])])
+
+    def found(self, runs: Runs) -> NDArray[np.intp]:
+        """Returns the positions of the runs that are in the index."""
+        import numpy as np
+
+        if not len(self._runs):
+            return np.zeros(0, dtype=np.intp)
+        likely = np.flatnonzero(self._table[(runs & self._mask).astype(np.intp)])
+        places = np.minimum(np.searchsorted(self._runs, runs[likely]), len(self._runs) - 1)
+        hits: NDArray[np.intp] = likely[self._runs[places] == runs[likely]]
+        return hits

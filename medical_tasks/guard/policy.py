@@ -1,49 +1,45 @@
-"""The data guard: text of credentialed sources stays on this machine unless somebody attests that it may leave.
+"""The data guard: text of credentialed sources stays on this machine unless the user attests that it may leave.
 
-    with guard.protect([guard.Subject.of(dataset, task="...")], guard.attestation_from(arguments)):
+    with policy.protect([policy.Subject.of(dataset, task="...")], policy.attestation_from(arguments)):
         ...  # whatever holds items of the task
 
-What a `protect` block covers holds for the whole process, every thread of it: each client of an endpoint, whether of a model
-or of a judge, asks `require_endpoint` by itself, and everything that would write texts where others can read them asks
-`require_text_outlet` or `require_push`. Several blocks add up. Open data are never in the way: without a credentialed
-subject everything is allowed and nothing is logged.
+A `protect` block covers the whole process and all its threads. Each client of a model or judge calls `require_endpoint`; whatever
+would write text where others can read it calls `require_text_outlet` or `require_push`. Nested blocks add up. Open data are
+never held back: without a credentialed subject everything is allowed and nothing is logged.
+
+Each decision is one JSON line in the audit log, on disk before the decision counts; it holds no text of the source. While text is
+protected, an unexpected error is reported by its kind and place alone, since its message may quote that text.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
+import json
 import os
 import re
+import stat
 import threading
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
-from medical_tasks.guard import withheld
+from medical_tasks._version import __version__
+from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError, system_reason
 from medical_tasks.guard.addresses import Address, Host, is_local, is_loopback_host, read_address, read_host
-from medical_tasks.guard.audit_log import audit_path, write_decision
 from medical_tasks.spec import Access, DatasetSpec
 
 __all__ = [
-    "NOTHING_ATTESTED",
-    "Attestation",
-    "Subject",
-    "add_guard_arguments",
-    "attestation_from",
-    "is_local",
-    "is_loopback_host",
-    "protect",
-    "protecting",
-    "protects",
-    "require_endpoint",
-    "require_processes",
-    "require_push",
-    "require_text_outlet",
-    "require_visible_endpoint",
-    "text_allowed",
-]
+    "HOME_VARIABLE", "NOTHING_ATTESTED", "Attestation", "Subject", "WithheldError", "add_guard_arguments",
+    "attestation_from", "audit_path", "is_loopback_host", "protect", "protecting", "protects", "require_endpoint",
+    "require_processes", "require_push", "require_text_outlet", "require_visible_endpoint", "text_allowed",
+    "write_decision",
+]  # fmt: skip
+
 
 ALLOW = "--allow-remote"
 ATTEST = "--attest-zero-retention"
@@ -229,14 +225,14 @@ def protect(
     policy = _Policy(subjects, attestation, audit)
     _policies.append(policy)
     try:
-        with withheld.no_core_files() if policy.subjects else contextlib.nullcontext():
+        with no_core_files() if policy.subjects else contextlib.nullcontext():
             yield
     except (MedicalTasksError, BrokenPipeError):
         raise
     except Exception as error:  # whatever it is: others' errors quote what they stumbled over
-        if not policy.subjects or withheld.is_full_disk(error):
+        if not policy.subjects or is_full_disk(error):
             raise
-        raise withheld.WithheldError(withheld.told(error)) from None
+        raise WithheldError(told(error)) from None
     finally:
         _policies.remove(policy)
 
@@ -321,3 +317,126 @@ def _refuse(what: str, why: str) -> None:
     for policy in tuple(_policies):
         if policy.subjects:
             raise RefusedError(f"{policy.about()}: {what} is refused, since it {why}. Leave it out.")
+
+
+_FRAMES = 8  # the innermost ones of each error
+
+
+class WithheldError(RuntimeError):
+    """A fault of the program, told without the words of the error it was."""
+
+
+def is_full_disk(error: BaseException) -> bool:
+    """Says whether an error is the system's, that no more can be written to where the output goes."""
+    return isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
+
+
+def told(error: BaseException) -> str:
+    """Says of what kinds an error and those behind it are, and where in the code they were raised.
+
+    Args:
+        error: any error.
+
+    Returns:
+        Lines with class names, source files, lines and functions; nothing that an error says.
+    """
+    lines = ["an unexpected error; its words are left out, since they may quote text of credentialed data."]
+    seen: set[int] = set()
+    waiting: list[BaseException] = [error]
+    while waiting:
+        found = waiting.pop(0)
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        system = errno.errorcode.get(found.errno or 0) if isinstance(found, OSError) else None
+        reason = f" ({system})" if system is not None else ""
+        lines.append(f"{type(found).__module__}.{type(found).__qualname__}{reason}, raised in")
+        frames = traceback.extract_tb(found.__traceback__)[-_FRAMES:]
+        lines += [f"  {Path(frame.filename).name}, line {frame.lineno}, {frame.name}" for frame in frames]
+        inner = found.exceptions if isinstance(found, BaseExceptionGroup) else ()
+        waiting += [each for each in (*inner, found.__cause__, found.__context__) if each is not None]
+    return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def no_core_files() -> Iterator[None]:
+    """Keeps this process, and those started meanwhile, from writing their memory to a file when they crash."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
+
+
+HOME_VARIABLE = "MEDICAL_TASKS_HOME"
+
+
+def audit_path() -> Path:
+    """Returns the log's place: `$MEDICAL_TASKS_HOME/audit.jsonl`, or one in the user's state directory."""
+    chosen = os.environ.get(HOME_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser() / "audit.jsonl"
+    state_home = os.environ.get("XDG_STATE_HOME", "")
+    # The XDG rules: a relative path is invalid and to be ignored.
+    base = Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state"
+    return base / "medical-tasks" / "audit.jsonl"
+
+
+def write_decision(path: Path, decision: Mapping[str, Any]) -> None:
+    """Adds a line, with the time, the suite's version and who ran it.
+
+    Args:
+        path: the log; made if need be, readable by its owner alone.
+        decision: JSON values.
+
+    Raises:
+        RefusedError: It cannot be written as it must be; a decision without its line does not count.
+    """
+    entry = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        **decision,
+        "suite": f"medical-tasks {__version__}",
+        "pid": os.getpid(),
+        "uid": os.getuid() if hasattr(os, "getuid") else None,
+    }
+    line = (json.dumps(entry, ensure_ascii=True) + "\n").encode()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # A link in its place could lead the lines to where others read them.
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        handle = os.open(path, flags, 0o600)
+        try:
+            _check_own(handle)
+            line = _begun(handle) + line
+            if os.write(handle, line) != len(line):
+                raise OSError(None, "only a part of the line was written")
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise RefusedError(
+            f"{path}: the audit log of the data guard cannot be written ({system_reason(error)}), and a decision that leaves no "
+            f"line does not count. Make it an ordinary file of your own, or name another folder: export {HOME_VARIABLE}=DIR"
+        ) from error
+
+
+def _begun(handle: int) -> bytes:
+    """What ends a line that a full disk or a kill left half written, so that the next one stays readable."""
+    size = os.fstat(handle).st_size
+    return b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
+
+
+def _check_own(handle: int) -> None:
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(None, "it is not an ordinary file")
+    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        raise OSError(None, "it belongs to somebody else")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        os.fchmod(handle, 0o600)

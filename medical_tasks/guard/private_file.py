@@ -14,7 +14,7 @@ from typing import Final
 
 from medical_tasks.errors import RefusedError
 from medical_tasks.guard.private_store import SETTINGS_FILE
-from medical_tasks.io.whole_file import WholeFile
+from medical_tasks.io.files import WholeFile
 
 __all__ = ["check_place", "write_private"]
 

@@ -29,7 +29,7 @@ from medical_tasks.data.dataset_store import datasets_home, read_rows, split_nam
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
-from medical_tasks.guard.redaction import redact_reason
+from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
 from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
 from medical_tasks.harness.lighteval_choices import agreed, choices_texts

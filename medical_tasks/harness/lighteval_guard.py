@@ -17,7 +17,7 @@ from typing import Any
 from medical_tasks.errors import RefusedError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["check_arguments", "private_dataset_cache", "require_launcher"]

@@ -1,20 +1,33 @@
 """Finding the rows of a very large CSV file, plain or gzip, that may be wanted.
 
-Only rows that may be wanted are looked at further than their outlines (`csv_blocks`). Every row is still checked: that its
-quotes close, that it has as many fields as the header, and for gzip that length and checksum are those of the file.
+The file is cut into blocks of whole rows. What stands in quotes is skipped, which leaves an outline of a few dozen bytes per row:
+enough to tell where the row ends, how many fields it has and, mostly, whether it is wanted. Every row is still checked: that its
+quotes close and that it has as many fields as the header. For gzip, length and checksum are compared as well.
+
+Error messages give places, never text: these files are credentialed.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
 from operator import methodcaller
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.csv_blocks import ROW_LIMIT_BYTES, UNREAD, Block, FoundRow, line_at, read_blocks
+from medical_tasks.io.files import read_chunks
 
-__all__ = ["again_text", "find_rows", "parsed_row"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Places = NDArray[np.intp]
+
+__all__ = ["ROW_LIMIT_BYTES", "FoundRow", "again_text", "find_rows", "line_at", "parsed_row"]
+
 
 _MARK = b"\xef\xbb\xbf"
 _commas = methodcaller("count", b",")
@@ -164,3 +177,191 @@ def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, 
             f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}. "
             "Give the file as its source publishes it."
         )
+
+
+# The longest notes have about 100 KB; a row beyond this is the rest of a file behind a lost quote.
+ROW_LIMIT_BYTES = 16 * 1024 * 1024
+
+# In the place of a field that only parsing the row tells; a field of an outline cannot be this.
+UNREAD = b","
+
+
+class FoundRow(NamedTuple):
+    """A row as it stands in the file.
+
+    Attributes:
+        offset: bytes of the unpacked file before it.
+        raw: its bytes, without the line feed at its end.
+    """
+
+    offset: int
+    raw: bytes
+
+
+class Block:
+    """Whole rows and their outlines; asked for one row after another, in their order.
+
+    Args:
+        data: holds the rows.
+        base: bytes of the unpacked file before the data.
+        quotes: where in the data quotes are.
+        begin: where in the data the first row begins.
+
+    Attributes:
+        lines: outlines of the rows; `"` stands for what is quoted in a field.
+        rest: where in the data the row begins that is not whole.
+        inside: whether the data end inside quotes.
+    """
+
+    def __init__(self, data: bytes, base: int, quotes: Places, begin: int = 0) -> None:
+        import numpy as np
+
+        quotes = quotes[np.searchsorted(quotes, begin) :]
+        self.inside = bool(len(quotes) % 2)
+        starts = np.concatenate(([begin], quotes[1::2] + 1))
+        ends = quotes[::2] if self.inside else np.concatenate((quotes[::2], [len(data)]))
+        # Stretches outside quotes. Between the two quotes of an escaped one there is none: its field is not closed there.
+        kept = starts < ends
+        kept[0] = True
+        self._data, self._base = data, base
+        self._starts: list[int] = starts[kept].tolist()
+        self._ends: list[int] = ends[kept].tolist()
+        self._outline = b'"'.join([data[start:end] for start, end in zip(self._starts, self._ends, strict=True)])
+        self._asked = self._stretch = 0  # the last place in the outline that was asked for, and the stretch it is in
+        self.lines = self._outline.split(b"\n")
+        self.rest = self._place(len(self._outline) - len(self.lines.pop()))
+        self._asked = self._stretch = 0
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        """Where in the outline each row begins."""
+        return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+
+    def cells(self) -> list[bytes]:
+        """The outlines of all fields of all rows, one after another."""
+        cells = self._outline[: self._begins[-1]].replace(b"\n", b",").split(b",")
+        cells.pop()
+        return cells
+
+    def row(self, number: int) -> FoundRow:
+        """A row by its number, from 0."""
+        start = self._place(self._begins[number])
+        return FoundRow(self._base + start, self._data[start : self._place(self._begins[number + 1] - 1)])
+
+    def with_quoted(self, number: int, fields: Sequence[bytes]) -> list[bytes]:
+        """The first fields of a row with what is quoted in them as it stands in the file.
+
+        From the first on that has something beside its quotes it is `UNREAD`: there the parser says what is wrong.
+        """
+        self._place(self._begins[number])
+        place, found, damaged = self._stretch, [], False
+        for field in fields:
+            quotes = field.count(b'"')
+            damaged = damaged or len(field) > quotes > 0
+            if damaged or not quotes:
+                found.append(UNREAD if damaged else field)
+            else:
+                found.append(self._data[self._ends[place] + 1 : self._starts[place + 1] - 1])
+            place += quotes
+        return found
+
+    def _place(self, asked: int) -> int:
+        """Finds where in the data a place of the outline is."""
+        self._stretch += self._outline.count(b'"', self._asked, asked)
+        self._asked = asked
+        return self._starts[self._stretch] + asked - self._outline.rfind(b'"', 0, asked) - 1
+
+
+def read_blocks(path: Path, *, again: str, on_read: Callable[[int], None]) -> Iterator[Block]:
+    """Cuts a file into blocks.
+
+    Args:
+        path: the file, plain or gzip.
+        again: the next step, for messages about a damaged file.
+        on_read: as `unpacking.read_chunks`.
+
+    Yields:
+        Blocks of at least one row; the first has the first row alone.
+
+    Raises:
+        UsageError: The file cannot be read, is cut off or damaged, holds a NUL byte, or a quote is not closed.
+    """
+    import numpy as np
+
+    rest, base = b"", 0  # the row that is not whole, and what is before it
+    inside = False  # whether it ends inside quotes
+    for chunk in read_chunks(path, again=again, on_read=on_read):
+        if not np.frombuffer(chunk, np.uint8).min():
+            line = line_at(path, base + len(rest) + chunk.index(b"\0"))
+            raise UsageError(f"{path}: line {line} holds a NUL byte; the file is damaged there. {again}")
+        quotes = _quotes(chunk)
+        begin = 0
+        if rest or not base:
+            # A row that began before is put together, not the chunks: copying all of them would take long.
+            begin = _first_end(chunk, quotes.tolist(), inside) + 1
+            rest += chunk[: begin or None]
+            if begin:
+                yield Block(rest, base, _quotes(rest))
+                rest, base = b"", base + len(rest)
+        if rest:
+            inside ^= bool(len(quotes) % 2)
+        else:
+            block = Block(chunk, base - begin, quotes, begin)
+            if block.lines:
+                yield block
+            rest, base, inside = chunk[block.rest :], base - begin + block.rest, block.inside
+        if len(rest) > ROW_LIMIT_BYTES:
+            raise UsageError(
+                f"{path}: the row that begins on line {line_at(path, base)} has more than {ROW_LIMIT_BYTES:,} bytes; a "
+                f"quoted field is left open or damaged. {again}"
+            )
+    if not rest.strip():
+        return
+    if inside:
+        raise UsageError(
+            f"{path}: the row that begins on line {line_at(path, base)} has a quoted field that is left open; the file "
+            f"is cut off or damaged. {again}"
+        )
+    yield Block(rest + b"\n", base, _quotes(rest))
+
+
+def _quotes(data: bytes) -> Places:
+    import numpy as np
+
+    found = np.frombuffer(data, np.uint8) == ord('"')
+    whole = len(data) // 8 * 8
+    # Quotes are rare: eight bytes are looked at together, then those of the eights that hold one.
+    eights = np.flatnonzero(found[:whole].view(np.uint64) != 0)
+    places = np.flatnonzero(found[:whole].reshape(-1, 8)[eights])
+    return np.concatenate((eights[places >> 3] * 8 + (places & 7), np.flatnonzero(found[whole:]) + whole))
+
+
+def _first_end(chunk: bytes, quotes: Sequence[int], inside: bool) -> int:
+    """Finds the first line feed outside quotes; -1 where there is none."""
+    begin = 0
+    for quote in (*quotes, len(chunk)):
+        if not inside:
+            end = chunk.find(b"\n", begin, quote)
+            if end >= 0:
+                return end
+        begin, inside = quote + 1, not inside
+    return -1
+
+
+def line_at(path: Path, offset: int) -> int:
+    """Counts the lines before an offset of the unpacked file; reads it again, which only messages need.
+
+    Args:
+        path: the file.
+        offset: in bytes.
+
+    Returns:
+        The line that holds it, from 1.
+    """
+    left, lines = offset, 1
+    for chunk in read_chunks(path, again=""):
+        if left <= 0:
+            break
+        lines += chunk[:left].count(b"\n")
+        left -= len(chunk)
+    return lines

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import csv_lines, open_file
+from medical_tasks.io.files import csv_lines, open_file
 
 __all__ = ["ScoreTable", "read_scores", "shown"]
 

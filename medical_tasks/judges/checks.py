@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.store import content_key
-from medical_tasks.io.whole_file import WholeFile, read_text
 from medical_tasks.judges.check_views import TWO_WAY, VIEWS
 from medical_tasks.spec import TaskSpec
 

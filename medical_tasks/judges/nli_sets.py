@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Label
 
 __all__ = ["ROUNDS", "SPLITS", "LabelledPair", "find_anli", "find_mednli", "read_anli", "read_mednli"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import read_bytes
+from medical_tasks.io.files import read_bytes
 from medical_tasks.judges.base import Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, asked_sha256, was_cut
 from medical_tasks.judges.session import SessionStats

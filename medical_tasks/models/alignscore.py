@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.whole_file import open_file, read_bytes
+from medical_tasks.io.files import open_file, read_bytes
 from medical_tasks.models.alignscore_cut import cut_pair
 from medical_tasks.models.alignscore_network import AlignNetwork
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint

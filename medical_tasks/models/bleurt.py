@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
 from medical_tasks.models.bleurt_network import BleurtNetwork, check_layout
 from medical_tasks.models.bleurt_rows import SPECIAL_TOKENS, make_row
 from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 
 __all__ = ["Checkpoint", "check_config", "find_checkpoint"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 
 __all__ = ["ACTIVATIONS", "Dense", "Layout", "Pooling", "read_layout"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
 
 __all__ = ["fingerprint", "model_files"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from medical_tasks.errors import MissingError
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
 from medical_tasks.models import supervisor
 
 __all__ = ["HOST", "ManagedServer", "free_port"]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.whole_file import open_file, read_bytes, read_text
+from medical_tasks.io.files import open_file, read_bytes, read_text
 from medical_tasks.models.checkpoint import check_config
 
 __all__ = ["KINDS", "RadGraphFolder", "find_radgraph", "staged"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.guard.policy import text_allowed
-from medical_tasks.guard.redaction import redact_reason
+from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.report.items import DIGEST
 from medical_tasks.spec import DatasetSpec, MetricSpec, TaskSpec
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from medical_tasks.guard.redaction import redact_row
+from medical_tasks.guard.private_store import redact_row
 from medical_tasks.report.page_data import ReportItem, ReportVerdict
 from medical_tasks.report.texts import TaskTexts
 

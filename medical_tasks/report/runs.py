@@ -11,7 +11,7 @@ from typing import Any
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.runs.results import RESULTS_FILE, VERDICTS_FILE, read_items, read_results
 
 __all__ = ["FinishedRun", "is_unfinished", "read_run", "short_names", "without_repeats"]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from medical_tasks.guard.redaction import redact_reason, redact_value
+from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.report.page_data import ReportVerdict
 
 __all__ = ["owner_of", "verdicts_by_item"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.whole_file import WholeFile, open_file
+from medical_tasks.io.files import WholeFile, open_file
 from medical_tasks.report.markdown import REPORT_FILE
 
 __all__ = ["HTML_FILE", "MARK", "check_place", "report_places", "write_report"]

@@ -17,7 +17,7 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE, in_use, new_private_id, private_folder
-from medical_tasks.io.whole_file import WholeFile, read_text
+from medical_tasks.io.files import WholeFile, read_text
 
 __all__ = ["RunFolder", "default_folder", "existing_run_folder", "is_main_process", "locked", "open_run_folder"]
 

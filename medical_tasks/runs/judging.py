@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
-from medical_tasks.guard.redaction import redact_reason, redact_value
+from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     Backend,

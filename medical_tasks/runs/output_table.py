@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.files import csv_lines, open_file
 from medical_tasks.io.score_table import MISSING
-from medical_tasks.io.whole_file import csv_lines, open_file
 
 __all__ = ["NAMES", "OutputRow", "OutputTable", "check_size", "join_outputs", "read_csv_rows", "read_outputs", "told"]
 

@@ -19,9 +19,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.json_list import json_values, named, once, shown
-from medical_tasks.io.json_records import is_text
-from medical_tasks.io.whole_file import check_line, read_bytes
+from medical_tasks.io.files import check_line, read_bytes
+from medical_tasks.io.json_records import is_text, json_values, named, once, shown
 
 __all__ = ["LARGEST", "SUBMISSION", "Answer", "parse_answers", "read_file", "read_responses", "unzipped"]
 

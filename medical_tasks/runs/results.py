@@ -23,7 +23,7 @@ from typing import Any
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import open_file, read_text
+from medical_tasks.io.files import open_file, read_text
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.whole_file import read_bytes
+from medical_tasks.io.files import read_bytes
 from medical_tasks.models.base import Failure, Length, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder

@@ -15,8 +15,7 @@ says what is tested and what is not.
 
 from __future__ import annotations
 
-from medical_tasks.sandbox.execution import run_code
-from medical_tasks.sandbox.limits import SANDBOX_VERSION, Exit, Limits, Outcome
+from medical_tasks.sandbox.execution import SANDBOX_VERSION, Exit, Limits, Outcome, run_code
 from medical_tasks.sandbox.probe import require_sandbox
 from medical_tasks.sandbox.runtime import find_runtime
 

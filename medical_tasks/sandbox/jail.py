@@ -1,16 +1,19 @@
-"""The process that makes the sandbox, and the one inside that waits for the program.
+"""The process that makes the sandbox, and the one inside it that waits for the program.
 
-Started anew for each program, by a clean interpreter. It moves into fresh namespaces, waits until its starter has written
-its user ids, and forks; the child is process 1 of the sandbox. That one builds the file system, gives up every right,
-forks again, and waits. The grandchild limits itself, installs the filter of system calls and becomes the program.
+A clean interpreter loads this module anew for each program, and no other module of the package; it needs Linux. It moves into
+fresh namespaces, waits until its starter has written its user ids, and forks; the child is process 1 of the sandbox. That one
+builds the file system, gives up every privilege, forks again and waits. The grandchild limits itself, installs the filter of
+system calls and becomes the program.
 
-Standard input is the lifeline: its first line is the plan; when its other end closes, because the starter wants the
-program's end or has itself ended, process 1 is killed, and with it the kernel kills all that is in the sandbox. Progress,
-failures and the program's end go to a pipe as lines of JSON.
+Standard input is the lifeline. Its first line is the plan. When its other end closes, because the starter wants the program to end
+or has itself ended, process 1 is killed, and the kernel kills everything else in the sandbox. Progress, failures and the
+program's end go to a pipe as lines of JSON.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import json
 import os
 import resource
@@ -22,17 +25,135 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from medical_tasks.sandbox import linux
+__all__ = []
 
-__all__ = ["FOLDER", "NOBODY", "PROGRAM", "main"]
+
+# User, mount, process, network, IPC and host name namespaces (linux/sched.h).
+NAMESPACES: Final = 0x1000_0000 | 0x0002_0000 | 0x2000_0000 | 0x4000_0000 | 0x0800_0000 | 0x0400_0000
+
+# linux/mount.h
+MOUNT_READ_ONLY: Final = 1
+MOUNT_NOSUID: Final = 2
+MOUNT_NODEV: Final = 4
+MOUNT_NOEXEC: Final = 8
+MOUNT_REMOUNT: Final = 32
+MOUNT_BIND: Final = 4096
+MOUNT_RECURSIVE: Final = 16384
+MOUNT_PRIVATE: Final = 1 << 18
+_DETACH: Final = 2
+
+# linux/prctl.h, linux/capability.h, linux/seccomp.h
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_SECCOMP: Final = 22
+_PR_CAPBSET_DROP: Final = 24
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_PR_CAP_AMBIENT: Final = 47
+_PR_CAP_AMBIENT_CLEAR_ALL: Final = 4
+_SECCOMP_MODE_FILTER: Final = 2
+_CAPABILITY_VERSION_3: Final = 0x2008_0522
+_MOST_CAPABILITIES: Final = 64
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _Filter(ctypes.Structure):
+    """`struct sock_fprog`."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("program", ctypes.c_void_p))
+
+
+def _done(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)
+
+
+def unshare(flags: int) -> None:
+    """Moves this process into fresh namespaces; of the process namespace, its children."""
+    _done(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    """Mounts, binds or remounts."""
+    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
+    result = _libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3])
+    _done(result, f"mount {source} on {target}" if source else f"mount on {target}")
+
+
+def swap_root(folder: str, pivot_root: int) -> None:
+    """Makes a folder, which is a mount, the root of this mount namespace and lets go of the old root.
+
+    Args:
+        folder: the new root.
+        pivot_root: number of the system call, which the C library does not wrap.
+    """
+    os.chdir(folder)
+    _done(_libc.syscall(ctypes.c_long(pivot_root), b".", b"."), "pivot_root")
+    # Both roots are now stacked on one place, the old one on top.
+    _done(_libc.umount2(b".", ctypes.c_int(_DETACH)), "umount of the old root")
+    os.chdir("/")
+
+
+def set_host_name(name: str) -> None:
+    """Names this host name namespace."""
+    text = name.encode()
+    _done(_libc.sethostname(text, ctypes.c_size_t(len(text))), "sethostname")
+
+
+def _prctl(option: int, *arguments: int) -> int:
+    words = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
+    return int(_libc.prctl(ctypes.c_int(option), *words))
+
+
+def end_with_parent(signal: int) -> None:
+    """Asks for a signal when the parent ends; forgotten by the kernel when the user id changes."""
+    _done(_prctl(_PR_SET_PDEATHSIG, signal), "parent death signal")
+
+
+def drop_bounding_set() -> None:
+    """Gives up every capability that starting a program could bring."""
+    for capability in range(_MOST_CAPABILITIES):
+        if _prctl(_PR_CAPBSET_DROP, capability) != 0:
+            if ctypes.get_errno() != errno.EINVAL or capability == 0:
+                _done(-1, "capability bounding set")
+            break  # the kernel knows no more of them
+
+
+def drop_capabilities(capset: int) -> None:
+    """Gives up every capability this process has.
+
+    Args:
+        capset: number of the system call, which the C library does not wrap.
+    """
+    _done(_prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL), "ambient capabilities")
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    _done(_libc.syscall(ctypes.c_long(capset), header, nothing), "capset")
+
+
+def no_new_privileges() -> None:
+    """Sees to it that no program started from here on gains anything by being set-user-ID."""
+    _done(_prctl(_PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
+
+
+def install_filter(program: bytes) -> None:
+    """Installs the filter of system calls; there is no way back.
+
+    Args:
+        program: classic BPF, eight bytes an instruction.
+    """
+    buffer = ctypes.create_string_buffer(program, len(program))
+    argument = _Filter(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
+    _done(_prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(argument)), "seccomp")
+
 
 NOBODY: Final = 65_534
 FOLDER: Final = "/tmp"  # noqa: S108 - of the sandbox, not of the machine
 PROGRAM: Final = "/program.py"
 
 _LIFELINE: Final = 0
-_FIXED: Final = linux.MOUNT_READ_ONLY | linux.MOUNT_NOSUID | linux.MOUNT_NODEV
-_BARE: Final = linux.MOUNT_NOSUID | linux.MOUNT_NODEV | linux.MOUNT_NOEXEC
+_FIXED: Final = MOUNT_READ_ONLY | MOUNT_NOSUID | MOUNT_NODEV
+_BARE: Final = MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC
 # What a bind mount inherits and must keep; statvfs names these two otherwise than mount does.
 _TIMES: Final = {1024: 1024, 2048: 2048, 4096: 1 << 21}
 _MIB: Final = 1 << 20
@@ -68,7 +189,7 @@ def main() -> NoReturn:
     with report.stage("kill me first when memory is short"):
         Path("/proc/self/oom_score_adj").write_text("1000")
     with report.stage("namespaces"):
-        linux.unshare(linux.NAMESPACES)
+        unshare(NAMESPACES)
     report.send(unshared=True)
     if _line() != b"go\n":
         os._exit(1)
@@ -104,13 +225,13 @@ def _line() -> bytes:
 
 def _init(plan: dict[str, Any], report: _Report, watch: int) -> NoReturn:
     with report.stage("host name"):
-        linux.set_host_name("sandbox")
+        set_host_name("sandbox")
     with report.stage("file system"):
         _build(plan)
     with report.stage("user and capabilities"):
         _become_nobody(plan)
     with report.stage("lifeline"):
-        linux.end_with_parent(signal.SIGKILL)
+        end_with_parent(signal.SIGKILL)
         # The parent may have ended before it could be told: then nobody holds the other end of this pipe.
         gone = select.poll()
         gone.register(watch, select.POLLHUP)
@@ -133,13 +254,13 @@ def _init(plan: dict[str, Any], report: _Report, watch: int) -> NoReturn:
 
 def _build(plan: dict[str, Any]) -> None:
     """Mounts an empty root with the runtime, the program and the empty folder, and makes it the only thing there is."""
-    linux.mount(None, "/", None, linux.MOUNT_RECURSIVE | linux.MOUNT_PRIVATE)
+    mount(None, "/", None, MOUNT_RECURSIVE | MOUNT_PRIVATE)
     base = Path(plan["base"])
-    linux.mount("tmpfs", str(base), "tmpfs", _BARE & ~linux.MOUNT_NOEXEC, "size=4m,nr_inodes=2048,mode=0755")
+    mount("tmpfs", str(base), "tmpfs", _BARE & ~MOUNT_NOEXEC, "size=4m,nr_inodes=2048,mode=0755")
     for source, place in plan["binds"]:
         _bind(Path(source), base / place.lstrip("/"))
     for place in plan["withheld"]:
-        linux.mount("tmpfs", str(base / place.lstrip("/")), "tmpfs", _BARE | _FIXED, "size=4k,nr_inodes=1,mode=0555")
+        mount("tmpfs", str(base / place.lstrip("/")), "tmpfs", _BARE | _FIXED, "size=4k,nr_inodes=1,mode=0555")
     for name, target in plan["links"]:
         (base / "lib" / name).symlink_to(target)
     program = base / PROGRAM.lstrip("/")
@@ -149,9 +270,9 @@ def _build(plan: dict[str, Any]) -> None:
     folder.mkdir()
     size = plan["limits"]["folder_mb"]
     options = f"size={size}m,nr_inodes=1024,mode=0700,uid={NOBODY},gid={NOBODY}"
-    linux.mount("tmpfs", str(folder), "tmpfs", _BARE, options)
-    linux.mount(None, str(base), None, linux.MOUNT_REMOUNT | linux.MOUNT_BIND | _FIXED)
-    linux.swap_root(str(base), plan["pivot_root"])
+    mount("tmpfs", str(folder), "tmpfs", _BARE, options)
+    mount(None, str(base), None, MOUNT_REMOUNT | MOUNT_BIND | _FIXED)
+    swap_root(str(base), plan["pivot_root"])
 
 
 def _bind(source: Path, place: Path) -> None:
@@ -161,19 +282,19 @@ def _bind(source: Path, place: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
     kept = os.statvfs(source).f_flag
-    linux.mount(str(source), str(place), None, linux.MOUNT_BIND)
-    flags = _FIXED | (kept & linux.MOUNT_NOEXEC) | sum(flag for bit, flag in _TIMES.items() if kept & bit)
-    linux.mount(None, str(place), None, linux.MOUNT_REMOUNT | linux.MOUNT_BIND | flags)
+    mount(str(source), str(place), None, MOUNT_BIND)
+    flags = _FIXED | (kept & MOUNT_NOEXEC) | sum(flag for bit, flag in _TIMES.items() if kept & bit)
+    mount(None, str(place), None, MOUNT_REMOUNT | MOUNT_BIND | flags)
 
 
 def _become_nobody(plan: dict[str, Any]) -> None:
-    linux.no_new_privileges()
-    linux.drop_bounding_set()
+    no_new_privileges()
+    drop_bounding_set()
     if plan["several_users"]:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
-    linux.drop_capabilities(plan["capset"])
+    drop_capabilities(plan["capset"])
     if os.getresuid() != (NOBODY,) * 3 or os.getresgid() != (NOBODY,) * 3:
         raise ValueError(f"user {os.getresuid()} and group {os.getresgid()} instead of {NOBODY}")
 
@@ -196,5 +317,5 @@ def _become_program(plan: dict[str, Any], silence: int) -> NoReturn:
     ):
         resource.setrlimit(kind, (soft, hard))
     command = [*plan["command"], PROGRAM]
-    linux.install_filter(bytes.fromhex(plan["filter"]))
+    install_filter(bytes.fromhex(plan["filter"]))
     os.execve(command[0], command, plan["environment"])  # noqa: S606 - a program of the runtime, no shell

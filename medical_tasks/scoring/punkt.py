@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import read_bytes
+from medical_tasks.io.files import read_bytes
 
 __all__ = ["UNTRAINED", "Punkt", "punkt_spans", "read_punkt"]
 

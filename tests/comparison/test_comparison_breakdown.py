@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.comparison.breakdown import breakdown_names
-from medical_tasks.comparison.comparing import Compared, Selection, compare_results
-from medical_tasks.comparison.pairs import compare_pairs, letter
+from medical_tasks.comparison.comparing import Compared, Selection, compare_pairs, compare_results, letter
+from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError
 from tests.comparison.comparison_cases import TASK, TASKS, compared, row, rows
 

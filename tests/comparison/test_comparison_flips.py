@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from medical_tasks.comparison.comparing import Compared, Selection
-from medical_tasks.comparison.flips import add_flips, flipped_items
-from medical_tasks.comparison.pairs import compare_pairs
-from medical_tasks.comparison.sections import run_names, sections
-from medical_tasks.comparison.text import as_markdown, as_text
+from medical_tasks.comparison.comparing import Compared, Selection, compare_pairs
+from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, flipped_items, run_names, sections
 from tests.comparison.comparison_cases import HARM, RIGHT, SHARE, TASKS, WORDS, compared, row, rows
 
 NO, YES = 0.0, 1.0

@@ -25,8 +25,7 @@ from hypothesis import strategies as st
 from medical_tasks.errors import RefusedError, UsageError
 from medical_tasks.guard import addresses, policy
 from medical_tasks.guard.addresses import Host, is_local, is_loopback_host, read_address, read_host
-from medical_tasks.guard.audit_log import audit_path, write_decision
-from medical_tasks.guard.withheld import WithheldError
+from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
 from medical_tasks.models import chat_settings, http_transport
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient

@@ -21,9 +21,8 @@ from medical_tasks.benchmarks.catalog import BENCHMARKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
-from medical_tasks.guard.audit_log import audit_path
+from medical_tasks.guard.policy import WithheldError, audit_path
 from medical_tasks.guard.private_store import list_folders, private_home
-from medical_tasks.guard.withheld import WithheldError
 from medical_tasks.harness import lighteval_launcher
 from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
 from tests.fault_server import Call, Fault, FaultServer

@@ -27,8 +27,7 @@ from medical_tasks.benchmarks.catalog import build_dataset, datasets, tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text, source_files
 from medical_tasks.guard.leak_sources import source_rows
-from medical_tasks.guard.leak_words import Batch, RunIndex, runs_of, words_of
-from medical_tasks.guard.leakcheck import check_leaks
+from medical_tasks.guard.leakcheck import Batch, RunIndex, check_leaks, runs_of, words_of
 from medical_tasks.io.store import Store
 from tests.leak_forms import B64, LIMITS, LONG, PACKERS, WRITTEN, parquet, png
 from tests.support import ROOT

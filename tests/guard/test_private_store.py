@@ -19,8 +19,17 @@ from hypothesis import strategies as st
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import RefusedError, UsageError
 from medical_tasks.guard import private_store
-from medical_tasks.guard.private_store import in_use, list_folders, new_private_id, private_folder, private_home, purge
-from medical_tasks.guard.redaction import redact_reason, redact_row, redact_value
+from medical_tasks.guard.private_store import (
+    in_use,
+    list_folders,
+    new_private_id,
+    private_folder,
+    private_home,
+    purge,
+    redact_reason,
+    redact_row,
+    redact_value,
+)
 from medical_tasks.io.store import Store
 
 
@@ -212,7 +221,7 @@ def test_a_run_of_another_process_is_kept_until_it_ends(tmp_path: Path) -> None:
 
 
 def test_the_audit_log_is_not_purged(home: Path) -> None:
-    from medical_tasks.guard.audit_log import audit_path, write_decision
+    from medical_tasks.guard.policy import audit_path, write_decision
 
     private_folder(new_private_id())
     write_decision(audit_path(), {"decision": "local"})

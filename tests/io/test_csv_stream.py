@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io import csv_blocks, unpacking
-from medical_tasks.io.csv_stream import stream_rows
+from medical_tasks.io import csv_rows, files
+from medical_tasks.io.csv_files import stream_rows
 
 COLUMNS = ("id", "who", "text")
 HEAD = b"id,who,text\n"
@@ -77,7 +77,7 @@ def test_the_same_rows_as_the_standard_reader_whatever_the_chunks(
     stream = io.StringIO(newline="")
     csv.writer(stream, lineterminator=line_end, quoting=quoting).writerows([COLUMNS, *rows])  # type: ignore[arg-type]
     content = stream.getvalue().encode()
-    monkeypatch.setattr(unpacking, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(files, "_CHUNK_BYTES", chunk)
     path = write(tmp_path / "x", gzip.compress(content) if packed else content)
     expected = [dict(zip(COLUMNS, row, strict=True)) for row in rows if row[1] == "7"]
     assert [cells for _, cells in rows_of(path, "7")] == expected
@@ -149,7 +149,7 @@ PIECE = st.one_of(
 def test_the_same_rows_or_the_same_refusal_as_byte_by_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: list[bytes], wanted: dict[str, list[str]], chunk: int
 ) -> None:
-    monkeypatch.setattr(unpacking, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(files, "_CHUNK_BYTES", chunk)
     content = b"".join(pieces)
     path = write(tmp_path / "x", HEAD + content)
     expected = plainly(b"\n" + content, wanted)
@@ -229,8 +229,8 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, message: str,
 
 
 def test_a_row_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_blocks, "ROW_LIMIT_BYTES", 100_000)
-    monkeypatch.setattr(unpacking, "_CHUNK_BYTES", 10_000)
+    monkeypatch.setattr(csv_rows, "ROW_LIMIT_BYTES", 100_000)
+    monkeypatch.setattr(files, "_CHUNK_BYTES", 10_000)
     whole = HEAD + b'1,8,x\n1,7,"' + b"a" * 90_000 + b'"\n'
     assert len(rows_of(write(tmp_path / "x", whole), "7")[0][1]["text"]) == 90_000
     endless = HEAD + b'1,8,x\n1,7,"' + b"secret " * 100_000

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.csv_table import read_csv
+from medical_tasks.io.csv_files import read_csv
 
 COLUMNS = ("a", "b", "c")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medical_tasks.io.plain_xml import DEPTH_LIMIT, PlainXmlError, xml_root
+from medical_tasks.io.xml_files import DEPTH_LIMIT, PlainXmlError, xml_root
 
 BOMB = b'<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;">]><a>&c;</a>'
 OUTSIDE = b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'

@@ -15,12 +15,9 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import IncompleteError, UsageError
-from medical_tasks.io import row_process
-from medical_tasks.io.csv_blocks import FoundRow
-from medical_tasks.io.csv_rows import find_rows
-from medical_tasks.io.csv_stream import stream_rows
-from medical_tasks.io.row_process import RowProcess, pays
-from medical_tasks.io.row_worker import ROW, _Outbox
+from medical_tasks.io import csv_files
+from medical_tasks.io.csv_files import _ROW, RowProcess, _Outbox, pays, stream_rows
+from medical_tasks.io.csv_rows import FoundRow, find_rows
 
 COLUMNS = ("id", "who", "text")
 HEAD = b"id,who,text\n"
@@ -121,8 +118,8 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         made.append(self._process.pid)
 
     monkeypatch.setattr(RowProcess, "__init__", remembered)
-    monkeypatch.setattr(row_process, "_WORTH_BYTES", 1)
-    monkeypatch.setattr(row_process, "_cores", lambda: 2)
+    monkeypatch.setattr(csv_files, "_WORTH_BYTES", 1)
+    monkeypatch.setattr(csv_files, "_cores", lambda: 2)
     return made
 
 
@@ -157,7 +154,7 @@ def test_rows_that_nobody_wants_any_more_end_it(large: Path, used: list[int], re
 
 def test_it_ends_when_whoever_started_it_is_killed(large: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from medical_tasks.io.row_process import RowProcess\n"
+        "import sys, time; from pathlib import Path; from medical_tasks.io.csv_files import RowProcess\n"
         "rows = RowProcess(Path(sys.argv[1]), ('id', 'who', 'text'), wanted={'who': ['7']}, release='f', on_read=print)\n"
         "next(rows); print('pid', rows._process.pid, flush=True); time.sleep(60)\n"
     )
@@ -207,7 +204,7 @@ def test_one_that_is_killed_is_no_end_of_the_file(large: Path) -> None:
 def test_a_fault_is_told_without_any_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, error: type[Exception], message: str
 ) -> None:
-    monkeypatch.setattr(row_process, "_CODE", code)
+    monkeypatch.setattr(csv_files, "_CODE", code)
     with pytest.raises(error, match=message) as caught:
         list(started(write(tmp_path / "x", HEAD), *map(str, range(100_000))))
     assert "secret" not in str(caught.value)
@@ -217,7 +214,7 @@ def test_the_outbox_takes_frames_while_nobody_reads() -> None:
     reading, writing = os.pipe()
     outbox = _Outbox(writing)
     for number in range(20):
-        outbox.put(ROW, number, b"x" * 1_000_000)
+        outbox.put(_ROW, number, b"x" * 1_000_000)
     os.close(reading)
     with pytest.raises(BrokenPipeError):
         outbox.flush()
@@ -226,14 +223,14 @@ def test_the_outbox_takes_frames_while_nobody_reads() -> None:
 
 def test_when_it_pays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "x", b"")
-    os.truncate(path, row_process._WORTH_BYTES)
-    monkeypatch.setattr(row_process, "_cores", lambda: 2)
+    os.truncate(path, csv_files._WORTH_BYTES)
+    monkeypatch.setattr(csv_files, "_cores", lambda: 2)
     assert pays(path)
     assert not pays(tmp_path)
     assert not pays(tmp_path / "absent")
-    monkeypatch.setattr(row_process, "_cores", lambda: 1)
+    monkeypatch.setattr(csv_files, "_cores", lambda: 1)
     assert not pays(path)
     monkeypatch.undo()
-    assert row_process._cores() >= 1
-    os.truncate(path, row_process._WORTH_BYTES - 1)
+    assert csv_files._cores() >= 1
+    os.truncate(path, csv_files._WORTH_BYTES - 1)
     assert not pays(path)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io import unpacking
-from medical_tasks.io.unpacking import read_chunks
+from medical_tasks.io import files
+from medical_tasks.io.files import read_chunks
 
 TEXT = b"".join(b"line %d, some words that repeat\n" % number for number in range(20_000))
 PACKED = gzip.compress(TEXT, mtime=0)
@@ -25,9 +25,9 @@ needs_zlib_ng = pytest.mark.skipif(find_spec("zlib_ng") is None, reason="zlib-ng
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "zlib":
         monkeypatch.setitem(sys.modules, "zlib_ng.zlib_ng", None)
-        assert unpacking._zlib() is zlib
+        assert files._zlib() is zlib
     else:
-        assert unpacking._zlib().__name__ == "zlib_ng.zlib_ng"
+        assert files._zlib().__name__ == "zlib_ng.zlib_ng"
 
 
 def by_zlib(content: bytes) -> str:
@@ -53,7 +53,7 @@ def outcome(path: Path) -> bytes | str:
 def test_all_bytes_in_bounded_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, chunk: int
 ) -> None:
-    monkeypatch.setattr(unpacking, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(files, "_CHUNK_BYTES", chunk)
     path = tmp_path / "x"
     path.write_bytes(content)
     told: list[int] = []
@@ -92,7 +92,7 @@ def test_damage_is_told_as_zlib_tells_it(tmp_path: Path) -> None:
 def test_a_reader_that_stops_early_leaves_no_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, collected: bool
 ) -> None:
-    monkeypatch.setattr(unpacking, "_CHUNK_BYTES", 1000)  # far more of them than are read ahead
+    monkeypatch.setattr(files, "_CHUNK_BYTES", 1000)  # far more of them than are read ahead
     path = tmp_path / "x"
     path.write_bytes(gzip.compress(TEXT * 10))
 
@@ -116,7 +116,7 @@ def test_a_reader_that_stops_early_leaves_no_thread(
 def test_an_error_that_is_not_the_files_reaches_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x"
     path.write_bytes(PACKED)
-    monkeypatch.setattr(unpacking, "_GZIP_WINDOW", "wrong")
+    monkeypatch.setattr(files, "_GZIP_WINDOW", "wrong")
     with pytest.raises(TypeError):
         list(read_chunks(path, again=""))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import IncompleteError, UsageError
-from medical_tasks.io.whole_file import WholeFile, checked_file, open_file, open_text, read_bytes, read_text
+from medical_tasks.io.files import WholeFile, checked_file, open_file, open_text, read_bytes, read_text
 
 
 def names(folder: Path) -> list[str]:

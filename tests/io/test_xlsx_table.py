@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.xlsx_table import PART_LIMIT_BYTES, read_xlsx
+from medical_tasks.io.xml_files import PART_LIMIT_BYTES, read_xlsx
 from tests.tiny_xlsx import (
     BOOK,
     RELATIONS,

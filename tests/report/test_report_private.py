@@ -15,7 +15,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leak_sources import source_rows
-from medical_tasks.guard.leak_words import words_of
+from medical_tasks.guard.leakcheck import words_of
 from medical_tasks.report.collect import report_data
 from medical_tasks.report.markdown_page import render_report
 from medical_tasks.report.page import render_page

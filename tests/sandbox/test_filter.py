@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.sandbox.filter import ALLOW, KILL, PROGRAM_PID, filter_program, refuse
-from medical_tasks.sandbox.system_calls import MACHINES, Machine
+from medical_tasks.sandbox.system_calls import ALLOW, KILL, MACHINES, PROGRAM_PID, Machine, filter_program, refuse
 
 X86, ARM = MACHINES["x86_64"], MACHINES["aarch64"]
 EPERM = refuse(errno.EPERM)

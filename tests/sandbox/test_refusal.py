@@ -15,9 +15,8 @@ import pytest
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError
 from medical_tasks.sandbox import execution, run_code, runtime
-from medical_tasks.sandbox.filter import ALLOW, refuse
 from medical_tasks.sandbox.probe import probe, require_sandbox
-from medical_tasks.sandbox.system_calls import MACHINES
+from medical_tasks.sandbox.system_calls import ALLOW, MACHINES, refuse
 from tests.support import ROOT
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from medical_tasks.io.json_list import named
+from medical_tasks.io.json_records import named
 
 __all__ = ["Case", "Sentence", "listed"]
 

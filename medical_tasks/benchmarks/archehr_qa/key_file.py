@@ -18,9 +18,8 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.cases import Case, listed
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.json_list import json_objects, named, shown, text_id
-from medical_tasks.io.json_records import is_text
-from medical_tasks.io.whole_file import read_bytes
+from medical_tasks.io.files import read_bytes
+from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 
 __all__ = ["KEY_FILE", "LABELS", "AnswerSentence", "CaseKey", "by_case", "read_key", "without_citations"]
 

@@ -13,7 +13,7 @@ from typing import Final
 from medical_tasks.benchmarks.archehr_qa.cases import Case
 from medical_tasks.benchmarks.archehr_qa.key_file import by_case
 from medical_tasks.errors import UsageError
-from medical_tasks.io.json_list import named, shown, text_id
+from medical_tasks.io.json_records import named, shown, text_id
 
 __all__ = ["MAPPING_FILE", "NOTE_SOURCES", "Document", "read_mapping"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 
 __all__ = ["BERTSCORE_LAYER", "MEDCON_VARIANT", "MODEL_METRICS", "Texts", "model_identity", "model_metrics"]
 

@@ -35,8 +35,8 @@ from medical_tasks.benchmarks.archehr_qa.submission_check import (
 )
 from medical_tasks.benchmarks.archehr_qa.subtask_replies import read_alignment, read_evidence
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.json_list import json_values
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
+from medical_tasks.io.json_records import json_values
 from medical_tasks.runs.responses import LARGEST, unzipped
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec

@@ -16,8 +16,7 @@ from medical_tasks.benchmarks.archehr_qa.citation_groups import bracket_groups, 
 from medical_tasks.benchmarks.archehr_qa.official import official_answer
 from medical_tasks.benchmarks.archehr_qa.parsing import TOO_LONG, WRONG_FORM, read_answer
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
-from medical_tasks.io.json_list import named, shown
-from medical_tasks.io.json_records import is_text
+from medical_tasks.io.json_records import is_text, named, shown
 from medical_tasks.spec import Item
 
 __all__ = [

@@ -18,9 +18,9 @@ from typing import Final
 from medical_tasks.benchmarks.archehr_qa.cases import Case, Sentence, listed
 from medical_tasks.benchmarks.archehr_qa.excerpt import excerpt_problem, offset_problem, offsets_are_places
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.json_list import named, text_id
-from medical_tasks.io.plain_xml import PlainXmlError, xml_root
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
+from medical_tasks.io.json_records import named, text_id
+from medical_tasks.io.xml_files import PlainXmlError, xml_root
 
 __all__ = ["CASES_FILE", "SIZE_LIMIT_BYTES", "read_cases"]
 

@@ -18,7 +18,7 @@ from medical_tasks.benchmarks.doclens.turns import begins_turn, split_turns
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
-from medical_tasks.io.csv_table import CsvRow, read_csv
+from medical_tasks.io.csv_files import CsvRow, read_csv
 
 __all__ = ["ACI_COLUMNS", "ACI_SOURCE", "OFFICIAL_COLUMNS", "demo_visits", "read_aci_rows", "visit_row"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 
 __all__ = ["checkpoint_layer"]
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.doclens.sections import EMPTY
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import read_json
 

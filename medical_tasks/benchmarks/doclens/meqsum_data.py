@@ -17,7 +17,7 @@ from medical_tasks.benchmarks.doclens.sentences import split_question
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
-from medical_tasks.io.xlsx_table import XlsxRow, read_xlsx
+from medical_tasks.io.xml_files import XlsxRow, read_xlsx
 
 __all__ = ["MEQSUM_COLUMNS", "MEQSUM_SOURCE", "OFFICIAL_COLUMNS", "demo_questions", "question_row", "read_meqsum_rows"]
 

@@ -49,10 +49,8 @@ from medical_tasks.benchmarks.doclens.mimic_sample import (
 )
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
-from medical_tasks.io.csv_stream import StreamedRow, stream_rows
-from medical_tasks.io.csv_table import read_csv
-from medical_tasks.io.json_list import LONGEST_ID
-from medical_tasks.io.json_records import Field, is_text, is_text_or_null, optional, read_records
+from medical_tasks.io.csv_files import StreamedRow, read_csv, stream_rows
+from medical_tasks.io.json_records import LONGEST_ID, Field, is_text, is_text_or_null, optional, read_records
 from medical_tasks.io.progress import Progress
 
 __all__ = [

@@ -22,7 +22,7 @@ from medical_tasks.benchmarks.doclens.claims import MAX_CLAIMS, MIN_CLAIMS
 from medical_tasks.benchmarks.doclens.sections import SECTIONS
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.spec import Message, TaskSpec
 
 __all__ = [

@@ -23,9 +23,8 @@ from medical_tasks.benchmarks.doclens.sections import EMPTY
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.columns import Column
-from medical_tasks.io.json_list import json_objects, named, shown, text_id
-from medical_tasks.io.json_records import is_text
-from medical_tasks.io.whole_file import read_bytes
+from medical_tasks.io.files import read_bytes
+from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 from medical_tasks.scoring.sentences import split_sentences
 
 __all__ = [

@@ -19,8 +19,8 @@ from medical_tasks.benchmarks.ehrnoteqa.categories import question_categories
 from medical_tasks.benchmarks.ehrnoteqa.discq_sample import DISCQ_ROWS, paper_clinicians
 from medical_tasks.benchmarks.ehrnoteqa.rows import one_note_row
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.csv_table import read_csv
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.csv_files import read_csv
+from medical_tasks.io.files import read_text
 
 __all__ = ["QUESTIONS_FILE", "read_discq_rows", "with_respect_to"]
 

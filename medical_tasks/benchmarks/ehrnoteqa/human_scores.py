@@ -21,8 +21,8 @@ from typing import Final
 
 from medical_tasks.data.construction_cells import plain
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.csv_table import FIELD_LIMIT_BYTES
-from medical_tasks.io.whole_file import csv_lines, open_text
+from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
+from medical_tasks.io.files import csv_lines, open_text
 
 __all__ = ["LONGEST_MODEL", "RATER", "HumanScore", "HumanScores", "read_human_scores"]
 

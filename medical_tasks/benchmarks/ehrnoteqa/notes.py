@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.csv_stream import StreamedRow, stream_rows
+from medical_tasks.io.csv_files import StreamedRow, stream_rows
 from medical_tasks.io.progress import Progress
 
 __all__ = ["COLUMNS", "Note", "NoteReading", "prepared_text", "read_notes", "reduced_space"]

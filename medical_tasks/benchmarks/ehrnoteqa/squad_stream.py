@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
 
 __all__ = ["PARAGRAPH_LIMIT_CHARS", "Paragraph", "read_paragraphs", "read_titles"]
 

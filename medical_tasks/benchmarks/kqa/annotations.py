@@ -16,7 +16,7 @@ from typing import Final
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.csv_table import CsvRow, read_csv
+from medical_tasks.io.csv_files import CsvRow, read_csv
 from medical_tasks.judges.base import Label
 from medical_tasks.scoring.agreement import majority
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.kqa.html_text import html_text
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import read_bytes
+from medical_tasks.io.files import read_bytes
 
 __all__ = ["SUFFIXES", "Document", "read_documents"]
 

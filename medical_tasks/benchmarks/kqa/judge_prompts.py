@@ -19,7 +19,7 @@ from typing import Final
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import JudgePrompts
 from medical_tasks.judges.reading import quoted
 from medical_tasks.spec import Message, TaskSpec

@@ -34,7 +34,7 @@ from medical_tasks.calculators.trace import quiet
 from medical_tasks.data.construction_cells import table_cell
 from medical_tasks.data.dataset_source import steps_to_get
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.whole_file import WholeFile
+from medical_tasks.io.files import WholeFile
 
 __all__ = ["COLUMNS", "VERDICTS", "AuditedRow", "Verdict", "audit_file", "audit_row", "summary", "write_audit"]
 

@@ -21,7 +21,7 @@ from medical_tasks.data.build_options import BuildOption, Generated
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
-from medical_tasks.io.csv_table import CsvRow, read_csv
+from medical_tasks.io.csv_files import CsvRow, read_csv
 from medical_tasks.spec import Item, TaskSpec
 
 __all__ = ["CATEGORIES", "COLUMNS", "OFFICIAL_COLUMNS", "SOURCES", "load_items", "read_rows"]

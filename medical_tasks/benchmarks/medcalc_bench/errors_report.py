@@ -26,8 +26,8 @@ from medical_tasks.benchmarks.medcalc_bench.attributes import (
 from medical_tasks.benchmarks.medcalc_bench.decision import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, sort_error
 from medical_tasks.data.construction_cells import table_cell
+from medical_tasks.io.files import WholeFile
 from medical_tasks.io.interval_plot import PlotPoint, interval_plot
-from medical_tasks.io.whole_file import WholeFile
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
 from medical_tasks.scoring.intervals import bounds, proportion_interval

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
 from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS, ReadLimits
 from medical_tasks.leaderboard.submission_package.problems import PackageError
 

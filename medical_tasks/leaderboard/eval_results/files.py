@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import WholeFile, read_bytes
+from medical_tasks.io.files import WholeFile, read_bytes
 
 __all__ = ["EvalResult", "result_text", "write_results"]
 

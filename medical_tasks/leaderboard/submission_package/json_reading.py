@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from medical_tasks.io.json_list import once
+from medical_tasks.io.json_records import once
 from medical_tasks.leaderboard.submission_package.limits import ReadLimits
 from medical_tasks.leaderboard.submission_package.problems import WRITE_AGAIN, PackageError, shown
 

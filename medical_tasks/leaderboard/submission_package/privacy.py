@@ -7,7 +7,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.catalog import dataset_spec
 from medical_tasks.guard import policy
-from medical_tasks.guard.redaction import redact_reason, redact_row, redact_value
+from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
 from medical_tasks.leaderboard.submission_package.problems import PackageError
 from medical_tasks.spec import TaskSpec
 

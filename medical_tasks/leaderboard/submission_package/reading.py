@@ -13,7 +13,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.errors import MissingError, system_reason
-from medical_tasks.io.whole_file import open_file
+from medical_tasks.io.files import open_file
 from medical_tasks.leaderboard.submission_package.comparing import told
 from medical_tasks.leaderboard.submission_package.contents import ANSWERS, ITEMS, MANIFEST, RESULTS, VERDICTS, Package
 from medical_tasks.leaderboard.submission_package.json_reading import JsonReader

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.leaderboard.submission_package.comparing import differences, told
 from medical_tasks.leaderboard.submission_package.problems import shown
 from medical_tasks.leaderboard.submission_package.row_forms import item_columns

@@ -13,7 +13,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.errors import UsageError
-from medical_tasks.io.whole_file import WholeFile, read_text
+from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.leaderboard.submission_package.contents import (
     ANSWERS,
     ITEMS,

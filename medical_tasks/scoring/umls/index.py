@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.io.files import open_file, read_bytes, read_text
 from medical_tasks.io.progress import Progress
-from medical_tasks.io.whole_file import open_file, read_bytes, read_text
 from medical_tasks.scoring.umls.rrf import find_file, read_strings, read_wanted_concepts
 from medical_tasks.scoring.umls.semantic_types import MEDCON_TYPES
 from medical_tasks.scoring.umls.terms import Folding

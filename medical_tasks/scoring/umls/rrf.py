@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Generator
 from pathlib import Path
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.unpacking import read_chunks
+from medical_tasks.io.files import read_chunks
 
 __all__ = ["STEPS", "find_file", "read_strings", "read_wanted_concepts"]
 

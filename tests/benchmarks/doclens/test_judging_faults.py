@@ -14,7 +14,7 @@ from medical_tasks.benchmarks.doclens.judging_citations import CitationRequest
 from medical_tasks.benchmarks.doclens.judging_claims import ClaimRequest
 from medical_tasks.benchmarks.doclens.verdicts import SentenceVerdict
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.redaction import redact_value
+from medical_tasks.guard.private_store import redact_value
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, Judging, NoReply, Unscored
 from medical_tasks.judges.case import UNREADABLE

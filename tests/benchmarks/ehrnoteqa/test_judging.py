@@ -11,7 +11,7 @@ import pytest
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD, Case, gold_texts, judge_answers
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.redaction import redact_reason
+from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import Call, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE
 from tests.benchmarks.ehrnoteqa.judged import asked, by_text, judge, paper_votes, perfect, reply

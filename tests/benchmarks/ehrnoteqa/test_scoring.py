@@ -17,7 +17,7 @@ from medical_tasks.benchmarks.ehrnoteqa.probability import NOT_TOLD
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items, scoring_identity, text_metrics
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.redaction import redact_reason
+from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Judging
 from medical_tasks.judges.lexical import LexicalJudge

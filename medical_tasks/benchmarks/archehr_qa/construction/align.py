@@ -16,9 +16,9 @@ from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_po
 from medical_tasks.benchmarks.archehr_qa.construction.texts import WORDS, content_words, is_id, raw_words, searched
 from medical_tasks.data.construction_cells import file_name, write_sheet
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.io.progress import Progress
-from medical_tasks.io.whole_file import WholeFile
 
 __all__ = ["COLUMNS", "TOP", "align_posts", "load_candidates"]
 

@@ -16,7 +16,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.posts import load_posts
 from medical_tasks.benchmarks.archehr_qa.construction.texts import one_line
 from medical_tasks.data.construction_cells import SheetRow, file_name, read_sheet
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.whole_file import open_text
+from medical_tasks.io.files import open_text
 
 __all__ = ["YES_NO", "chosen_cases", "refuse"]
 

@@ -16,8 +16,8 @@ from medical_tasks.benchmarks.archehr_qa.construction import files
 from medical_tasks.benchmarks.archehr_qa.construction.tables import read_table
 from medical_tasks.benchmarks.archehr_qa.construction.texts import is_id, one_line
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import open_text
 from medical_tasks.io.json_records import Field, is_list_of, is_text
-from medical_tasks.io.whole_file import open_text
 
 __all__ = ["AdmissionCodes", "load_admission_codes", "write_admission_codes"]
 

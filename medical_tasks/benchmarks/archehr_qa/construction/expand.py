@@ -21,7 +21,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.texts import is_id, one_li
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.redaction import redact_reason
+from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.json_records import Field, is_list_of, is_text
 from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
 from medical_tasks.runs.runner import AnsweredTask

@@ -10,8 +10,8 @@ from typing import Any, Final
 from medical_tasks.data import construction_files
 from medical_tasks.data.construction_files import make_folder, private_field, text_sha256, write_json, write_lines
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, Record
-from medical_tasks.io.whole_file import WholeFile
 
 __all__ = [
     "AGREEMENT",

@@ -10,7 +10,7 @@ from typing import Final
 from medical_tasks.benchmarks.archehr_qa.construction.tables import header_of, table_columns
 from medical_tasks.benchmarks.archehr_qa.construction.texts import is_id
 from medical_tasks.errors import UsageError
-from medical_tasks.io.csv_stream import stream_rows
+from medical_tasks.io.csv_files import stream_rows
 
 __all__ = ["Note", "read_notes"]
 

@@ -15,7 +15,7 @@ from medical_tasks.benchmarks.archehr_qa.key_file import KEY_FILE
 from medical_tasks.benchmarks.archehr_qa.mapping_file import MAPPING_FILE
 from medical_tasks.benchmarks.archehr_qa.xml_cases import CASES_FILE
 from medical_tasks.data.construction_files import make_folder
-from medical_tasks.io.whole_file import WholeFile
+from medical_tasks.io.files import WholeFile
 
 __all__ = ["answer_text", "split_cases", "write_release"]
 

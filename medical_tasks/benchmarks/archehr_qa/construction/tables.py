@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.csv_stream import stream_rows
-from medical_tasks.io.unpacking import read_chunks
+from medical_tasks.io.csv_files import stream_rows
+from medical_tasks.io.files import read_chunks
 
 __all__ = ["header_of", "read_table", "table_columns"]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.csv_stream import ROW_LIMIT_BYTES
-from medical_tasks.io.whole_file import csv_lines, open_file
+from medical_tasks.io.csv_files import ROW_LIMIT_BYTES
+from medical_tasks.io.files import csv_lines, open_file
 
 __all__ = ["read_all"]
 

@@ -18,8 +18,8 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.answer_sheet import ANSWERS
 from medical_tasks.benchmarks.ehrnoteqa.human_scores import LONGEST_MODEL, RATER
 from medical_tasks.data.construction_cells import SheetRow, escaped, read_sheet, table_cell
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
-from medical_tasks.io.whole_file import WholeFile
 
 __all__ = ["RATINGS", "write_scores"]
 

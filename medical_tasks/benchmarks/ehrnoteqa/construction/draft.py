@@ -22,7 +22,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
-from medical_tasks.guard.redaction import redact_reason
+from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
 from medical_tasks.spec import Item, MultiStep, PromptSet, TaskSpec
 

@@ -16,8 +16,8 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.data.construction_cells import file_name, write_sheet
 from medical_tasks.data.construction_shares import share_out, sheet_order
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
-from medical_tasks.io.whole_file import WholeFile
 
 __all__ = ["CHOICE_COLUMNS", "COLUMNS", "NOTES_FOLDER", "export_sheets", "load_drafts", "write_notes"]
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.whole_file import read_text
+from medical_tasks.io.files import read_text
 from medical_tasks.models.checkpoint import check_config
 
 __all__ = ["ESTIMATE", "TokenCounter", "estimate_tokens", "open_counter"]

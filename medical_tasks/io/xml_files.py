@@ -1,7 +1,8 @@
-"""Strict reading of official XLSX files: the first sheet as a table of texts, or a message that says where it is none.
+"""XML and XLSX files from outside, read without following anything in them.
 
-An XLSX file is a ZIP archive of XML parts (ECMA-376, part 1, sections 12.3 and 18.3). Only the four parts that a table needs are
-read, each up to a bound; documents with a DOCTYPE, and so every entity, are refused, and nothing outside the file is followed.
+A document with a DOCTYPE, and so any entity, is refused; size and depth are bounded. An XLSX file is a ZIP archive of XML parts
+(ECMA-376, part 1, sections 12.3 and 18.3), of which only the four that a table needs are read. Error messages give places, since
+the text may be private.
 """
 
 from __future__ import annotations
@@ -14,12 +15,76 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
+from xml.parsers.expat import ErrorString
 
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.plain_xml import PlainXmlError, xml_root
-from medical_tasks.io.whole_file import checked_file
+from medical_tasks.io.files import checked_file
 
-__all__ = ["PART_LIMIT_BYTES", "XlsxRow", "read_xlsx"]
+__all__ = ["DEPTH_LIMIT", "PART_LIMIT_BYTES", "PlainXmlError", "XlsxRow", "read_xlsx", "xml_root"]
+
+
+DEPTH_LIMIT: Final = 64
+"""Elements within one another; files of tables and of cases have less than ten."""
+
+
+class PlainXmlError(ValueError):
+    """What is wrong with a document, as the end of a sentence that begins with its name."""
+
+
+def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
+    """Reads a document.
+
+    Args:
+        data: all of it, UTF-8 with or without a byte order mark.
+        limit_bytes: the most it may have.
+
+    Returns:
+        Its outermost element; comments and processing instructions are left out.
+
+    Raises:
+        PlainXmlError: It is too long or too deep, no UTF-8, has a document type, or is not whole.
+    """
+    if len(data) > limit_bytes:
+        raise PlainXmlError(f"has {len(data):,} bytes, more than {limit_bytes:,}")
+    try:
+        # Decoded here, so that no declared encoding hides a document type from the next line.
+        document = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PlainXmlError(f"is not UTF-8 (byte {error.start:,})") from None
+    if "\0" in document:
+        # Bytes of UTF-16 can be UTF-8 as well; the parser would tell them by their zeros, and find the document type then.
+        raise PlainXmlError("is not whole: it has a character with the code 0")
+    if "<!DOCTYPE" in document:
+        raise PlainXmlError("declares entities, or could: it has a DOCTYPE")
+    parser = ET.XMLParser(target=_Bounded())  # noqa: S314 - without a DOCTYPE there are no entities to expand
+    try:
+        parser.feed(document)
+        root: ET.Element = parser.close()
+    except ET.ParseError as error:
+        line, column = error.position
+        # The parser's own message can quote the document, such as the name of an entity it does not know.
+        raise PlainXmlError(f"is not whole: {ErrorString(error.code)}, line {line}, column {column + 1}") from None
+    return root
+
+
+class _Bounded(ET.TreeBuilder):
+    """Builds the tree, down to a depth."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._depth = 0
+
+    def start(self, tag: Any, attrs: Any, /) -> ET.Element:
+        self._depth += 1
+        if self._depth > DEPTH_LIMIT:
+            raise PlainXmlError(f"has elements within one another deeper than {DEPTH_LIMIT}")
+        return super().start(tag, attrs)
+
+    def end(self, tag: Any, /) -> ET.Element:
+        self._depth -= 1
+        return super().end(tag)
+
 
 PART_LIMIT_BYTES = 16 * 1024 * 1024
 """Unpacked; the largest part of the files this is for has half a megabyte."""

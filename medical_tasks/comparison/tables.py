@@ -1,0 +1,408 @@
+"""What a comparison shows: tables, notes and the items that changed, for the terminal or as Markdown."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from medical_tasks.comparison.comparing import Compared, Pair, letter, shared_rows
+from medical_tasks.comparison.statistics import CHANGED, FEWEST, GROUP_RESAMPLES, item_value
+from medical_tasks.io.table import align
+from medical_tasks.runs.numbers import NOT_COMPUTABLE, interval, metric_label, number, valued
+from medical_tasks.runs.recipe_differences import mapping, one_line
+from medical_tasks.spec import MetricSpec, TaskSpec
+
+__all__ = ["add_flips", "as_markdown", "as_text", "flipped_items", "run_names", "sections"]
+
+
+_LONGEST_NAME = 160
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A table.
+
+    Attributes:
+        title: its heading, "" for the first.
+        header: names of the columns.
+        rows: the cells; the first three columns are text.
+        notes: sentences below it.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+
+def run_names(runs: Sequence[Compared]) -> list[str]:
+    """Names each run by its letter, its folder and its model."""
+    named = []
+    for place, run in enumerate(runs):
+        models = dict.fromkeys(
+            str(mapping(mapping(entry.get("recipe")).get("model")).get("name", ""))
+            for entry in run.results["tasks"].values()
+        )
+        told = ", ".join(one_line(model, _LONGEST_NAME) for model in models if model)
+        named.append(f"{letter(place)}: {one_line(run.label, _LONGEST_NAME)}" + (f" ({told})" if told else ""))
+    return named
+
+
+def sections(pairs: Sequence[Pair]) -> list[Section]:
+    """Makes the tables of a comparison: of all tasks, of each breakdown, and of the items that changed, where there are some.
+
+    Args:
+        pairs: from `compare_pairs`.
+    """
+    several = len(pairs) > 1
+    headline = [
+        _row((name, metric_label(metric, entry)), entry, pair, several=several, adjusted=several)
+        for name in _names(pairs)
+        for metric in _metrics(pairs, name)
+        for pair in pairs
+        if (entry := pair.tasks.get(name, {}).get("metrics", {}).get(metric))
+    ]
+    header = _header(("task", "metric"), several=several, adjusted=several)
+    made = [Section(title="", header=header, rows=headline, notes=headline_notes(pairs))]
+    for name in _names(pairs):
+        for by in dict.fromkeys(by for pair in pairs for by in pair.tasks.get(name, {}).get("breakdown", {})):
+            made.append(_breakdown(pairs, name, by))
+    for pair in pairs:
+        for name, task in pair.tasks.items():
+            for metric, entry in task["metrics"].items():
+                made += _flips(pair, f"{name}, {metric}" + (f", {pair.name}" if several else ""), entry)
+    return made
+
+
+def _names(pairs: Sequence[Pair]) -> list[str]:
+    return list(dict.fromkeys(name for pair in pairs for name in pair.tasks))
+
+
+def _metrics(pairs: Sequence[Pair], name: str) -> list[str]:
+    return list(dict.fromkeys(metric for pair in pairs for metric in pair.tasks.get(name, {}).get("metrics", {})))
+
+
+def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[str, ...]:
+    sides = ("pair", "test", "first", "second", "difference") if several else ("test", "A", "B", "B - A")
+    return (
+        *first,
+        *sides,
+        "95 % interval",
+        "p",
+        *(("p Holm",) if adjusted else ()),
+        "detectable",
+        "better",
+        "worse",
+        "same",
+    )
+
+
+def _row(
+    first: tuple[str, str], entry: Mapping[str, Any], pair: Pair, *, several: bool, adjusted: bool
+) -> tuple[str, ...]:
+    unit, flips, few = entry.get("unit", ""), entry["flips"], entry.get("too_few", False)
+    return (
+        *first,
+        *((pair.name,) if several else ()),
+        "none" if few else entry["test"],
+        valued(entry, "value_a"),
+        valued(entry, "value_b"),
+        _signed(entry["difference"], unit),
+        f"too few: {_counted(entry)}" if few else interval(entry),
+        _p_value(entry["p"]),
+        *((_p_value(entry["p_holm"]),) if adjusted else ()),
+        number(entry["minimum_detectable_difference"], unit),
+        *([NOT_COMPUTABLE] * 3 if flips is None else [str(flips[name]) for name in ("improved", "worsened", "same")]),
+    )
+
+
+def _counted(entry: Mapping[str, Any]) -> str:
+    """How many independent pairs there are."""
+    return (
+        f"{entry['n_clusters']}"
+        if entry["n_clusters"] == entry["n"]
+        else f"{entry['n_clusters']} (of {entry['n']} items)"
+    )
+
+
+def _breakdown(pairs: Sequence[Pair], name: str, by: str) -> Section:
+    several = len(pairs) > 1
+    found = [(pair, pair.tasks.get(name, {}).get("breakdown", {}).get(by, {})) for pair in pairs]
+    rows = [
+        _row((one_line(group, _LONGEST_NAME), metric_label(metric, entry)), entry, pair, several=several, adjusted=True)
+        for group in dict.fromkeys(group for _, groups in found for group in groups)
+        for metric in dict.fromkeys(metric for _, groups in found for metric in groups.get(group, {}))
+        for pair, groups in found
+        if (entry := groups.get(group, {}).get(metric)) and entry["n"]  # without any pair there is nothing to show
+    ]
+    tests = max(
+        (entry["tests"] for _, groups in found for group in groups.values() for entry in group.values()), default=0
+    )
+    return Section(
+        title=f"{name} by {by}",
+        header=_header((by, "metric"), several=several, adjusted=True),
+        rows=rows,
+        notes=breakdown_notes(tests),
+    )
+
+
+def _flips(pair: Pair, title: str, entry: Mapping[str, Any]) -> list[Section]:
+    if "items" not in entry:
+        return []
+    made = []
+    a, b = letter(pair.first), letter(pair.second)
+    for direction in ("improved", "worsened"):
+        items = entry["items"][direction]
+        parsed = any("parsed_a" in item for item in items)
+        unit = entry.get("unit", "")
+        rows = [
+            (
+                one_line(item["id"], _LONGEST_NAME),
+                *((item["parsed_a"], item["parsed_b"]) if parsed else ()),
+                number(item["a"], unit),
+                number(item["b"], unit),
+            )
+            for item in items
+        ]
+        header = ("id", *((f"answer of {a}", f"answer of {b}") if parsed else ()), *_sides(a, b, unit))
+        total = entry["flips"][direction]
+        shown = f"{len(items)} of {total} items" if len(items) < total else f"{total} item{'' if total == 1 else 's'}"
+        made.append(Section(title=f"{title}: {change_said(entry, direction)}, {shown}", header=header, rows=rows))
+    return made
+
+
+def _sides(a: str, b: str, unit: str) -> tuple[str, str]:
+    return (a, b) if unit else (f"{a} %", f"{b} %")
+
+
+def _signed(value: float | None, unit: str) -> str:
+    text = number(value, unit)
+    return f"+{text}" if value is not None and value > 0 else text
+
+
+def _p_value(value: float | None) -> str:
+    if value is None:
+        return NOT_COMPUTABLE
+    return "<1e-6" if value < 1e-6 else f"{value:.3g}"
+
+
+_SPECIAL = "\\`*_[]|~$"
+
+
+def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
+    """Sets tables for a terminal.
+
+    Args:
+        names: of the runs, a line each.
+        parts: the tables.
+        more: sentences for the end.
+    """
+    lines = [*names, ""]
+    for part in parts:
+        if part.title:
+            lines += ["", part.title]
+        if part.rows:
+            lines += [*([""] if part.title else []), *align(part.header, part.rows), *([""] if part.notes else [])]
+        lines += part.notes
+    if more and not parts[-1].notes:
+        lines.append("")
+    return "\n".join([*lines, *more])
+
+
+def as_markdown(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
+    """Sets tables as Markdown, everything in them escaped.
+
+    Args:
+        names: of the runs, an entry of a list each.
+        parts: the tables.
+        more: sentences for the end.
+    """
+    lines = ["# Comparison", "", *(f"- {_escaped(name)}" for name in names), ""]
+    for part in parts:
+        if part.title:
+            lines += [f"## {_escaped(part.title)}", ""]
+        if part.rows:
+            lines += [_markdown_row(part.header), "|" + "---|" * len(part.header), *map(_markdown_row, part.rows), ""]
+        lines += [f"- {_escaped(note)}" for note in part.notes]
+        lines += [""] if part.notes else []
+    lines += [f"- {_escaped(note)}" for note in more]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(_escaped, cells)) + " |"
+
+
+def _escaped(text: str) -> str:
+    """A text of one line that Markdown and HTML read as nothing but itself."""
+    text = html.escape(" ".join(text.split()), quote=False)
+    return "".join(f"\\{char}" if char in _SPECIAL else char for char in text)
+
+
+_NAMED: Final = 3
+
+
+def headline_notes(pairs: Sequence[Pair]) -> list[str]:
+    """Explains the columns, then says what each task's comparison lacks.
+
+    Args:
+        pairs: from `compare_pairs`.
+    """
+    several = len(pairs) > 1
+    notes = [
+        "p: exact McNemar test for proportions (whole clusters where items share a note), paired bootstrap otherwise.",
+        "detectable: the smallest true difference that so many items find in 4 of 5 cases.",
+        "better, worse, same: items on which the second run is so, by the metric's direction.",
+    ]
+    if several:
+        notes.append(
+            f"p Holm: adjusted for the {len(pairs)} pairs of one task and metric. Read this one: of several tests some look "
+            "significant by chance."
+        )
+    for pair in pairs:
+        at = f"{pair.name}: " if several else ""
+        for name, task in pair.tasks.items():
+            notes += [f"note: {at}{name}: {said}" for said in (*task["warnings"], *_few(task["metrics"]))]
+    for pair in pairs:
+        at = f"{pair.name}: " if several else ""
+        notes += [f"not compared: {at}{name}: {said}" for name, task in pair.tasks.items() for said in task["refused"]]
+    return notes
+
+
+def breakdown_notes(tests: int) -> list[str]:
+    """Says what a breakdown's columns are.
+
+    Args:
+        tests: how many tests its largest family has.
+    """
+    few = f"Groups of fewer than {FEWEST} independent pairs get no interval and no test."
+    if not tests:
+        return [f"{few} No group has enough: conclude nothing group by group."]
+    return [
+        f"{few} Intervals are of {GROUP_RESAMPLES:,} draws.",
+        f"p Holm: adjusted for the tests of one metric in this breakdown ({tests} at most). Read this one: of many groups some "
+        "look different by chance.",
+    ]
+
+
+def change_said(entry: Mapping[str, Any], direction: str) -> str:
+    """Names a change of an item.
+
+    Args:
+        entry: of the metric.
+        direction: `improved` or `worsened`.
+    """
+    if entry["test"] != "McNemar":
+        return f"{direction} most"
+    words = ("wrong", "right") if entry["higher_is_better"] else ("yes", "no")
+    before, after = words if direction == "improved" else words[::-1]
+    return f"{before} -> {after} ({direction})"
+
+
+def _few(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What is said of metrics with few pairs, once for all of which the same is said."""
+    found: dict[str, list[str]] = {}
+    for name, entry in metrics.items():
+        for said in entry["notes"]:
+            found.setdefault(said, []).append(name)
+    return [f"{_listed(names)}: {said}" for said, names in found.items()]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:_NAMED])} and {more} more"
+
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+def flipped_items(
+    metric: MetricSpec,
+    first: Sequence[Mapping[str, Any]],
+    second: Sequence[Mapping[str, Any]],
+    *,
+    most: int,
+    parsed: bool,
+) -> dict[str, list[dict[str, Any]]]:
+    """Lists the items on which a metric changed.
+
+    Args:
+        metric: one that items have values of.
+        first: the first run's rows.
+        second: the second run's rows of the same items, in the same order.
+        most: how many of either direction at most; of proportions the first by id, of others the largest changes.
+        parsed: whether the answers as they were read may be shown: for open data alone.
+
+    Returns:
+        `improved` and `worsened`, by the metric's direction: a list of `id`, `a`, `b` (both values), and with `parsed` the answers
+        as they were read, `parsed_a` and `parsed_b`, on one line each.
+    """
+    changed = []
+    for a, b in zip(first, second, strict=True):
+        change = item_value(metric, b) - item_value(metric, a)
+        if abs(change) > CHANGED:  # not for nan
+            changed.append((change if metric.higher_is_better else -change, a, b))
+    # By the size of the change, in a proportion all alike, then by id.
+    changed.sort(key=lambda each: (-abs(each[0]), _by_number(str(each[1]["id"]))))
+    return {
+        name: [_told(metric, a, b, parsed=parsed) for change, a, b in changed if (change > 0) is better][:most]
+        for name, better in (("improved", True), ("worsened", False))
+    }
+
+
+def add_flips(
+    pair: Pair,
+    runs: Sequence[Compared],
+    tasks: Mapping[str, TaskSpec],
+    *,
+    most: int,
+    metrics: Collection[str] = (),
+    parsed: Collection[str] = (),
+) -> None:
+    """Adds to a pair's entries of metrics the items that changed, under `items`.
+
+    Args:
+        pair: the pair; changed.
+        runs: all runs.
+        tasks: all tasks by name.
+        most: how many of either direction at most.
+        metrics: names of metrics; the first one of each task when empty.
+        parsed: names of the tasks whose answers may be shown as they were read.
+    """
+    sides = [_rows(runs[place]) for place in (pair.first, pair.second)]
+    for name, entry in pair.tasks.items():
+        if not entry["metrics"]:
+            continue
+        rows = shared_rows(sides[0].get(name, {}), sides[1].get(name, {}))
+        known = {metric.name: metric for metric in tasks[name].metrics}
+        for metric in metrics or [next(iter(entry["metrics"]))]:
+            if metric in entry["metrics"] and known[metric].kind != "average":
+                found = flipped_items(known[metric], *rows, most=most, parsed=name in parsed)
+                entry["metrics"][metric]["items"] = found
+
+
+def _rows(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in run.rows:
+        found.setdefault(row["task"], {})[row["id"]] = row
+    return found
+
+
+def _by_number(text: str) -> list[tuple[int, int, str]]:
+    """Orders 2 before 10."""
+    return [
+        (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (1, 0, part)
+        for part in _DIGITS.split(text)
+        if part
+    ]
+
+
+def _told(metric: MetricSpec, a: Mapping[str, Any], b: Mapping[str, Any], *, parsed: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {"id": str(a["id"]), "a": item_value(metric, a), "b": item_value(metric, b)}
+    # A row that was redacted has a hash of its answer, and no answer.
+    if parsed and "response_sha256" not in a and "response_sha256" not in b:
+        told |= {f"parsed_{side}": one_line(str(row.get("parsed") or "")) for side, row in (("a", a), ("b", b))}
+    return told
