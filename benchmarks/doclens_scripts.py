@@ -25,16 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.doclens.aci_data import ACI_SOURCE, read_aci_rows
-from medical_tasks.benchmarks.doclens.data import load_items
-from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
-from medical_tasks.benchmarks.doclens.meqsum_data import MEQSUM_SOURCE, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.data import ACI_SOURCE, MEQSUM_SOURCE, load_items, read_aci_rows, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker, load_judge_prompts
 from medical_tasks.benchmarks.doclens.mimic_data import read_note_rows
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
-from medical_tasks.benchmarks.doclens.official_citations import official_sources, remove_citations_official
+from medical_tasks.benchmarks.doclens.official_reading import official_sources, remove_citations_official
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.judges.base import Question

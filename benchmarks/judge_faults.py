@@ -31,11 +31,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts as doclens_prompts
-from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
 from medical_tasks.benchmarks.doclens.spec import TASKS as DOCLENS
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts as ehrnoteqa_prompts
-from medical_tasks.benchmarks.ehrnoteqa.judge_reading import choice_question, evidence_question, open_question
+from medical_tasks.benchmarks.ehrnoteqa.judging import choice_question, evidence_question, open_question
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS as EHRNOTEQA
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts as kqa_prompts
 from medical_tasks.benchmarks.kqa.judge_reading import (

@@ -19,9 +19,9 @@ from dataclasses import replace
 import numpy as np
 
 from medical_tasks.benchmarks.doclens.judging import UnitVerdict
+from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.scoring import item_score as doclens_score
 from medical_tasks.benchmarks.doclens.spec import TASKS as DOCLENS
-from medical_tasks.benchmarks.doclens.verdicts import Section, SentenceVerdict
 from medical_tasks.benchmarks.ehrnoteqa.judging import AnswerVerdict as RightVerdict
 from medical_tasks.benchmarks.ehrnoteqa.scoring import open_score
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS as EHRNOTEQA

@@ -32,9 +32,9 @@ from typing import Any
 
 from benchmarks.doclens_scripts import SCRIPTS, Compared, compare
 from medical_tasks.benchmarks.catalog import BENCHMARKS, build_dataset
-from medical_tasks.benchmarks.doclens.claims import read_claim_file
-from medical_tasks.benchmarks.doclens.meqsum_data import MEQSUM_SOURCE
-from medical_tasks.benchmarks.doclens.sections import EMPTY, SECTIONS, divide_note
+from medical_tasks.benchmarks.doclens.data import MEQSUM_SOURCE
+from medical_tasks.benchmarks.doclens.measures import read_claim_file
+from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS, divide_note
 from medical_tasks.benchmarks.ehrnoteqa import data as ehrnoteqa_data
 from medical_tasks.benchmarks.ehrnoteqa import judge_prompts as ehrnoteqa_judge
 from medical_tasks.benchmarks.ehrnoteqa import prompts as ehrnoteqa_prompts

@@ -131,7 +131,7 @@ def _check_options(arguments: argparse.Namespace, needed: tuple[str, ...], allow
 
 def _sample(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.ehrnoteqa.construction import sample
-    from medical_tasks.benchmarks.ehrnoteqa.construction.tokens import ESTIMATE, open_counter
+    from medical_tasks.benchmarks.ehrnoteqa.construction.sample import ESTIMATE, open_counter
     from medical_tasks.io.table import align
 
     spec = sample.SampleSpec(
@@ -158,17 +158,17 @@ def _sample(arguments: argparse.Namespace) -> int:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction import draft
+    from medical_tasks.benchmarks.ehrnoteqa.construction import protocol
     from medical_tasks.models.opener import parse_model_args
 
-    options = draft.DraftOptions(
+    options = protocol.DraftOptions(
         model=arguments.model,
         model_args=parse_model_args(arguments.model_args or ""),
-        tries=draft.TRIES if arguments.tries is None else arguments.tries,
+        tries=protocol.TRIES if arguments.tries is None else arguments.tries,
         seed=checked_seed(arguments.seed),
-        max_new_tokens=draft.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
+        max_new_tokens=protocol.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
     )
-    made = draft.generate_drafts(arguments.folder, options)
+    made = protocol.generate_drafts(arguments.folder, options)
     if made is None:
         return 0
     figures = made["figures"]
@@ -192,7 +192,7 @@ def _generate(arguments: argparse.Namespace) -> int:
 
 def _sheet(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.ehrnoteqa.construction.files import SHEETS
-    from medical_tasks.benchmarks.ehrnoteqa.construction.sheet import export_sheets
+    from medical_tasks.benchmarks.ehrnoteqa.construction.review import export_sheets
     from medical_tasks.data.construction_shares import parse_names
 
     made = export_sheets(
@@ -231,7 +231,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _answer_sheet(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.answer_sheet import AnswerSheetOptions, export_answers
+    from medical_tasks.benchmarks.ehrnoteqa.construction.answers import AnswerSheetOptions, export_answers
     from medical_tasks.data.construction_shares import parse_names
 
     options = AnswerSheetOptions(
@@ -253,7 +253,7 @@ def _answer_sheet(arguments: argparse.Namespace) -> int:
 
 
 def _scores(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.ehrnoteqa.construction.answer_scores import RATINGS, write_scores
+    from medical_tasks.benchmarks.ehrnoteqa.construction.answers import RATINGS, write_scores
     from medical_tasks.io.table import align
 
     if len(arguments.paths) != 1:

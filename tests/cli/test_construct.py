@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.ehrnoteqa.construction.review import ReviewOptions, import_sheets
-from medical_tasks.benchmarks.ehrnoteqa.own_questions import read_own_rows
+from medical_tasks.benchmarks.ehrnoteqa.questions import read_own_rows
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.claims import read_claim_file
+from medical_tasks.benchmarks.doclens.measures import read_claim_file
 from medical_tasks.cli.entry import main
 from medical_tasks.guard.private_store import private_home
 from tests.benchmarks.doclens.doclens_judges import checkout

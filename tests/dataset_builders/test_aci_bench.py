@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.doclens.aci_data import ACI_COLUMNS, read_aci_rows
+from medical_tasks.benchmarks.doclens.data import ACI_COLUMNS, read_aci_rows
 from tests.support import ROOT, SHARED, needs_shared
 
 HUB_FOLDER = ROOT / "dataset_builders" / "aci_bench"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
+from medical_tasks.benchmarks.ehrnoteqa.data import DEMO_QUESTIONS
 from medical_tasks.benchmarks.ehrnoteqa.data import read_rows as rows_made
-from medical_tasks.benchmarks.ehrnoteqa.demo import DEMO_QUESTIONS
 from medical_tasks.benchmarks.ehrnoteqa.twin import NOTES_FILE, write_twin
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.errors import MissingError, UsageError

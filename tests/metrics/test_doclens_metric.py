@@ -13,10 +13,9 @@ import pytest
 
 import medical_tasks
 from medical_tasks.benchmarks.doclens.datasets import OWN
-from medical_tasks.benchmarks.doclens.given_verdicts import given_verdict
 from medical_tasks.benchmarks.doclens.measures import METRICS
-from medical_tasks.benchmarks.doclens.metric import score_texts
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.metric import given_verdict, score_texts
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.errors import UsageError
 from tests.support import ROOT
 

@@ -1,22 +1,473 @@
-"""How the datasets of DocLens are built, each from its own module, and their rows as items of a task.
+"""The datasets of DocLens: ACI-BENCH and MeQSum from their official files, and the rows of all four as items of a task.
 
-An item has the same few fields in every form, so that prompts and scoring ask of no dataset how it calls things.
+`mimic_data` and `own_data` build the other two. Notes are generated and evaluated for the visits of ACI-BENCH's `test1`, summaries
+for the 100 questions of MEDIQA 2021's test set; worked examples of questions come from its validation set (Xie et al. 2024,
+appendices). An item has the same few fields in every form, so prompts and scoring need not know the dataset.
+
 """
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.aci_data import ACI_SOURCE
-from medical_tasks.benchmarks.doclens.meqsum_data import MEQSUM_SOURCE
+from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, MEQSUM
+from medical_tasks.benchmarks.doclens.demo_visits import EXAMPLE_VISITS, TEST_VISITS, DemoVisit
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.own_data import OWN_SOURCE
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, begins_turn, divide_note, split_question, split_turns
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
+from medical_tasks.io.columns import Column
+from medical_tasks.io.csv_files import CsvRow, read_csv
+from medical_tasks.io.xml_files import XlsxRow, read_xlsx
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["SOURCES", "load_items"]
+__all__ = [
+    "ACI_COLUMNS",
+    "ACI_OFFICIAL_COLUMNS",
+    "ACI_SOURCE",
+    "MEQSUM_COLUMNS",
+    "MEQSUM_SOURCE",
+    "SOURCES",
+    "demo_questions",
+    "demo_visits",
+    "load_items",
+    "read_aci_rows",
+    "read_meqsum_rows",
+]
+
+
+ACI_OFFICIAL_COLUMNS = ("dataset", "encounter_id", "dialogue", "note")
+
+ACI_COLUMNS = (
+    Column(name="id", description="Id of the encounter, as released"),
+    Column(name="dataset", description="How the dialogue came about: `aci`, `virtassist` or `virtscribe`"),
+    Column(
+        name="turns",
+        repeated=True,
+        description="Turns of the dialogue, each with its speaker; a turn's number is its place, from 0",
+    ),
+    Column(name="note", description="The whole clinical note, as released"),
+    Column(name="subjective", description="Its lines of history: complaint, history, review of systems; or empty"),
+    Column(name="objective_exam", description="Its lines of the physical examination; or empty"),
+    Column(name="objective_results", description="Its lines of results; or empty"),
+    Column(name="assessment_and_plan", description="Its lines of assessment and plan; or empty"),
+)
+
+_ACI_FILES = {"train": "train", "validation": "valid", "test1": "clinicalnlp_taskB_test1"}
+_MORE_ACI_FILES = {"test2": "clinicalnlp_taskC_test2", "test3": "clef_taskC_test3"}
+_ACI_ROWS = {"train": 67, "validation": 20, "test1": 40}
+
+
+def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Reads the rows of a split.
+
+    Args:
+        config: `doclens`, `full` or `demo`.
+        split: one of the configuration's.
+        files: the file of each split; empty for `demo`.
+
+    Yields:
+        One mapping a visit, with the names and types of `ACI_COLUMNS`, in the file's order.
+
+    Raises:
+        UsageError: The file is not of the official form; the message names line, column and rule.
+    """
+    if config == "demo":
+        for visit in demo_visits(split):
+            yield visit_row(id=visit.id, dataset=visit.dataset, dialogue=visit.dialogue, note=visit.note)
+        return
+    path = files[split]
+    silent = []
+    for row in read_csv(path, ACI_OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
+        # A checkout on Windows has its line ends; the release has line feeds alone.
+        cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
+        made = visit_row(
+            id=cells["encounter_id"], dataset=cells["dataset"], dialogue=cells["dialogue"], note=cells["note"]
+        )
+        _check_visit(path, row, made["turns"])
+        if not begins_turn(made["turns"][0]):
+            silent.append(made["id"])
+        yield made
+    if silent:
+        print(
+            f"note: {path.name}: {', '.join(silent)}: the dialogue begins before anybody is named; what stands there is turn 0, "
+            "without a speaker, and kept as released",
+            file=sys.stderr,
+        )
+
+
+def demo_visits(split: str) -> list[DemoVisit]:
+    """The synthetic visits of a split, in order."""
+    return [visit for visit in (*EXAMPLE_VISITS, *TEST_VISITS) if visit.split == split]
+
+
+def visit_row(
+    *,
+    id: str,  # noqa: A002 - the column's name
+    dataset: str,
+    dialogue: str,
+    note: str,
+) -> dict[str, Any]:
+    """Puts a row together, with the columns in their order.
+
+    Args:
+        id: of the encounter.
+        dataset: which part of ACI-BENCH it is of.
+        dialogue: the whole dialogue, a turn a line.
+        note: the whole note.
+
+    Returns:
+        Column name to value.
+    """
+    return {"id": id, "dataset": dataset, "turns": split_turns(dialogue), "note": note, **divide_note(note)}
+
+
+def _check_visit(path: Path, row: CsvRow, turns: Sequence[str]) -> None:
+    for name in ACI_OFFICIAL_COLUMNS:
+        if not row.cells[name].strip():
+            raise UsageError(
+                f"{path}: line {row.line}, column {name!r}: must be a text that is not empty. Download the file again."
+            )
+    if not any(map(begins_turn, turns)):
+        raise UsageError(
+            f"{path}: line {row.line}, column 'dialogue': no line of it begins with a speaker such as '[doctor]', so that "
+            "it has no turns to cite. Download the file again."
+        )
+
+
+def _official(names: Mapping[str, str]) -> dict[str, OfficialFile]:
+    return {
+        split: OfficialFile(places=(f"aci-bench/data/challenge_data/{name}.csv",), description=f"{split}, a CSV file")
+        for split, name in names.items()
+    }
+
+
+ACI_SOURCE = DatasetSource(
+    spec=ACI_BENCH,
+    summary=(
+        "ACI-BENCH pairs dialogues of doctor and patient with the clinical notes that were written of them. Each dialogue is "
+        "here a list of its turns, each note whole and in four sections: subjective, objective exam, objective results, "
+        "assessment and plan. A generated note is compared with the reference, and its citations with the turns they name."
+    ),
+    changes=(
+        "`encounter_id` is `id`. The dialogue is a list of turns: a line that names no speaker belongs to the turn before it, "
+        "so joined by line feeds the turns are the dialogue as released. One dialogue of `test2` begins without a speaker; that "
+        "line is its turn 0. Notes are as released.",
+        "The four sections are new: a rule of this package divides the note at its headings. Every line is in one section. It "
+        "gives the official division of the validation notes.",
+        "`doclens` has the splits that DocLens uses, `full` all five; the validation file's split is called `validation`.",
+        "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+    ),
+    columns=ACI_COLUMNS,
+    key="id",
+    splits={
+        "doclens": tuple(_ACI_FILES),
+        "full": (*_ACI_FILES, *_MORE_ACI_FILES),
+        "demo": tuple(_ACI_FILES),
+    },
+    # README of wyim/aci-bench.
+    published_rows={
+        "doclens": _ACI_ROWS,
+        "full": {**_ACI_ROWS, "test2": 40, "test3": 40},
+        "demo": {split: len(demo_visits(split)) for split in _ACI_FILES},
+    },
+    files={"doclens": _official(_ACI_FILES), "full": _official({**_ACI_FILES, **_MORE_ACI_FILES}), "demo": {}},
+    read=read_aci_rows,
+    published="2023-06-03",
+    creators=("Wen-wai Yim", "Yujuan Fu", "Asma Ben Abacha", "Neal Snider", "Thomas Lin", "Meliha Yetisgen"),
+    task_categories=("summarization", "text-generation"),
+    tags=("medical", "clinical notes", "dialogue", "benchmark"),
+)
+
+
+# Our names to those of the files, whose sheets differ.
+MEQSUM_OFFICIAL_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "train": {"id": "File", "question": "CHQ", "summary": "Summary"},
+    "validation": {
+        "id": "q_id",
+        "question": "NLM Question",
+        "summary": "Summary",
+        "focus": "Question Focus",
+        "types": "Question Type",
+    },
+    "test": {"id": "q_id", "question": "NLM Question", "summary": "Summary"},
+}
+_REQUIRED_OF_QUESTION = ("id", "question", "summary")
+
+MEQSUM_COLUMNS = (
+    Column(name="id", description="As released: the file a question is from in `train`, a number in the other splits"),
+    Column(name="question", description="What somebody wrote to the National Library of Medicine, as released"),
+    Column(
+        name="sentences",
+        repeated=True,
+        description="Its sentences, without white space around them; a sentence's number is its place, from 0",
+    ),
+    Column(name="summary", description="The question in one sentence, by an expert, as released"),
+    Column(name="focus", description="What it is about; only in `validation`, else empty"),
+    Column(name="types", repeated=True, description="What is asked, such as `Treatment`; only in `validation`"),
+)
+
+_MEQSUM_FILES = {
+    "train": ("MeQSum/MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx", "MeQSum"),
+    "validation": (
+        "MEDIQA2021/Task1/MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx",
+        "MEDIQA 2021 validation set",
+    ),
+    "test": ("MEDIQA2021/Task1/MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx", "MEDIQA 2021 test set"),
+}
+
+
+def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Reads the rows of a split.
+
+    Args:
+        config: `full` or `demo`.
+        split: `train`, `validation` or `test`.
+        files: the file of each split; empty for `demo`.
+
+    Yields:
+        One mapping a question, with the names and types of `MEQSUM_COLUMNS`, in the file's order.
+
+    Raises:
+        UsageError: The file is not of the official form; the message names row, column and rule.
+    """
+    if config == "demo":
+        for entry in demo_questions(split):
+            yield question_row(
+                id=entry.id, question=entry.question, summary=entry.summary, focus=entry.focus, types=entry.types
+            )
+        return
+    path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
+    for row in read_xlsx(path, tuple(names.values()), release=_MEQSUM_FILES[split][1]):
+        values = {ours: row.cells[theirs] for ours, theirs in names.items()}
+        _check_question(path, row, values, names)
+        yield question_row(
+            id=values["id"],
+            question=values["question"],
+            summary=values["summary"],
+            focus=values.get("focus", ""),
+            types=values.get("types", ""),
+        )
+
+
+def question_row(
+    *,
+    id: str,  # noqa: A002 - the column's name
+    question: str,
+    summary: str,
+    focus: str = "",
+    types: str = "",
+) -> dict[str, Any]:
+    """Puts a row together, with the columns in their order.
+
+    Args:
+        id: of the question.
+        question: the whole question.
+        summary: its summary.
+        focus: what it is about.
+        types: what is asked, one or several with semicolons between them.
+
+    Returns:
+        Column name to value.
+    """
+    return {
+        "id": id,
+        "question": question,
+        "sentences": split_question(question),
+        "summary": summary,
+        "focus": focus.strip(),
+        "types": [each for part in types.split(";") if (each := part.strip())],
+    }
+
+
+def _check_question(path: Path, row: XlsxRow, values: Mapping[str, str], names: Mapping[str, str]) -> None:
+    def wrong(column: str, rule: str) -> UsageError:
+        return UsageError(f"{path}: row {row.row}, column {names[column]!r}: {rule}. Download the file again.")
+
+    for column in _REQUIRED_OF_QUESTION:
+        if not values[column].strip():
+            raise wrong(column, "must be a text that is not empty")
+    if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
+        raise wrong("id", f"must be a whole number, got {values['id'][:60]!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoQuestion:
+    """One synthetic question.
+
+    Attributes:
+        id: of the question.
+        split: `train`, `validation` or `test`.
+        question: as somebody would send it.
+        summary: the same in one sentence.
+        focus: what it is about; only in `validation`.
+        types: what is asked, with semicolons between several; only there.
+    """
+
+    id: str
+    split: str
+    question: str
+    summary: str
+    focus: str = ""
+    types: str = ""
+
+
+_DEMO_QUESTIONS = (
+    DemoQuestion(
+        id="demo-1.txt",
+        split="train",
+        question="SUBJECT: gout and diet\nMESSAGE: My husband (54) was told that he has gout. Nobody said a word about food. "
+        "What should he eat, and what not? Thank you.",
+        summary="What diet is recommended for gout?",
+    ),
+    DemoQuestion(
+        id="demo-2.txt",
+        split="train",
+        question="who makes a thicker for drinks that has no starch in it\nmy aunt cannot swallow well since her stroke and "
+        "starch makes her bloated.",
+        summary="Which thickeners for drinks contain no starch?",
+    ),
+    DemoQuestion(
+        id="1",
+        split="validation",
+        question="Hello, I have had ringing in my left ear for two months. My doctor says the hearing test is fine. I work in "
+        "a print shop. Is there anything that makes it stop? Best regards",
+        summary="What are the treatments for tinnitus?",
+        focus="tinnitus",
+        types="Treatment",
+    ),
+    DemoQuestion(
+        id="2",
+        split="validation",
+        question="I take warfarin. Can I drink cranberry juice with it? And does it matter if I have green tea in the evening?",
+        summary="Does warfarin interact with cranberry juice or green tea?",
+        focus="warfarin",
+        types="Interaction",
+    ),
+    DemoQuestion(
+        id="3",
+        split="validation",
+        question="Our son is 9 and was just found to have celiac disease. How is it passed on? Should his two sisters be "
+        "tested, too? They have no symptoms at all...",
+        summary="Is celiac disease inherited, and should siblings be tested?",
+        focus="celiac disease",
+        types="Inheritance; Diagnosis",
+    ),
+    DemoQuestion(
+        id="4",
+        split="test",
+        question="I fell off my bike 3 weeks ago and broke my collarbone. The sling is a pain. How long until it heals? I am "
+        "61 and otherwise healthy.",
+        summary="How long does a broken collarbone take to heal?",
+    ),
+    DemoQuestion(
+        id="5",
+        split="test",
+        question="is it safe to get the shingles vaccine while taking 5 mg of prednisone a day",
+        summary="Is the shingles vaccine safe while taking prednisone?",
+    ),
+    DemoQuestion(
+        id="6",
+        split="test",
+        question="SUBJECT: Restless legs. MESSAGE: Every night the same!!! As soon as I lie down my legs want to walk. I "
+        "have tried magnesium, stretching and cold showers. My sister has it as well. Dr. Moll has no time for me. Which "
+        "medicines help? I would be so grateful for an answer.",
+        summary="What medicines help with restless legs syndrome?",
+    ),
+    DemoQuestion(
+        id="7",
+        split="test",
+        question="My baby is four weeks old and has yellow eyes. She drinks well. The nurse told us to put her at the window. "
+        "Is jaundice at this age dangerous? When must we go to a hospital?",
+        summary="Is jaundice dangerous in a four-week-old baby, and when does it need care in a hospital?",
+    ),
+    DemoQuestion(
+        id="8",
+        split="test",
+        question="I had a kidney stone in 2019. it was calcium oxalate. Do I have to give up spinach and nuts for good? "
+        "Some say yes, some say it is only about drinking water.",
+        summary="Should people who had calcium oxalate kidney stones avoid spinach and nuts?",
+    ),
+    DemoQuestion(
+        id="9",
+        split="test",
+        question="Dear all, my mother lives alone and forgets her pills. she takes donepezil since May and has bad dreams now. "
+        "could the dreams be from the pill? can she take it in the morning? kind regards",
+        summary="Can donepezil cause nightmares, and can it be taken in the morning?",
+    ),
+    DemoQuestion(
+        id="10",
+        split="test",
+        question="Where can I find a center that does cochlear implants for adults? I live in a small town, and the next ENT "
+        "doctor is two hours away.",
+        summary="Where can I find a center for cochlear implants in adults?",
+    ),
+)
+
+
+def demo_questions(split: str) -> list[DemoQuestion]:
+    """Returns the questions of a split, in order.
+
+    Args:
+        split: `train`, `validation` or `test`.
+
+    Returns:
+        Its questions.
+    """
+    return [entry for entry in _DEMO_QUESTIONS if entry.split == split]
+
+
+MEQSUM_SOURCE = DatasetSource(
+    spec=MEQSUM,
+    summary=(
+        "MeQSum holds 1,000 questions that people wrote to the U.S. National Library of Medicine, each with a summary by an "
+        "expert: the shortest question whose answers answer the whole. MEDIQA 2021 added a validation and a test set of the "
+        "same kind; its 100 test questions are the ones that DocLens evaluates."
+    ),
+    changes=(
+        "Three files are one dataset: MeQSum is `train`, MEDIQA 2021 task 1 has `validation` and `test`. Columns have the same "
+        "names in all.",
+        "`sentences` is new: a rule of this package splits the question. `types` is a list, one text in the release. Questions "
+        "and summaries are as released.",
+        "One question of `test` is word for word in `train` as well; it stays in both.",
+        "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+    ),
+    licence_note=("That is MeQSum's; for validation and test see the terms at https://github.com/abachaa/MEDIQA2021."),
+    columns=MEQSUM_COLUMNS,
+    key="id",
+    splits=dict.fromkeys(MEQSUM.configs, tuple(_MEQSUM_FILES)),
+    # Abstract of the MeQSum paper; section 3.1 of the MEDIQA 2021 overview.
+    published_rows={
+        "full": {"train": 1000, "validation": 50, "test": 100},
+        "demo": {split: len(demo_questions(split)) for split in _MEQSUM_FILES},
+    },
+    files={
+        "full": {
+            split: OfficialFile(places=(path,), description=f"{release}, an XLSX file")
+            for split, (path, release) in _MEQSUM_FILES.items()
+        },
+        "demo": {},
+    },
+    read=read_meqsum_rows,
+    published="2019-07-28",
+    creators=(
+        "Asma Ben Abacha",
+        "Dina Demner-Fushman",
+        "Yassine Mrabet",
+        "Yuhao Zhang",
+        "Chaitanya Shivade",
+        "Curtis Langlotz",
+    ),
+    task_categories=("summarization",),
+    tags=("medical", "patient questions", "question summarization", "benchmark"),
+)
+
 
 SOURCES = (ACI_SOURCE, MEQSUM_SOURCE, MIMIC_SOURCE, OWN_SOURCE)
 

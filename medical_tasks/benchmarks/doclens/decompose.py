@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from medical_tasks.benchmarks.doclens.claims import FULL, ClaimRecord, Side, claim_rows
 from medical_tasks.benchmarks.doclens.judging_claims import judged_text
+from medical_tasks.benchmarks.doclens.measures import FULL, ClaimRecord, Side, claim_rows
 from medical_tasks.benchmarks.doclens.own_data import OwnText
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import text_units
-from medical_tasks.benchmarks.doclens.sections import SECTIONS, divide_note
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unscored
 from medical_tasks.runs.responses import Answer

@@ -1,56 +1,70 @@
 """Gets the verdicts on outputs of DocLens: claims of references and outputs both ways, and sentences with what they cite.
 
-First all claims that have to be made are asked for together, then everything about claims and citations together; further rounds
-hold what a batched reply left out, and what a judge of entailment is asked next. What got no verdict stays without one.
+First all claims to be made are asked for together, then everything about claims and citations; further rounds hold what a batched
+reply left out and what a judge of entailment is asked next. What got no verdict stays without one.
 
 - A blank output entails nothing and has no claims; nobody is asked.
-- A blank reference has no claims, and entails none of the output's; nobody is asked about these.
+- A blank reference has no claims and entails none of the output's; nobody is asked about these.
 - Of MeQSum's questions each is one claim; judges that read prompts are also asked whether both are one question.
 - A sentence that cites nothing the source has is unsupported, and nobody is asked.
+
+A judge that reads prompts says in one call whether what a sentence cites entails it, and by which numbers. A judge of entailment is
+asked no more than the definitions need (sections 3.3 and 3.5). A sentence with citations C has citation recall 1 if C entails it;
+then a citation c is precise if c alone entails the sentence, or if C without c does not:
+
+| step | asked | when |
+|---|---|---|
+| 1 | all of C together | the sentence says something and cites something that the source has |
+| 2 | each c alone | C entails the sentence, and has two or more |
+| 3 | C without c | c alone does not entail it; for two citations step 2 has asked about the other one |
+
+So k citations take one call if C does not entail the sentence; otherwise one for k = 1, three for k = 2, and 1 + k to 1 + 2k above.
+Questions name sentences by number, so recorded answers hold no text.
+
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from medical_tasks.benchmarks.doclens.citations import read_sentences
-from medical_tasks.benchmarks.doclens.judge_prompts import check_judging
-from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
-from medical_tasks.benchmarks.doclens.judging_citations import (
-    CitationRequest,
-    CitationVerdict,
-    citation_line,
-    entail_citations,
-)
+from medical_tasks.benchmarks.doclens.judge_prompts import FORMS, QuestionMaker, check_judging, claim_pair
+from medical_tasks.benchmarks.doclens.judge_reading import Cited
 from medical_tasks.benchmarks.doclens.judging_claims import (
     ClaimRequest,
     ClaimVerdicts,
+    Line,
+    ask_together,
     claim_line,
     entail_claims,
     judged_text,
     make_claims,
     require_unique,
+    side_by_side,
     verdict_bool,
 )
-from medical_tasks.benchmarks.doclens.judging_rounds import Line, ask_together, side_by_side
-from medical_tasks.benchmarks.doclens.sections import EMPTY
-from medical_tasks.benchmarks.doclens.verdicts import Section, SentenceVerdict, meqsum_section, unsupported
-from medical_tasks.judges.base import Judging, Unscored, Verdict
+from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, meqsum_section, unsupported
+from medical_tasks.benchmarks.doclens.pieces import EMPTY, Sentence, read_sentences
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 
 __all__ = [
+    "CitationQuestion",
     "CitationRequest",
     "CitationVerdict",
-    "ClaimRequest",
-    "ClaimVerdicts",
     "Unit",
     "UnitVerdict",
+    "call_bounds",
     "entail_citations",
     "entail_claims",
+    "judge_sentences",
     "judge_units",
     "make_claims",
+    "premise",
+    "replay",
 ]
+
 
 _Claims = Mapping[str, tuple[str, ...]]
 _Made = Mapping[str, tuple[str, ...] | Unscored]
@@ -244,3 +258,293 @@ def _sentence_line(
         for one, answer in zip(sentences, found, strict=True)
     )
     return verdicts, tuple(dict.fromkeys(reason for answer in found for reason in answer.reasons))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CitationRequest:
+    """A sentence, and what it cites.
+
+    Attributes:
+        id: start of its questions' ids; unique.
+        sentence: without its citations.
+        cited: the numbers that the source has, in the order in which they are shown. Without any nothing is asked.
+        sources: number to text, of those at least.
+        form: of the output, one of `judge_prompts.FORMS`.
+        section: of the output, which the authors' prompts for notes need.
+    """
+
+    id: str
+    sentence: str
+    cited: tuple[int, ...]
+    sources: Mapping[int, str]
+    form: str = "text"
+    section: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CitationVerdict:
+    """What is known of it.
+
+    Attributes:
+        entailed: whether what it cites entails it; None where there is no verdict.
+        supports: for each number cited, whether it is precise: it entails the sentence alone or is needed. All False for a
+            sentence that is not entailed; None where there is no verdict.
+        reasons: why there is none, each reason once.
+        text: the judge's reply; "" from judges that say a label and no more.
+    """
+
+    entailed: bool | None
+    supports: Mapping[int, bool | None] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+    text: str = ""
+
+    @property
+    def provenance(self) -> tuple[int, ...] | None:
+        """The precise numbers, ascending; None where it is not known of each whether it is one."""
+        if None in self.supports.values():
+            return None
+        return tuple(sorted(number for number, precise in self.supports.items() if precise))
+
+
+def entail_citations(
+    requests: Sequence[CitationRequest], judging: Judging, *, style: str = "json_cot"
+) -> list[CitationVerdict]:
+    """Asks whether what sentences cite entails them, and which citations are precise.
+
+    Args:
+        requests: the sentences.
+        judging: whom to ask; one call a sentence in either mode.
+        style: one of `judge_prompts.STYLES`.
+
+    Returns:
+        What is known of each, in order.
+
+    Raises:
+        UsageError: What `judge_prompts.check_judging` refuses, two requests of one id, or recorded verdicts of another kind.
+    """
+    check_judging(judging, style)
+    require_unique([request.id for request in requests])
+    return ask_together(judging.judge, [citation_line(request, judging, style=style) for request in requests])
+
+
+def citation_line(request: CitationRequest, judging: Judging, *, style: str) -> Line[CitationVerdict]:
+    """Asks about one sentence; see `judging_rounds`."""
+    if not request.cited:
+        return CitationVerdict(entailed=False)
+    if judging.judge.reads == "pair":
+        return (yield from _pairs(request))
+    if request.form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}; got {request.form!r}")
+    question = QuestionMaker(judging.prompts, style).citation(
+        request.id,
+        sentence=request.sentence,
+        cited=[(number, " ".join(request.sources[number].split())) for number in request.cited],
+        form=request.form,
+        section=request.section,
+    )
+    (outcome,) = yield [question]
+    if isinstance(outcome, Unscored):
+        return CitationVerdict(entailed=None, supports=dict.fromkeys(request.cited), reasons=(outcome.reason,))
+    entailed, provenance = _cited(outcome, request.cited)
+    return CitationVerdict(
+        entailed=entailed,
+        supports={number: number in provenance for number in request.cited},
+        text=outcome.text,
+    )
+
+
+def _pairs(request: CitationRequest) -> Line[CitationVerdict]:
+    """Takes the steps of `nli_plan`."""
+    cited = tuple(sorted(set(request.cited)))
+    plan = citation_plan(cited)
+    reasons: dict[str, None] = {}
+    wanted = next(plan)
+    while True:
+        outcomes = yield [_pair(request, numbers) for numbers in wanted]
+        reasons |= dict.fromkeys(one.reason for one in outcomes if isinstance(one, Unscored))
+        answers = [None if isinstance(one, Unscored) else verdict_bool(one) for one in outcomes]
+        try:
+            wanted = plan.send(dict(zip(wanted, answers, strict=True)))
+        except StopIteration as end:
+            entailed, precise = end.value
+            missing = None if entailed is None else False
+            supports = {number: precise.get(number, missing) for number in cited}
+            # An answer that is missing may not have been needed.
+            return CitationVerdict(
+                entailed=entailed, supports=supports, reasons=tuple(reasons) if None in supports.values() else ()
+            )
+
+
+def _pair(request: CitationRequest, numbers: tuple[int, ...]) -> Question:
+    asked = CitationQuestion(sentence=0, cited=numbers)
+    pair = claim_pair(premise(asked, request.sources), request.sentence)
+    return Question(
+        id=f"{request.id}/{','.join(map(str, numbers))}",
+        # For judges of entailment alone: the messages say the same, and are sent to nobody.
+        messages=({"role": "user", "content": f"{pair.premise}\n\n{pair.hypothesis}"},),
+        template="",
+        read=bool,
+        again="{problem}",
+        pair=pair,
+    )
+
+
+def _cited(outcome: Verdict, shown: Sequence[int]) -> Cited:
+    """Checks a verdict on a sentence: it may come from a file."""
+    value = outcome.value
+    if (
+        not isinstance(value, tuple)
+        or len(value) != 2
+        or not isinstance(value[0], bool)
+        or not isinstance(value[1], tuple)
+        or not all(type(number) is int and number in shown for number in value[1])
+        or (value[1] and not value[0])
+    ):
+        raise UsageError(
+            f"the verdict of the question {outcome.id} is not true or false with a list of numbers that are cited. Correct the "
+            "recorded verdicts."
+        )
+    return value[0], value[1]
+
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CitationQuestion:
+    """Whether some sentences of the source together entail a sentence of the output.
+
+    Attributes:
+        sentence: place of the output's sentence, from 0.
+        cited: numbers of the source's sentences, ascending.
+    """
+
+    sentence: int
+    cited: Ids
+
+
+Answer = Callable[[Sequence[CitationQuestion]], Sequence[bool | None]]
+"""A judge: an answer a question, in order; None where it gives none."""
+
+
+def premise(question: CitationQuestion, sources: Mapping[int, str]) -> str:
+    """Writes the premise of a question: the cited sentences in the source's order, joined by spaces.
+
+    Args:
+        question: as asked.
+        sources: number to sentence.
+    """
+    return " ".join(sources[number] for number in question.cited)
+
+
+def call_bounds(citations: int) -> tuple[int, int]:
+    """States how many questions a sentence takes, at least and at most.
+
+    Args:
+        citations: how many of what it cites the source has.
+
+    Raises:
+        ValueError: A negative number.
+    """
+    if citations < 0:
+        raise ValueError(f"citations must not be negative; got {citations}")
+    return min(citations, 1), {0: 0, 1: 1, 2: 3}.get(citations, 1 + 2 * citations)
+
+
+def citation_plan(
+    citations: Ids,
+) -> Generator[list[Ids], Mapping[Ids, bool | None], tuple[bool | None, dict[int, bool | None]]]:
+    """Asks for one sentence: yields sets of numbers, and is sent what is known of each.
+
+    Args:
+        citations: what it cites and the source has, ascending, at least one.
+
+    Returns:
+        Whether they entail it together; and for each, if they do, whether it is precise.
+    """
+    together = (yield [citations])[citations]
+    if not together:
+        return together, {}
+    if len(citations) == 1:
+        return True, {citations[0]: True}
+    known = dict((yield [(number,) for number in citations]))
+    others = {number: tuple(other for other in citations if other != number) for number in citations}
+    left = [others[number] for number in citations if known[(number,)] is not True and others[number] not in known]
+    if left:
+        known |= yield left
+    return True, {number: _precise(known[(number,)], known.get(others[number])) for number in citations}
+
+
+def judge_sentences(sentences: Sequence[Sentence], *, known: Collection[int], answer: Answer) -> list[SentenceVerdict]:
+    """Gets the verdicts on the sentences of an output, in at most three rounds.
+
+    Args:
+        sentences: as `citations.read_sentences` gives them.
+        known: the numbers that the source has.
+        answer: the judge. It is called with all questions of a round, never with none.
+
+    Returns:
+        A verdict a sentence. One that says nothing, or cites nothing that the source has, is unsupported and not asked about;
+        what the source does not have takes no part in the others and is an imprecise citation.
+
+    Raises:
+        ValueError: The judge gave another number of answers than there were questions.
+    """
+    plans = {
+        place: citation_plan(cited)
+        for place, sentence in enumerate(sentences)
+        if sentence.text and (cited := tuple(sorted(number for number in sentence.citations if number in known)))
+    }
+    found: dict[int, SentenceVerdict] = {}
+    waiting = {place: next(plan) for place, plan in plans.items()}
+    while waiting:
+        questions = [CitationQuestion(sentence=place, cited=ids) for place, wanted in waiting.items() for ids in wanted]
+        answers = dict(zip(questions, answer(questions), strict=True))
+        asked, waiting = waiting, {}
+        for place, wanted in asked.items():
+            try:
+                waiting[place] = plans[place].send(
+                    {ids: answers[CitationQuestion(sentence=place, cited=ids)] for ids in wanted}
+                )
+            except StopIteration as done:
+                found[place] = _verdict(sentences[place], *done.value, known=known)
+    return [found.get(place) or unsupported(len(one.citations)) for place, one in enumerate(sentences)]
+
+
+def replay(recorded: Mapping[CitationQuestion, bool | None]) -> Answer:
+    """Makes a judge of recorded answers, to score them again without a model.
+
+    Args:
+        recorded: question to answer.
+
+    Returns:
+        A judge that raises a `UsageError` for a question that was never asked: another text, or another reading of it.
+    """
+
+    def answer(questions: Sequence[CitationQuestion]) -> list[bool | None]:
+        missing = [question for question in questions if question not in recorded]
+        if missing:
+            first = missing[0]
+            raise UsageError(
+                f"sentence {first.sentence} with {list(first.cited)}: no recorded answer, and {len(missing) - 1} more are "
+                "missing. The records are of another output; judge this one."
+            )
+        return [recorded[question] for question in questions]
+
+    return answer
+
+
+def _precise(alone: bool | None, without: bool | None) -> bool | None:
+    """Whether a citation of a supported sentence is precise; `without` is not asked for where `alone` is true."""
+    if alone or without is False:
+        return True
+    return None if alone is None or without is None else False
+
+
+def _verdict(
+    sentence: Sentence, together: bool | None, precise: Mapping[int, bool | None], *, known: Collection[int]
+) -> SentenceVerdict:
+    if together is False:
+        return unsupported(len(sentence.citations))
+    supports = tuple(precise.get(number) if number in known else False for number in sentence.citations)
+    return SentenceVerdict(entailed=together, supports=supports)

@@ -1,40 +1,40 @@
 """Claims made of texts, and verdicts on whether texts entail claims: all claims of a text in one call, or one call a claim.
 
-A batched reply may leave claims out. Those are asked about again, together, and what is left out once more one by one. So is a
-batch whose form is the trouble: no readable reply, a prompt too long. A batch that failed for another reason (the server, the
-budget) leaves its claims without a verdict.
+A line of questions is a generator that yields questions and is sent their outcomes; many lines are asked together, in rounds, so
+that a judge can work on much at once. Claims that a batched reply leaves out are asked about again, together, then one by one, and
+so is a batch with no readable reply or too long a prompt. A batch that failed for another reason (the server, the budget) leaves
+its claims without a verdict. A judge of entailment is always asked claim by claim, and a text's sentences are its claims.
 
-A judge that reads pairs is always asked claim by claim. It cannot make claims: there a text's sentences are its claims.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from medical_tasks.benchmarks.doclens.citations import read_sentences
-from medical_tasks.benchmarks.doclens.claims import FULL
-from medical_tasks.benchmarks.doclens.judge_prompts import FORMS, check_judging
-from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
-from medical_tasks.benchmarks.doclens.judging_rounds import Line, Outcome, ask_together
-from medical_tasks.benchmarks.doclens.markers import remove_citations
-from medical_tasks.benchmarks.doclens.sections import EMPTY
+from medical_tasks.benchmarks.doclens.judge_prompts import FORMS, QuestionMaker, check_judging
+from medical_tasks.benchmarks.doclens.measures import FULL
+from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
+from medical_tasks.judges.base import Judge, Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 
 __all__ = [
     "ClaimRequest",
     "ClaimVerdicts",
+    "Line",
+    "ask_together",
     "claim_line",
     "entail_claims",
     "judged_text",
     "make_claims",
     "require_unique",
+    "side_by_side",
     "verdict_bool",
 ]
+
 
 _FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
 """Reasons that a smaller question may cure."""
@@ -230,3 +230,65 @@ def _made(outcome: Outcome) -> tuple[str, ...]:
             "of a credentialed task hold no claims: give them as files (claims, output_claims)."
         )
     return tuple(claims)
+
+
+Outcome = Verdict | Unscored
+_Found = TypeVar("_Found")
+Line = Generator[list[Question], list[Outcome], _Found]
+"""Yields questions whose ids differ from all others', maybe none, and is sent an outcome each, in order."""
+
+
+def ask_together(judge: Judge, lines: Sequence[Line[_Found]]) -> list[_Found]:
+    """Asks round by round, until every line has come to its end.
+
+    Args:
+        judge: whom to ask; never with nothing.
+        lines: any number.
+
+    Returns:
+        What each of them found, in order.
+    """
+    line = side_by_side(lines)
+    try:
+        wanted = next(line)
+        while True:
+            wanted = line.send(judge.ask(wanted))
+    except StopIteration as end:
+        found: list[_Found] = end.value
+        return found
+
+
+def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
+    """Makes one line of several: its rounds are theirs together, and it ends when the last one does.
+
+    Args:
+        lines: any number.
+
+    Returns:
+        A line that never yields nothing, and finds what each of them found, in order.
+    """
+    found: dict[int, Any] = {}
+    waiting: dict[int, list[Question]] = {}
+
+    def go_on(place: int, outcomes: list[Outcome] | None) -> None:
+        line = lines[place]
+        try:
+            wanted = next(line) if outcomes is None else line.send(outcomes)
+            while not wanted:
+                wanted = line.send([])
+        except StopIteration as end:
+            found[place] = end.value
+        else:
+            waiting[place] = wanted
+
+    for place in range(len(lines)):
+        go_on(place, None)
+    while waiting:
+        asked = dict(waiting)
+        waiting.clear()
+        outcomes = yield [question for wanted in asked.values() for question in wanted]
+        start = 0
+        for place, wanted in asked.items():
+            go_on(place, outcomes[start : start + len(wanted)])
+            start += len(wanted)
+    return [found[place] for place in range(len(lines))]

@@ -1,4 +1,4 @@
-"""The four metrics of DocLens (section 3), of verdicts: claim recall and precision, citation recall and precision.
+"""Claims, verdicts, and the four metrics of DocLens (paper, section 3). What is not known stays None, never False.
 
 | metric | hits | of |
 |---|---|---|
@@ -7,26 +7,33 @@
 | `citation_recall` | sentences that all they cite entails together | sentences of the output |
 | `citation_precision` | citations that support such a sentence | citations of the output |
 
-Each is a share of counts, so one rule serves a section, an example (its sections together) and all examples (pooled).
+Each is a share of counts, so one rule serves a section, an example (its sections together) and all examples (pooled). A file of
+claims has the authors' form: a JSON list with a record an example, in it `example_id`, texts, and lists of claims
+(`subclaims_reference`, or `subclaims_reference_subjective` and so on for each section; `subclaims_output` likewise).
+
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
 
-from medical_tasks.benchmarks.doclens.claims import MAX_CLAIMS
-from medical_tasks.benchmarks.doclens.verdicts import Section
+from medical_tasks.benchmarks.doclens.pieces import EMPTY
+from medical_tasks.errors import UsageError, system_reason
+from medical_tasks.io.files import read_text
+from medical_tasks.judges.base import Unreadable
+from medical_tasks.judges.reading import read_json
 from medical_tasks.spec import Counts, Verdicts
 
 __all__ = [
-    "METRICS",
-    "Limits",
-    "Tally",
-    "section_tallies",
-    "total",
-]
+    "FULL", "MAX_CLAIMS", "METRICS", "MIN_CLAIMS", "ClaimRecord", "Limits", "Section", "SentenceVerdict", "Side",
+    "Tally", "claim_rows", "meqsum_section", "provenance_verdict", "read_claim_file", "read_claims_reply",
+    "section_tallies", "total", "unsupported",
+]  # fmt: skip
+
 
 Limits = tuple[float, float]
 
@@ -116,3 +123,248 @@ def _verdicts(kind: str, outcomes: Sequence[bool | None], *, unasked: int = 0) -
     missing = outcomes.count(None)
     known = len(outcomes) - missing
     return Verdicts(kind=kind, hits=outcomes.count(True), known=known, missing=missing, unasked=unasked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceVerdict:
+    """A sentence of the output.
+
+    Attributes:
+        entailed: whether all that it cites entails it together.
+        supports: for each of its citations, whether it is one that the sentence needs or that entails it alone.
+
+    Raises:
+        ValueError: A citation supports a sentence that is not entailed.
+    """
+
+    entailed: bool | None
+    supports: tuple[bool | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.entailed is False and any(one is not False for one in self.supports):
+            raise ValueError("no citation supports a sentence that its citations do not entail")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A section of an output beside the same section of the reference; a text without sections is one section.
+
+    Attributes:
+        reference_claims: for each claim of the reference, whether the output entails it. None when the reference has no list of
+            claims because making one failed.
+        output_claims: for each claim of the output, whether the reference entails it; None likewise.
+        sentences: the output's.
+    """
+
+    reference_claims: tuple[bool | None, ...] | None
+    output_claims: tuple[bool | None, ...] | None
+    sentences: tuple[SentenceVerdict, ...] = ()
+
+
+def unsupported(citations: int = 0) -> SentenceVerdict:
+    """Makes the verdict on a sentence that cites nothing, or nothing that the source has.
+
+    Args:
+        citations: how many it has all the same.
+    """
+    return SentenceVerdict(entailed=False, supports=(False,) * citations)
+
+
+def provenance_verdict(
+    citations: Sequence[int], *, known: Collection[int], entailed: bool | None, provenance: Collection[int]
+) -> SentenceVerdict:
+    """Makes a sentence's verdict of a judge's reply that says in one call whether it is entailed, and by which citations.
+
+    Args:
+        citations: what the sentence cites, each number once.
+        known: the numbers that the source has.
+        entailed: the judge's word; None when there is none.
+        provenance: the numbers it names; those that are not cited change nothing.
+    """
+    if not any(number in known for number in citations):
+        return unsupported(len(citations))
+    if entailed is None:
+        supports = tuple(None if number in known else False for number in citations)
+    else:
+        supports = tuple(entailed and number in known and number in provenance for number in citations)
+    return SentenceVerdict(entailed=entailed, supports=supports)
+
+
+def meqsum_section(
+    *,
+    recall: bool | None,
+    precision: bool | None,
+    same: bool | None = False,
+    said: bool = True,
+    sentences: tuple[SentenceVerdict, ...] = (),
+) -> Section:
+    """Makes the section of a question's summary: each question is one claim, judged both ways, or both are one question.
+
+    Args:
+        recall: whether the output's question entails the reference's.
+        precision: whether the reference's entails the output's.
+        same: whether a judge finds them to be the same question, which makes both true; False when it is not asked.
+        said: whether there is an output.
+        sentences: the output's.
+    """
+    if not said:
+        return Section(reference_claims=(False,), output_claims=())
+    return Section(
+        reference_claims=(_either(recall, same),), output_claims=(_either(precision, same),), sentences=sentences
+    )
+
+
+def _either(first: bool | None, second: bool | None) -> bool | None:
+    if first or second:
+        return True
+    return None if first is None or second is None else False
+
+
+MIN_CLAIMS: Final = 1
+MAX_CLAIMS: Final = 30
+"""How many claims a text may be taken apart into; a blank one has none."""
+
+FULL: Final = "full"
+"""Name of the only section of a text without sections."""
+
+Side = Literal["reference", "output"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimRecord:
+    """The claims of one example.
+
+    Attributes:
+        id: `example_id`, as text.
+        claims: section to claims; `full` where there is but one. A section without claims is there, with none.
+        texts: section to the text they were made from, for the sections whose text the file has; "" for an empty one.
+        source: the numbered input, "" when the file has none.
+    """
+
+    id: str
+    claims: Mapping[str, tuple[str, ...]]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+
+
+def read_claim_file(path: str | Path, *, side: Side = "reference") -> tuple[ClaimRecord, ...]:
+    """Reads a file of claims.
+
+    Args:
+        path: the file.
+        side: whose claims.
+
+    Returns:
+        A record an example, in order.
+
+    Raises:
+        UsageError: It cannot be read, is not of the form, or has an example twice. Names example and field, quotes no text.
+    """
+    try:
+        content = json.loads(read_text(Path(path)))
+    except OSError as error:
+        raise UsageError(f"{path}: {system_reason(error)}. Give the path of a JSON file of claims.") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{path}: not JSON in UTF-8. Give the authors' file of claims, or one of that form."
+        ) from error
+    if not isinstance(content, list) or not content:
+        raise UsageError(
+            f"{path}: a JSON list of examples is needed; got {_kind(content)}. See docs/doclens_scoring.md."
+        )
+    records = tuple(_record(path, place, row, side) for place, row in enumerate(content))
+    seen: set[str] = set()
+    for record in records:
+        if record.id in seen:
+            raise UsageError(f"{path}: example_id {record.id} stands twice. Leave one of the two out.")
+        seen.add(record.id)
+    return records
+
+
+def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> list[dict[str, Any]]:
+    """Puts claims into the form of the file, for `json.dump`; `read_claim_file` gives the same records back.
+
+    Args:
+        records: any number.
+        side: whose claims.
+    """
+    return [
+        {"example_id": record.id}
+        | ({"input": record.source} if record.source else {})
+        | {_key(side, section): text for section, text in record.texts.items()}
+        | {f"subclaims_{_key(side, section)}": list(claims) for section, claims in record.claims.items()}
+        for record in records
+    ]
+
+
+def read_claims_reply(text: str) -> tuple[str, ...] | Unreadable:
+    """Reads the claims a model was asked to make: `{"claims": ["...", ...]}` and nothing else.
+
+    Args:
+        text: its raw reply.
+
+    Returns:
+        The claims, white space run together, those that stand twice once; or what is wrong with the reply. Claims are never
+        left out to keep to the number: a reply with more is asked for again.
+    """
+    value = read_json(text)
+    if isinstance(value, Unreadable):
+        return value
+    if not isinstance(value, dict) or set(value) != {"claims"}:
+        return Unreadable("the reply must be an object with the key claims and no others")
+    given = value["claims"]
+    if not isinstance(given, list) or not all(isinstance(one, str) and one.strip() for one in given):
+        return Unreadable("claims must be a list of strings that are not blank")
+    claims = tuple(dict.fromkeys(" ".join(one.split()) for one in given))
+    if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
+        return Unreadable(f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}")
+    return claims
+
+
+def _key(side: Side, section: str) -> str:
+    return side if section == FULL else f"{side}_{section}"
+
+
+def _record(path: str | Path, place: int, row: Any, side: Side) -> ClaimRecord:
+    where = f"{path}: example {place + 1}"
+    if not isinstance(row, dict):
+        raise UsageError(f"{where}: an object is needed; got {_kind(row)}.")
+    name = row.get("example_id")
+    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
+        raise UsageError(f"{where}: example_id must be a text or a whole number; got {_kind(name)}.")
+    start = f"subclaims_{side}"
+    keys = {key: key.removeprefix(start)[1:] or FULL for key in row if key == start or key.startswith(f"{start}_")}
+    if not keys:
+        raise UsageError(
+            f"{where}: no {start} or {start}_SECTION. Make the claims first, or give the file that has them."
+        )
+    claims = {section: _claims(f"{where}, {key}", row[key]) for key, section in keys.items()}
+    texts = {section: row[_key(side, section)] for section in claims if _key(side, section) in row}
+    texts |= {"input": row["input"]} if "input" in row else {}
+    for field_name, text in texts.items():
+        if not isinstance(text, str):
+            raise UsageError(f"{where}: the text of {field_name} must be a text; got {_kind(text)}.")
+    source = texts.pop("input", "")
+    return ClaimRecord(
+        id=str(name),
+        claims=claims,
+        texts={section: "" if text.strip() == EMPTY else text for section, text in texts.items()},
+        source=source,
+    )
+
+
+def _claims(where: str, given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise UsageError(f"{where}: a list of claims is needed; got {_kind(given)}.")
+    for place, claim in enumerate(given):
+        if not isinstance(claim, str) or not claim.strip():
+            raise UsageError(f"{where}: claim {place + 1} must be a text that is not blank; got {_kind(claim)}.")
+    return tuple(given)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, str):
+        return f"a text of {len(value)} characters"
+    if isinstance(value, list | dict):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    return json.dumps(value)

@@ -1,7 +1,11 @@
 """The numbers of DocLens for texts at hand: what `metrics/doclens` computes, without any framework.
 
 Verdicts come from the caller, from the `lexical` judge (offline, not comparable with anybody's numbers) or from a local model of
-entailment. Judges that read prompts stand behind the guard of `medical-tasks run` and `score`, and are not offered here.
+entailment. Judges that read prompts stand behind the guard of `medical-tasks run` and `score`, and are not offered here. A caller's
+verdicts have the form
+
+    {"reference_claims": [1, 0, None], "output_claims": [1], "sentences": [{"entailed": 1, "supports": [1, 0]}]}
+
 """
 
 from __future__ import annotations
@@ -13,14 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.claim_files import join_claims
-from medical_tasks.benchmarks.doclens.claims import FULL, ClaimRecord, Side
-from medical_tasks.benchmarks.doclens.given_verdicts import GivenVerdict, given_verdict
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
-from medical_tasks.benchmarks.doclens.measures import METRICS
-from medical_tasks.benchmarks.doclens.scoring import item_score, text_units
-from medical_tasks.benchmarks.doclens.sections import SECTIONS, divide_note
+from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, ClaimRecord, Section, SentenceVerdict, Side
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
+from medical_tasks.benchmarks.doclens.scoring import item_score, join_claims, text_units
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Judge, JudgeOptions, Judging
@@ -30,7 +31,8 @@ from medical_tasks.runs.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["FORMS", "GIVEN", "LEXICAL", "Claims", "score_texts"]
+__all__ = ["given_verdict", "score_texts"]
+
 
 FORMS: Final = ("text", "note", "question")
 LEXICAL: Final = "lexical (not comparable)"
@@ -175,3 +177,66 @@ def _judging(task: TaskSpec, name: str) -> Iterator[Judging]:
                 yield Judging(judge=session, prompts=load_judge_prompts(task))
         finally:
             backend.close()
+
+
+MISSING = "judge: no verdict given"
+
+GivenVerdict = Mapping[str, Any]
+
+_LISTS = ("reference_claims", "output_claims", "sentences")
+
+
+def given_verdict(row: int, given: GivenVerdict, sections: Sequence[str]) -> dict[str, UnitVerdict]:
+    """Reads the verdicts on one output.
+
+    Args:
+        row: which output it is; for messages.
+        given: its verdicts; of a note, for each section.
+        sections: the sections of its form. A note's may be left out where neither text has them.
+
+    Returns:
+        Section to verdict.
+
+    Raises:
+        ValueError: It is not of the form.
+    """
+    by_section = {FULL: given} if tuple(sections) == (FULL,) else given
+    unknown = [name for name in by_section if name not in sections]
+    if unknown:
+        raise ValueError(f"verdict {row}: sections are {', '.join(sections)}; got {unknown[0]!r}")
+    return {section: _verdict(f"verdict {row}", by_section.get(section) or {}) for section in sections}
+
+
+def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
+    unknown = [name for name in given if name not in _LISTS]
+    if unknown:
+        raise ValueError(f"{where}: keys are {', '.join(_LISTS)}; got {unknown[0]!r}")
+    try:
+        section = Section(
+            reference_claims=_outcomes(where, given.get("reference_claims", ())),
+            output_claims=_outcomes(where, given.get("output_claims", ())),
+            sentences=tuple(
+                SentenceVerdict(
+                    entailed=_outcome(where, one.get("entailed")), supports=_outcomes(where, one.get("supports")) or ()
+                )
+                for one in given.get("sentences") or ()
+            ),
+        )
+    except ValueError as error:
+        raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
+    lists = (section.reference_claims, section.output_claims, *(one.supports for one in section.sentences))
+    missing = any(each is None or None in each for each in lists)
+    missing = missing or any(one.entailed is None for one in section.sentences)
+    return UnitVerdict(
+        section=section, reference_claims=None, output_claims=None, reasons=(MISSING,) if missing else ()
+    )
+
+
+def _outcomes(where: str, given: Sequence[Any] | None) -> tuple[bool | None, ...] | None:
+    return None if given is None else tuple(_outcome(where, one) for one in given)
+
+
+def _outcome(where: str, given: Any) -> bool | None:
+    if given not in (None, 0, 1):
+        raise ValueError(f"{where}: a verdict is 1, 0 or None; got {given!r}")
+    return None if given is None else bool(given)

@@ -18,8 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from medical_tasks.benchmarks.doclens.claims import MAX_CLAIMS, MIN_CLAIMS
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text

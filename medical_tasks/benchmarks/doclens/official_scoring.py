@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
+from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
 from medical_tasks.benchmarks.doclens.judging import (
     CitationRequest,
     CitationVerdict,
@@ -30,9 +30,10 @@ from medical_tasks.benchmarks.doclens.judging import (
     entail_citations,
 )
 from medical_tasks.benchmarks.doclens.judging_claims import judged_text, verdict_bool
-from medical_tasks.benchmarks.doclens.measures import Tally, section_tallies
-from medical_tasks.benchmarks.doclens.official_citations import OfficialSentence, SplitMethod, official_sentences
-from medical_tasks.benchmarks.doclens.official_replies import (
+from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict, Tally, section_tallies, unsupported
+from medical_tasks.benchmarks.doclens.official_reading import (
+    OfficialSentence,
+    SplitMethod,
     counted_citation,
     counted_claims,
     gpt_citation_reply,
@@ -41,8 +42,8 @@ from medical_tasks.benchmarks.doclens.official_replies import (
     mistral_citation_reply,
     mistral_claim_reply,
     official_claims,
+    official_sentences,
 )
-from medical_tasks.benchmarks.doclens.verdicts import Section, SentenceVerdict, unsupported
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
 

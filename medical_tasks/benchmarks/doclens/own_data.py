@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.doclens.datasets import OWN
-from medical_tasks.benchmarks.doclens.sections import EMPTY
+from medical_tasks.benchmarks.doclens.pieces import EMPTY
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.columns import Column

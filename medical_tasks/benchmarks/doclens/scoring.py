@@ -1,34 +1,60 @@
 """Scores generated texts by a judge's verdicts on their claims and citations (Xie et al. 2024, section 3).
 
 All four metrics are shares of counts, pooled over the items: an item has its own share as value and what it is of as weight. A
-verdict that is missing decides nothing: the metrics it could change are absent, with the limits that they can have, and the
-largest denominator. Beside them stand the metrics of texts (`text_metrics`) and, with `official=yes`, the figures by the authors'
-scripts (`official_scoring`).
+verdict that is missing decides nothing: the metrics it could change are absent, with their possible limits and the largest
+denominator. Beside them stand the metrics of texts (`text_metrics`) and, with `official=yes`, the figures by the authors' scripts
+(`official_scoring`). Nothing in `parsed` and `why` quotes a text.
 
-Nothing in `parsed` and `why` quotes a text.
+A claim from a file belongs to a text, not to a place in the file: in the authors' released claims of ACI-BENCH the sections of a
+row are those of another visit (docs/doclens.md, "A trap"). Where a record holds the text of a section, the text decides, white
+space and citation markers apart; a record that holds none is joined by its id.
+
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.benchmarks.doclens.claim_files import read_joined
-from medical_tasks.benchmarks.doclens.claims import FULL, Side
+from medical_tasks.benchmarks.doclens.judge_prompts import STYLES
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
 from medical_tasks.benchmarks.doclens.judging_claims import judged_text
-from medical_tasks.benchmarks.doclens.measures import METRICS, Tally, section_tallies, total
+from medical_tasks.benchmarks.doclens.measures import (
+    FULL,
+    METRICS,
+    ClaimRecord,
+    Side,
+    Tally,
+    read_claim_file,
+    section_tallies,
+    total,
+)
 from medical_tasks.benchmarks.doclens.official_scoring import OfficialVerdict, judge_official
-from medical_tasks.benchmarks.doclens.scoring_arguments import Settings, read_settings, scoring_identity
-from medical_tasks.benchmarks.doclens.sections import SECTIONS, divide_note
-from medical_tasks.benchmarks.doclens.text_metrics import text_metrics
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
+from medical_tasks.benchmarks.doclens.text_metrics import text_identity, text_metrics
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
 
-__all__ = ["NOTE_WORDS", "item_score", "score_items", "scoring_identity", "text_units", "unanswered_limits"]
+if TYPE_CHECKING:
+    from medical_tasks.benchmarks.doclens.judging import Unit
+
+__all__ = [
+    "NOTE_WORDS",
+    "item_score",
+    "join_claims",
+    "read_joined",
+    "score_items",
+    "scoring_identity",
+    "text_units",
+    "unanswered_limits",
+]
+
 
 NOTE_WORDS = frozenset(
     "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
@@ -248,3 +274,195 @@ def _why(verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cit
     }
     parts = [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
     return "; ".join([*parts, *sorted(reasons)])
+
+
+_MADE: Final = "made by the judge; a judge of entailment takes sentences"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What decides how a task is scored.
+
+    Attributes:
+        citations: whether outputs were to cite their source.
+        style: how the judge is asked.
+        claims: file of the references' claims; None when the judge makes them.
+        output_claims: file of the outputs' claims; likewise.
+        official: whether the authors' figures are wanted.
+        form: what kind of text the task is about.
+    """
+
+    citations: bool
+    style: str
+    claims: Path | None
+    output_claims: Path | None
+    official: bool
+    form: str
+
+
+def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
+    """Reads the arguments of a task's scoring, but for those of its metrics of texts.
+
+    Args:
+        task: a task of the benchmark.
+        arguments: name to value.
+
+    Raises:
+        UsageError: An argument the task does not take, or a value that is not allowed.
+    """
+    unknown = [name for name in arguments if name not in task.scoring_arguments]
+    if unknown:
+        known = ", ".join(task.scoring_arguments) or "none"
+        raise UsageError(f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}.")
+    citations = _one_of(task, arguments, "citations", ("yes", "no"))
+    style = _one_of(task, arguments, "style", STYLES)
+    # Whatever it were set to, the metrics that need it would be reported.
+    official = "official" in arguments and _one_of(task, arguments, "official", ("yes",)) == "yes"
+    files = {name: _file(task, arguments, name) for name in ("claims", "output_claims")}
+    return Settings(citations=citations == "yes", style=style, official=official, form=task.options["form"], **files)
+
+
+def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Says what decides a task's scores beside the judge, for the recipe; reads files and loads no weights.
+
+    Args:
+        task: a task of the benchmark.
+        arguments: of its `scoring_arguments`.
+
+    Returns:
+        JSON values: style, whose claims come from which file (by hash), checkpoints' and index's identities.
+
+    Raises:
+        UsageError: As `read_settings`, or a file is not of the form.
+        MissingError: A checkpoint is not there.
+    """
+    settings = read_settings(task, arguments)
+    return {
+        "citations": settings.citations,
+        "style": settings.style,
+        "reference_claims": _claims_identity(settings, settings.claims, side="reference"),
+        "output_claims": _claims_identity(settings, settings.output_claims, side="output"),
+        "official": settings.official,
+        **text_identity(arguments),
+    }
+
+
+def _one_of(task: TaskSpec, arguments: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
+    value = arguments.get(name, allowed[0])
+    if value not in allowed:
+        raise UsageError(f"{task.name}: {name} must be {' or '.join(allowed)}; got {value!r}.")
+    return value
+
+
+def _file(task: TaskSpec, arguments: Mapping[str, str], name: str) -> Path | None:
+    if name not in arguments:
+        return None
+    if task.options["form"] == "question":
+        raise UsageError(f"{task.name}: each question is one claim, and {name} is not used. Leave it out.")
+    return Path(arguments[name]).expanduser()
+
+
+def _claims_identity(settings: Settings, path: Path | None, *, side: Side) -> Any:
+    if path is None:
+        return "the question" if settings.form == "question" else _MADE
+    read_claim_file(path, side=side)
+    return {"file": path.name, "sha256": file_sha256(path)}
+
+
+_NAMED: Final = 5
+"""Most ids an error names."""
+
+
+def read_joined(path: str | Path, units: Sequence[Unit], *, side: Side) -> dict[str, tuple[str, ...]]:
+    """Reads a file of claims for texts to be judged.
+
+    Args:
+        path: the file.
+        units: the texts.
+        side: whose claims: the references', or the outputs'.
+
+    Returns:
+        Unit id to claims; a blank text has none.
+
+    Raises:
+        UsageError: As `claims.read_claim_file`; or the file has no claims of some of the texts. Names ids, quotes no text.
+    """
+    return join_claims(read_claim_file(path, side=side), units, side=side, where=str(path))
+
+
+def join_claims(
+    records: Sequence[ClaimRecord], units: Sequence[Unit], *, side: Side, where: str = "claims"
+) -> dict[str, tuple[str, ...]]:
+    """Gives each text its claims.
+
+    Args:
+        records: of one side. Of several with the same text that of the unit's own id counts, else the first.
+        units: the texts.
+        side: whose claims.
+        where: what messages call the records.
+
+    Returns:
+        Unit id to claims.
+
+    Raises:
+        UsageError: A text that is not blank has no claims in the records (an empty list of claims is one), or a blank one has some.
+    """
+    by_id: dict[tuple[str, str], tuple[str, ...]] = {}
+    by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+    for record in records:
+        for section, claims in record.claims.items():
+            if section in record.texts:
+                by_text.setdefault((section, _key(record.texts[section])), {})[record.id] = claims
+            else:
+                by_id[record.id, section] = claims
+    found: dict[str, tuple[str, ...]] = {}
+    missing: list[str] = []
+    odd: list[str] = []
+    for unit in units:
+        text = _key(unit.reference if side == "reference" else unit.output)
+        known = _claims(unit, text, by_text=by_text, by_id=by_id)
+        if not text:
+            odd += [unit.id] if known else []
+            found[unit.id] = ()
+        elif known is None:
+            missing.append(unit.id)
+        else:
+            found[unit.id] = known
+    if missing:
+        raise UsageError(
+            f"{where}: no claims of the {side} of {_some(missing)}: a record holds the text of that section, or, where it holds "
+            "no text, that id and section. Give the file made of these texts, or leave it out and let the judge make claims."
+        )
+    if odd:
+        raise UsageError(
+            f"{where}: has claims of the {side} of {_some(odd)}, which is blank. Give the file made of these texts."
+        )
+    return found
+
+
+def _claims(
+    unit: Unit,
+    text: str,
+    *,
+    by_text: Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]],
+    by_id: Mapping[tuple[str, str], tuple[str, ...]],
+) -> tuple[str, ...] | None:
+    names = _names(unit)
+    if same := by_text.get((unit.section, text)):
+        return next((same[name] for name in names if name in same), next(iter(same.values())))
+    return next((by_id[name, unit.section] for name in names if (name, unit.section) in by_id), None)
+
+
+def _names(unit: Unit) -> tuple[str, ...]:
+    """The ids a file can have for a unit: its item's, or that of the visit whose section it is."""
+    whole = unit.id.removesuffix(f"/{unit.section}") if unit.section != FULL else unit.id
+    return tuple(dict.fromkeys((unit.item, whole)))
+
+
+def _key(text: str) -> str:
+    return " ".join(judged_text(text).split())
+
+
+def _some(ids: Sequence[str]) -> str:
+    named = ", ".join(ids[:_NAMED])
+    return f"{named} and {len(ids) - _NAMED} more" if len(ids) > _NAMED else named

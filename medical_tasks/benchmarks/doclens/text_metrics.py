@@ -1,28 +1,158 @@
 """The metrics DocLens is compared with: words, concepts, embeddings and radiology's entities shared with the reference.
 
 Without an argument there are ROUGE, BLEU and the number of words; `bertscore`, `bleurt` and `radgraph` name a checkpoint each,
-`umls` an index (docs/medcon.md). All compare whole texts, the output without its citations.
+`umls` an index (docs/medcon.md). What computes a checkpoint's metric is imported when it is asked for. All compare whole texts, the
+output without its citations. A reference that says nothing gives nan; an empty output has 0, but no precision.
 
-Where the reference says nothing there is nothing to be like: nan. An empty output has 0, but for precision, which it has not.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.doclens import text_models
-from medical_tasks.benchmarks.doclens.text_models import Pairs
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.files import read_text
 from medical_tasks.scoring.medcon import Medcon, medcon
 from medical_tasks.scoring.rouge import rouge_tokens
 from medical_tasks.scoring.text_overlap import rouge, sacrebleu_sentence
 from medical_tasks.scoring.umls.index import UmlsIndex
 from medical_tasks.scoring.umls.matcher import Matcher
 
-__all__ = ["MEDCON_VARIANT", "TEXT_ARGUMENTS", "medcon_metrics", "text_identity", "text_metrics", "word_metrics"]
+__all__ = ["checkpoint_layer", "medcon_metrics", "text_identity", "text_metrics", "word_metrics"]
+
+
+Pairs = Sequence[tuple[str, str]]
+"""Output and reference of each item."""
+
+
+def bertscore(given: str, pairs: Pairs) -> list[dict[str, float]]:
+    """Computes BERTScore's F1, not rescaled; 0 for an empty output.
+
+    Args:
+        given: a checkpoint's folder, `@` and a layer behind it where none is usual.
+        pairs: the texts.
+
+    Returns:
+        `bertscore` of each item, nan where the reference says nothing.
+
+    Raises:
+        MissingError: The checkpoint or a package is not there.
+        UsageError: It is no such checkpoint.
+    """
+    from medical_tasks.models.bertscore import open_bertscore
+
+    folder, layer = checkpoint_layer(given)
+    scorer = open_bertscore(folder, layer=layer)
+    try:
+        scores = scorer.score([output for output, _ in pairs], [reference for _, reference in pairs])
+    finally:
+        scorer.close()
+    _tell_cut("bertscore", scorer.truncated)
+    return _referenced("bertscore", [score.f1 for score in scores], pairs)
+
+
+def bertscore_told(given: str) -> dict[str, Any]:
+    """Says what makes its numbers what they are; loads no weights. Raises as `bertscore`."""
+    from medical_tasks.models.bertscore import bertscore_identity
+
+    folder, layer = checkpoint_layer(given)
+    return dict(bertscore_identity(folder, layer=layer))
+
+
+def bleurt(folder: str, pairs: Pairs) -> list[dict[str, float]]:
+    """Computes BLEURT; an empty output is a text like any other. Takes, returns and raises as `bertscore`."""
+    from medical_tasks.models.bleurt import open_bleurt
+
+    scorer = open_bleurt(Path(folder).expanduser())
+    try:
+        scores = scorer.score([(reference, output) for output, reference in pairs])
+    finally:
+        scorer.close()
+    _tell_cut("bleurt", scorer.truncated)
+    return _referenced("bleurt", scores, pairs)
+
+
+def bleurt_told(folder: str) -> dict[str, Any]:
+    """As `bertscore_told`."""
+    from medical_tasks.models.bleurt import bleurt_identity
+
+    return dict(bleurt_identity(Path(folder).expanduser()))
+
+
+def radgraph(folder: str, pairs: Pairs) -> list[dict[str, float]]:
+    """Computes `f1_radgraph` (partial reward); 0 where neither text has an entity, as published. Else as `bertscore`."""
+    from medical_tasks.models.radgraph import f1_radgraph
+
+    scores = f1_radgraph(Path(folder).expanduser(), [(reference, output) for output, reference in pairs])
+    return _referenced("f1_radgraph", scores, pairs)
+
+
+def radgraph_told(folder: str) -> dict[str, Any]:
+    """As `bertscore_told`."""
+    from medical_tasks.models.radgraph import radgraph_identity
+
+    return dict(radgraph_identity(Path(folder).expanduser()))
+
+
+def _referenced(name: str, values: Sequence[float], pairs: Pairs) -> list[dict[str, float]]:
+    return [
+        {name: value if reference.strip() else math.nan} for value, (_, reference) in zip(values, pairs, strict=True)
+    ]
+
+
+def _tell_cut(name: str, texts: int) -> None:
+    if texts > 0:
+        print(f"note: {name}: {texts} texts are longer than the checkpoint takes and were cut there", file=sys.stderr)
+
+
+_LAYERS: Final = {("deberta", 48): 40, ("roberta", 24): 17, ("distilbert", 6): 5}
+"""Kind and number of layers to layer: bert_score's choices for deberta-xlarge-mnli, roberta-large, distilbert-base-uncased."""
+
+
+def checkpoint_layer(given: str) -> tuple[Path, int]:
+    """Reads `FOLDER` or `FOLDER@LAYER`.
+
+    Args:
+        given: as the user gave it.
+
+    Returns:
+        The folder and the layer.
+
+    Raises:
+        MissingError: There is no config.json in the folder.
+        UsageError: The layer is not a number, or is not given for a checkpoint of another kind.
+    """
+    path, mark, written = given.rpartition("@")
+    if mark and not Path(given).expanduser().is_dir():
+        if not (written.isascii() and written.isdecimal()):
+            raise UsageError(f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER.")
+        return Path(path).expanduser(), int(written)
+    folder = Path(given).expanduser()
+    try:
+        config = json.loads(read_text(folder / "config.json"))
+    except OSError as error:
+        raise MissingError(
+            f"bertscore={given}: no checkpoint there ({system_reason(error)} for its config.json). Nothing is downloaded here. On "
+            "a machine with internet: `hf download microsoft/deberta-xlarge-mnli --local-dir models/deberta-xlarge-mnli`; then "
+            "bring the folder here and give its path."
+        ) from error
+    except ValueError as error:
+        raise UsageError(f"{folder / 'config.json'}: not JSON. Download the checkpoint again.") from error
+    told = config if isinstance(config, dict) else {}
+    kind = str(told.get("model_type", "unknown"))
+    layers = next((told[name] for name in ("num_hidden_layers", "n_layers", "n_layer") if name in told), None)
+    if not isinstance(layers, int) or (kind, layers) not in _LAYERS:
+        raise UsageError(
+            f"bertscore={given}: no layer is usual for a checkpoint of the kind {kind} with {layers} layers. Give FOLDER@LAYER."
+        )
+    return folder, _LAYERS[kind, layers]
+
 
 MEDCON_VARIANT: Final = "aci-bench"
 
@@ -125,16 +255,16 @@ def _medcon_identity(folder: str) -> dict[str, Any]:
 
 
 _COMPUTED: Final[Mapping[str, Callable[[str, Pairs], list[dict[str, float]]]]] = {
-    "bertscore": text_models.bertscore,
+    "bertscore": bertscore,
     "umls": _medcon,
-    "bleurt": text_models.bleurt,
-    "radgraph": text_models.radgraph,
+    "bleurt": bleurt,
+    "radgraph": radgraph,
 }
 _IDENTITIES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
-    "bertscore": text_models.bertscore_told,
+    "bertscore": bertscore_told,
     "umls": _medcon_identity,
-    "bleurt": text_models.bleurt_told,
-    "radgraph": text_models.radgraph_told,
+    "bleurt": bleurt_told,
+    "radgraph": radgraph_told,
 }
 
 TEXT_ARGUMENTS: Final = tuple(_COMPUTED)

@@ -1,22 +1,37 @@
-"""A judge asked about answers that people scored, by the same code and the same questions that score EHRNoteQA's answers."""
+"""A judge checked against people's scores of models' answers, by the code and the questions that score EHRNoteQA.
+
+The paper's clinicians scored 270 answers of 27 models as correct or incorrect (section 4.1, appendix E.1). Their sheets are not
+released, so the form is this package's: a CSV file (UTF-8, commas) with a header and a row an answer,
+
+    id,model,response,rater_a,rater_b,rater_c
+    10003400,model-1,"The patient is allergic to penicillin.",1,1,0
+
+with 1 and 0, o and x, or correct and incorrect; blank where a rater did not score. Answers may quote notes, and a cell may be
+in the wrong column: no message quotes more than a few characters.
+
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import csv
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
-from medical_tasks.benchmarks.ehrnoteqa.human_scores import HumanScores, read_human_scores
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.data.construction_cells import plain
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.guard.policy import Subject
+from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
+from medical_tasks.io.files import csv_lines, open_text
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
 from medical_tasks.judges.check_views import CORRECTNESS
@@ -25,16 +40,8 @@ from medical_tasks.judges.judge_check import CheckPair, subset
 from medical_tasks.scoring.agreement import majority
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = [
-    "CHECK_SET",
-    "CORRECT",
-    "INCORRECT",
-    "check_pairs",
-    "ehrnoteqa_set",
-    "ehrnoteqa_task",
-    "judge_scored",
-    "scored_items",
-]
+__all__ = ["CHECK_SET", "LONGEST_MODEL", "RATER", "read_human_scores"]
+
 
 CORRECT, INCORRECT = CORRECTNESS.classes
 
@@ -208,3 +215,176 @@ CHECK_SET: Final = CheckSetSource(
     subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
     task=lambda form: ehrnoteqa_task(form or "open"),
 )
+
+
+RATER: Final = "rater_"
+"""Columns that begin so are raters, unless they are named."""
+
+_KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
+    "1 and 0": {"1": True, "0": False, "1.0": True, "0.0": False},  # with blanks, some programs write 1 as 1.0
+    "o and x": {"o": True, "x": False},
+    "correct and incorrect": {"correct": True, "incorrect": False},
+}
+_SHOWN: Final = 12
+LONGEST_MODEL: Final = 60
+"""Longest name of a model, so that no answer is taken for one."""
+_FORM: Final = "It needs a header, and a row an answer: id, response, perhaps model, and a column a rater."
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanScore:
+    """An answer and what people said of it.
+
+    Attributes:
+        line: of the file, on which its row ends.
+        item: id of the question.
+        response: the model's answer.
+        model: whose; "" when the file does not say.
+        correct: for each rater whether it is correct; None for those who did not score it.
+    """
+
+    line: int
+    item: str
+    response: str
+    model: str
+    correct: tuple[bool | None, ...]
+
+    @property
+    def id(self) -> str:
+        """Names the answer without its text."""
+        told = "\0".join((self.item, self.model, self.response))
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanScores:
+    """A file of scores.
+
+    Attributes:
+        path: the file.
+        raters: their columns' names.
+        rows: the answers that at least one of them scored, in the file's order.
+        unscored: how many rows nobody scored.
+    """
+
+    path: Path
+    raters: tuple[str, ...]
+    rows: tuple[HumanScore, ...]
+    unscored: int
+
+
+def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
+    """Reads a file of scores.
+
+    Args:
+        path: the file.
+        raters: names of the raters' columns; by default all that begin with `rater_`.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: Not of the form; names the line, the column and the rule.
+    """
+    rows = list(_rows(path))
+    if not rows:
+        raise UsageError(f"{path}: is empty. {_FORM}")
+    header = [name.strip() for name in rows[0][1]]
+    columns = _columns(path, header, raters)
+    if len(rows) == 1:
+        raise UsageError(f"{path}: has a header and no rows. {_FORM}")
+    found: list[HumanScore] = []
+    kinds: dict[str, tuple[str, int]] = {}
+    lines: dict[str, int] = {}
+    for line, values in rows[1:]:
+        if len(values) != len(header):
+            raise UsageError(
+                f"{path}: the row that ends on line {line} has {len(values)} fields, the header has {len(header)}. {_FORM}"
+            )
+        cells = dict(zip(header, map(plain, values), strict=True))
+        if not cells["id"].strip():
+            raise UsageError(f"{path}, line {line}, column 'id': empty; every row names its question there.")
+        model = cells.get("model", "").strip()
+        if len(model) > LONGEST_MODEL or not model.isprintable():
+            raise UsageError(  # it stands in the check, where no answer may
+                f"{path}, line {line}, column 'model': must be a name of at most {LONGEST_MODEL} characters on one line, got "
+                f"a text of {len(model)}. Put answers into the column 'response'."
+            )
+        row = HumanScore(
+            line=line,
+            item=cells["id"].strip(),
+            response=cells["response"],
+            model=model,
+            correct=tuple(_mark(path, line, name, cells[name], kinds) for name in columns),
+        )
+        if row.id in lines:
+            raise UsageError(
+                f"{path}: the rows that end on lines {lines[row.id]} and {line} are the same answer to the same question"
+                f"{' by the same model' if row.model else ''}. Put all raters' scores of an answer into one row."
+            )
+        lines[row.id] = line
+        found.append(row)
+    for place, name in enumerate(columns):
+        if all(row.correct[place] is None for row in found):
+            raise UsageError(f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with --raters.")
+    scored = tuple(row for row in found if any(mark is not None for mark in row.correct))
+    return HumanScores(path=path, raters=columns, rows=scored, unscored=len(found) - len(scored))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty, each with the line on which it ends."""
+    csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
+    try:
+        with open_text(path, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(csv_lines(path, stream), strict=True)
+            for values in reader:
+                if any(value.strip() for value in values):
+                    yield reader.line_num, values
+    except FileNotFoundError as error:
+        raise MissingError(f"{path}: no such file. Give the raters' scores: a CSV file. {_FORM}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8. Save it as CSV UTF-8.") from None
+    except csv.Error as error:
+        raise UsageError(
+            f"{path}: not a whole CSV file ({error}, line {reader.line_num}); a quoted field is left open or damaged."
+        ) from None
+
+
+def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[str, ...]:
+    """The raters' columns, after looking at the header. Names in it are not told: it may be a row of answers."""
+    for name in ("id", "response"):
+        if name not in header:
+            raise UsageError(f"{path}: its header, of {len(header)} columns, has no column {name!r}. {_FORM}")
+    wanted = tuple(raters) or tuple(name for name in header if name.startswith(RATER))
+    for name in wanted:
+        if name not in header:
+            raise UsageError(f"{path}: its header has no column {name!r}, which --raters names.")
+        if name in ("id", "response", "model"):
+            raise UsageError(f"--raters: {name} is no rater's column in {path}. Name those with scores.")
+    if not wanted:
+        raise UsageError(
+            f"{path}: no column begins with {RATER}. Name the raters' columns: --raters NAME,NAME,... {_FORM}"
+        )
+    for name in ("id", "response", "model", *wanted):
+        if header.count(name) > 1 or wanted.count(name) > 1:
+            raise UsageError(f"{path}: the column {name!r} is there or named twice. Once is enough.")
+    return wanted
+
+
+def _mark(path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[str, int]]) -> bool | None:
+    """Reads a score; a column keeps to one kind of marks, since 0 and o are easily taken for each other."""
+    text = value.strip().lower()
+    if not text:
+        return None
+    place = f"{path}, line {line}, column {name!r}"
+    kind = next((kind for kind, marks in _KINDS.items() if text in marks), None)
+    if kind is None:
+        said = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
+        raise UsageError(f"{place}: must be {', or '.join(_KINDS)}, or blank for not scored; got {said}.")
+    first, first_line = kinds.setdefault(name, (kind, line))
+    if kind != first:
+        raise UsageError(
+            f"{place}: {value.strip()!r} is of {kind}, line {first_line} is of {first}. Use one kind in a column: 0 and o look "
+            "alike and mean the opposite."
+        )
+    return _KINDS[kind][text]

@@ -1,36 +1,313 @@
 """EHRNoteQA from the user's own PhysioNet copies: questions joined with the discharge summaries they are about.
 
 Two projects are needed: the questions (`EHRNoteQA.jsonl`), which hold patient ids and no notes, and MIMIC-IV-Note
-(`discharge.csv.gz`), which is read once, row by row. A question whose notes are not all there is an error: the authors'
-script leaves such a question without notes and says nothing.
+(`discharge.csv.gz`), which is read once, row by row. A question whose notes are not all there is an error; the authors' script
+leaves it without notes and says nothing. `demo` is a small synthetic twin. Three more configurations have rows of the same
+columns: one's own questions (`own`), and the paper's other sets, with passages for a gold (`evidence`) and without any (`discq`).
 
-Three more configurations have rows of the same columns: questions on one's own notes (`own`), and the paper's other sets of
-discharge summaries, with passages for a gold (`evidence`) and without any (`discq`).
+DiSCQ is what medical experts ask while they read a discharge summary: Lehman et al., "Learning to Ask Like a Physician",
+ClinicalNLP 2022, https://physionet.org/content/discq/1.0/, code https://github.com/elehman16/discq. The release has questions,
+the words that prompted each (its trigger) and the name of the text they stand in; the texts are those of the n2c2 2010 challenge
+on relations. Nobody has written answers: the paper's three clinicians judged those of models, one hundred questions each
+(section 4.3, table 12).
+
 """
 
 from __future__ import annotations
 
 import dataclasses
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.ehrnoteqa.categories import question_categories
-from medical_tasks.benchmarks.ehrnoteqa.demo import DEMO_QUESTIONS, demo_pairs
-from medical_tasks.benchmarks.ehrnoteqa.discq import QUESTIONS_FILE as DISCQ_FILE
-from medical_tasks.benchmarks.ehrnoteqa.discq import read_discq_rows
-from medical_tasks.benchmarks.ehrnoteqa.discq_sample import DISCQ_ROWS
 from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
-from medical_tasks.benchmarks.ehrnoteqa.notes import NoteReading
-from medical_tasks.benchmarks.ehrnoteqa.own_questions import read_own_rows
-from medical_tasks.benchmarks.ehrnoteqa.questions import LEVELS, Question, read_questions
-from medical_tasks.benchmarks.ehrnoteqa.rows import COLUMNS, joined_row
+from medical_tasks.benchmarks.ehrnoteqa.notes import Note, NoteReading, prepared_text
+from medical_tasks.benchmarks.ehrnoteqa.questions import (
+    COLUMNS,
+    LEVELS,
+    Question,
+    joined_row,
+    one_note_row,
+    question_categories,
+    read_own_rows,
+    read_questions,
+)
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.csv_files import read_csv
+from medical_tasks.io.files import read_text
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["COLUMNS", "SOURCES", "joined_row", "keeps", "load_items", "read_rows"]
+__all__ = [
+    "CLINICIANS",
+    "COLUMNS",
+    "DEMO_QUESTIONS",
+    "DISCQ_ROWS",
+    "SOURCES",
+    "demo_pairs",
+    "keeps",
+    "load_items",
+    "paper_clinicians",
+    "paper_sample",
+    "read_discq_rows",
+    "read_rows",
+    "with_respect_to",
+]
+
+
+DISCQ_ROWS = 1089
+"""Of `discq_questions_final.csv`, without its header (paper, section 4.3)."""
+
+_SAMPLE_ROWS = {
+    "A": (
+        "519 0 276 238 537 62 775 716 439 334 407 43 275 319 413 23 45 267 162 418 880 203 210 456 823 1011 202 778 "
+        "4 15 116 802 106 222 234 815 435 768 2 383 467 546 402 509 707 939 385 720 508 1019 47 801 94 794 205 104 "
+        "393 394 65 73 68 564 514 1013 91 67 957 905 702 357 534 297 254 64 452 374 408 410 147 825 289 736 830 415 "
+        "220 436 117 420 271 1033 984 382 265 433 182 934 788 741 985 840"
+    ),
+    "B": (
+        "582 341 1057 1074 457 548 870 783 26 952 714 100 931 797 1020 958 597 543 51 475 989 583 838 204 152 127 "
+        "464 280 8 422 30 82 180 195 307 315 1083 911 346 700 326 827 1010 795 78 89 388 1053 330 291 871 358 1015 "
+        "841 527 263 292 738 14 96 535 183 164 155 704 1042 852 441 839 54 1043 58 781 160 432 75 517 1035 466 740 "
+        "708 264 40 787 39 566 5 513 1002 739 846 258 332 367 79 361 114 938 994 340"
+    ),
+    "C": (
+        "595 344 1070 1076 465 567 876 800 27 954 732 98 935 817 1021 980 686 563 52 485 987 596 848 200 130 118 "
+        "476 279 7 428 29 87 158 190 303 313 1084 932 348 709 329 842 1012 816 83 90 390 1054 335 288 877 360 1017 "
+        "851 539 259 290 747 9 95 547 161 156 148 713 1051 875 450 849 55 1052 59 798 153 438 80 528 1039 477 765 "
+        "718 260 38 803 37 587 6 524 1003 748 872 257 336 368 84 363 111 942 995 343"
+    ),
+}
+
+CLINICIANS = tuple(_SAMPLE_ROWS)
+"""As the paper calls them."""
+
+
+def paper_sample(clinician: str) -> tuple[int, ...]:
+    """Returns the questions of one clinician.
+
+    Args:
+        clinician: `A`, `B` or `C`.
+
+    Returns:
+        One hundred rows of `discq_questions_final.csv`, from 0, in the paper's order; the clinicians share none.
+
+    Raises:
+        UsageError: There is no such clinician.
+    """
+    if clinician not in _SAMPLE_ROWS:
+        raise UsageError(f"clinician must be one of {', '.join(CLINICIANS)} (paper, table 12), got {clinician!r}.")
+    return tuple(map(int, _SAMPLE_ROWS[clinician].split()))
+
+
+def paper_clinicians() -> dict[int, str]:
+    """Returns row to clinician, for the three hundred rows of the sample."""
+    return {row: clinician for clinician in CLINICIANS for row in paper_sample(clinician)}
+
+
+QUESTIONS_FILE = "discq_questions_final.csv"
+
+# `start_index` and `end_index` of the trigger are there too, counted in a text prepared in the authors' way; they are not read.
+_DISCQ_COLUMNS = ("id", "question", "reasoning")
+_DISCQ_RELEASE = "question file of DiSCQ 1.0"
+_DISCQ_AGAIN = f"Download the {_DISCQ_RELEASE} again; do not open and save it with a spreadsheet program."
+_NAME = re.compile(r"[!-.0-~]{1,80}")  # no slash: a name is no path
+_LISTED = 10
+
+# Words that keep their capital within a sentence; abbreviations are known by their form.
+_NAMES = frozenset(
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April June July August "
+    "September October November December".split()
+)
+# Words that questions begin with; the trigger may begin a sentence with one.
+_BEGINNINGS = frozenset(
+    "A Any Are At Can Could Did Do Does For Had Has Have How If In Is On Should The There Was Were What When Where Which Who "
+    "Why Will With Would".split()
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_FORM = re.compile(r"[\w.]+")
+_VOWELS = frozenset("aeiouy")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A row of the question file."""
+
+    name: str
+    question: str
+    trigger: str
+
+
+def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Reads the questions with their texts; the memory is that of the question file and one text.
+
+    Args:
+        path: the question file. The texts lie in its folder or in folders below it, under the name that the column `id` has,
+            or that and `.txt`.
+
+    Yields:
+        The dataset's rows, in the order of the file; the id is the row's number from 0, as the paper counts them. `clinician`
+        is `A`, `B` or `C` for the questions of the paper's sample, if the file has as many rows as the paper's.
+
+    Raises:
+        UsageError: The question file or a text is not of the official form; the message names line, field and rule, of the
+            texts only how long they are.
+        MissingError: Some texts are not there (the message lists the first ten).
+    """
+    asked = [
+        _asked(path, row.line, row.cells) for row in read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
+    ]
+    texts = _find_texts(path, list(dict.fromkeys(each.name for each in asked)))
+    # Rows are known by their numbers alone: in a file that has lost or won some, they are others.
+    clinicians = paper_clinicians() if len(asked) == DISCQ_ROWS else {}
+    read = ("", "")  # questions about a text stand together
+    for number, each in enumerate(asked):
+        if each.name != read[0]:
+            read = (each.name, _read_text(texts[each.name]))
+        yield one_note_row(
+            str(number),
+            with_respect_to(each.trigger, each.question),
+            note_id=each.name,
+            text=read[1],
+            categories=question_categories(each.question),
+            clinician=clinicians.get(number, ""),
+        )
+
+
+def with_respect_to(trigger: str, question: str) -> str:
+    """Joins a question with what prompted it (paper, appendix F.1 and table 11).
+
+    The trigger stays as it is; the question loses its first capital, unless its first word is an abbreviation (`CT`, `HbA1c`,
+    `X-ray`, `Hgb`), a day or a month, or has its capital in the trigger too. White space becomes single spaces.
+
+    Args:
+        trigger: the words of the note.
+        question: what was asked there.
+
+    Returns:
+        One sentence.
+    """
+    trigger, question = (" ".join(text.split()) for text in (trigger, question))
+    return f"With respect to {trigger}, {_within_a_sentence(question, trigger)}"
+
+
+def _within_a_sentence(question: str, trigger: str) -> str:
+    first = _WORD.match(question)
+    if first is None:
+        return question
+    word, form = first[0], _FORM.match(question)
+    is_abbreviation = (
+        (form is not None and any(sign.isupper() or sign.isdigit() for sign in form[0][1:]))
+        or not _VOWELS & set(word.lower())
+        or (len(word) == 1 and (word != "A" or question[1:2] == "-"))
+    )
+    is_name = word in _NAMES or (word not in _BEGINNINGS and word in _WORD.findall(trigger))
+    return question if is_abbreviation or is_name else word[0].lower() + question[1:]
+
+
+def _asked(path: Path, line: int, cells: dict[str, str]) -> _Asked:
+    name = cells["id"].strip()
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{path}: the row that ends on line {line}, field 'id': must be the name of a text, got {_told(name)}. {_DISCQ_AGAIN}"
+        )
+    for field in ("question", "reasoning"):
+        if not cells[field].strip():
+            raise UsageError(
+                f"{path}: the row that ends on line {line}, field {field!r}: must not be empty, got {_told(cells[field])}. "
+                f"{_DISCQ_AGAIN}"
+            )
+    return _Asked(name, cells["question"], cells["reasoning"])
+
+
+def _told(text: str) -> str:
+    return f"a text of {len(text)} characters"
+
+
+def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Finds the text of each name below the question file's folder."""
+    wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
+    found: dict[str, list[Path]] = {name: [] for name in names}
+    for file in _discq_files(path.absolute().parent):
+        if file.name in wanted:
+            found[wanted[file.name]].append(file)
+    missing = [name for name, files in found.items() if not files]
+    if missing:
+        raise MissingError(
+            f"{path}: {len(missing):,} of the {len(names):,} texts that its questions are about are not below its folder:"
+            f"{_listed(missing)}\nPut the texts of the n2c2 2010 challenge on relations there, in one folder or several "
+            "(https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/)."
+        )
+    several = [f"{name}: {', '.join(map(str, files))}" for name, files in found.items() if len(files) > 1]
+    if several:
+        raise UsageError(
+            f"{path}: {len(several):,} texts lie below its folder more than once:{_listed(several)}\nKeep one of each there."
+        )
+    return {name: files[0] for name, files in found.items()}
+
+
+def _discq_files(folder: Path) -> Iterator[Path]:
+    """The files below a folder, those behind links too."""
+    seen: set[tuple[int, int]] = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        status = Path(place).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()  # a link that leads back
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        folders.sort()
+        yield from (Path(place) / name for name in sorted(names))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f"\n  and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return "".join(f"\n  {name}" for name in names[:_LISTED]) + more
+
+
+def _read_text(file: Path) -> str:
+    try:
+        text = read_text(file, encoding="utf-8-sig")  # line ends become line feeds, as for the authors
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({system_reason(error)}).") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: not UTF-8 (byte 0x{error.object[error.start]:02x}). Get the text again.") from error
+    if not text.strip():
+        raise UsageError(f"{file}: is empty. Get the text again.")
+    return text
+
+
+# Two of each kind of patient that the questions have, and of the first and third kind four.
+DEMO_QUESTIONS = 14
+DEMO_SEED = 5
+# A quarter of the length of real notes, so that tasks run in seconds on a laptop.
+DEMO_SCALE = 0.25
+
+
+def demo_pairs() -> Iterator[tuple[Question, list[Note]]]:
+    """Generates the demo.
+
+    Yields:
+        Questions, each with its notes, the oldest first, prepared as those of the official files.
+    """
+    for patient in twin_patients(seed=DEMO_SEED, questions=DEMO_QUESTIONS, scale=DEMO_SCALE):
+        if patient.question is not None:
+            yield patient.question, sorted(map(_note, patient.notes), key=lambda note: (note.charttime, note.seq))
+
+
+def _note(note: TwinNote) -> Note:
+    return Note(
+        note_id=note.note_id,
+        hadm_id=note.hadm_id,
+        charttime=note.charttime,
+        seq=note.note_seq,
+        text=prepared_text(note.text, patient_id=note.subject_id, hadm_id=note.hadm_id, charttime=note.charttime),
+    )
+
 
 _READERS = {"own": read_own_rows, "evidence": read_evidence_rows, "discq": read_discq_rows}
 _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
@@ -105,7 +382,7 @@ def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
 
 # Below physionet.org/files as wget lays the projects out, or any end of that.
 _QUESTION_PLACES = tuple(f"ehr-notes-qa-llms/1.0.1/{folder}EHRNoteQA.jsonl" for folder in ("", "1.0.1/"))
-_DISCQ_PLACES = (f"discq/1.0/{DISCQ_FILE}",)
+_DISCQ_PLACES = (f"discq/1.0/{QUESTIONS_FILE}",)
 _YUE_PLACES = ("mimic-iii-question-answer/1.0.0/test.final.json",)
 _NOTE_PLACES = tuple(f"mimic-iv-note/2.2/note/{name}" for name in ("discharge.csv.gz", "discharge.csv"))
 _FILES = {

@@ -1,24 +1,32 @@
-"""How EHRNoteQA's questions are put, in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
+"""Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-Ours are written from the protocol's facts: all discharge summaries of the patient, the oldest first, each between two marks;
-then the question; then, where they are shown, the five lettered choices; then the form of the answer. What is the same for
-the formats stands first, so that servers which keep prefixes read the notes once. With `official` the authors' templates
-are read from a checkout the user has (`src/generation/utils.py`, the form they used for GPT models). Everything is one user
-message.
+Ours are one user message, written from the facts of the protocol: all discharge summaries of the patient, the oldest first, each
+between two marks; the question; where they are shown, the five lettered choices; the form of the answer. What the formats share
+comes first, so that servers that cache prefixes read the notes once. With `official` the authors' templates are read from the
+user's checkout (`src/generation/utils.py`, the form they used for GPT models).
 
 The choices are shown in `mc` and `mc_prob_index` only. For the probability of a choice's text (`mc_prob_value`) the question
-stands alone, which is how the LM evaluation harness, which the authors used, asks where it compares texts: with the choices in
-sight a model would be asked which one it repeats, not what it finds in the notes.
+stands alone, as in the LM evaluation harness, which the authors used: with the choices in sight a model would be asked which
+one it repeats.
+
+Notes too long for a model lose words from the oldest on, and the prompt says how many. Length is counted in words, runs of
+non-white space, so that a number leaves out the same text whatever the tokenizer. This rule is ours; the paper asked only models
+whose context holds all notes.
+
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import itertools
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
     REPOSITORY,
     check_template,
@@ -26,12 +34,12 @@ from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
     read_prompt_dict,
 )
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
-from medical_tasks.benchmarks.ehrnoteqa.shortening import MARKER, shortened
 from medical_tasks.errors import UsageError
 from medical_tasks.models.choice_scores import ChoiceScores
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = ["PROMPT_SETS", "choice_lines", "gold_response", "load_prompts", "note_blocks"]
+__all__ = ["MARKER", "choice_lines", "gold_response", "load_prompts", "note_blocks", "shortened", "word_count"]
+
 
 PROMPT_SETS: Final = ("own", "official")
 
@@ -196,3 +204,67 @@ def _official_render(template: str) -> Callable[[Item], tuple[Message, ...]]:
 
 def _digest(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+MARKER: Final = "[words left out here: {words}]\n"
+"""Stands in a note between its header and what is left of it."""
+
+_WORD = re.compile(r"\S+")
+# The three lines that `prepared_text` puts before a note; notes of sets without them are all body.
+_LABELS: Final = tuple(
+    line.partition(":")[0] + ":" for line in prepared_text("", patient_id="", hadm_id="", charttime="").splitlines()[:3]
+)
+_HEADER = re.compile("".join(rf"{re.escape(label)}[^\n]*\n" for label in _LABELS))
+
+
+def word_count(item: Item) -> int:
+    """Counts the words of an item's notes, those of their headers left aside."""
+    return sum(_count(note["text"][_body_start(note["text"]) :]) for note in item.fields["notes"])
+
+
+def shortened(item: Item, words: int) -> Item:
+    """Leaves out words of an item's notes: the oldest note's first, from the beginning of its body.
+
+    Headers stay. What stays of a body is as it was, white space included.
+
+    Args:
+        item: an item with all its notes, the oldest first.
+        words: how many to leave out; with more than there are, all bodies are left out.
+
+    Returns:
+        The item with other notes and nothing else changed; the item itself for 0 words.
+
+    Raises:
+        ValueError: `words` is negative.
+    """
+    if words < 0:
+        raise ValueError(f"words must be at least 0, got {words}")
+    if words == 0:
+        return item
+    notes, left = [], words
+    for note in item.fields["notes"]:
+        made, gone = _without(note, left)
+        notes.append(made)
+        left -= gone
+    return dataclasses.replace(item, fields={**item.fields, "notes": notes})
+
+
+def _without(note: dict[str, Any], words: int) -> tuple[dict[str, Any], int]:
+    """A note without so many words, or all it has, and their number."""
+    text = note["text"]
+    start = _body_start(text)
+    places = [match.start() for match in itertools.islice(_WORD.finditer(text, start), words + 1)]
+    gone = min(words, len(places))
+    if gone == 0:
+        return note, 0
+    kept = text[places[gone] :] if gone < len(places) else ""
+    return {**note, "text": text[:start] + MARKER.format(words=gone) + kept}, gone
+
+
+def _body_start(text: str) -> int:
+    header = _HEADER.match(text)
+    return header.end() if header else 0
+
+
+def _count(text: str) -> int:
+    return sum(1 for _ in _WORD.finditer(text))

@@ -1,25 +1,165 @@
-"""The questions: `EHRNoteQA.jsonl`, one object a line, one question a patient."""
+"""The questions, the ten categories they fall into, and the dataset's rows.
+
+Questions come from the official `EHRNoteQA.jsonl`, one object a line and one question a patient, or are the user's own:
+`medical-tasks construct ehrnoteqa import` writes rows as JSON Lines and `medical-tasks build ehrnoteqa --config own` builds them.
+Such a file holds notes and is as credentialed as they are: messages say where something is wrong, never what stands there.
+
+A row of the benchmark is a question with a level, five choices and the notes of a patient. A row of the paper's other sets
+(section 4.3) has one note, no level and no choices.
+
+The authors categorised by hand (section 3.4, appendix D) and released no question's categories. Our rule looks for words that ask
+for something; it was made with sight of the 40 examples in tables 3 and 9, and `docs/ehrnoteqa.md` has its figures.
+
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
-from medical_tasks.benchmarks.ehrnoteqa.categories import CATEGORIES
-from medical_tasks.io.json_records import Field, is_list_of, is_text, one_of, optional, read_records
+from medical_tasks.benchmarks.ehrnoteqa.notes import Note
+from medical_tasks.io.columns import Column
+from medical_tasks.io.json_records import Field, Record, is_list_of, is_text, one_of, optional, read_records
 
-__all__ = ["LETTERS", "LEVELS", "Question", "read_questions"]
+__all__ = [
+    "CATEGORIES",
+    "COLUMNS",
+    "DEFINITIONS",
+    "FALLBACK",
+    "LETTERS",
+    "LEVELS",
+    "OWN_FIELDS",
+    "Question",
+    "joined_row",
+    "one_note_row",
+    "question_categories",
+    "read_own_rows",
+    "read_questions",
+]
+
+
+DEFINITIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "treatment": "what was done about a problem: drugs, operations, other management",
+        "assessment": "how the patient is, or how that changed",
+        "problem": "diseases, diagnoses, complications and other troubles the patient had",
+        "etiology": "why a symptom or a problem came about",
+        "sign_symptom": "what the patient felt or showed",
+        "vitals": "temperature, pulse, breathing rate or blood pressure",
+        "test_results": "findings of laboratory tests, imaging and other examinations",
+        "history": "what had happened before, to the patient or in the family",
+        "instruction": "what the hospital told the patient to do or to avoid",
+        "plan": "what is to be done later",
+    }
+)
+"""Category to what its questions are about (appendix D, in our words), in the paper's order."""
+
+CATEGORIES: Final[tuple[str, ...]] = tuple(DEFINITIONS)
+
+FALLBACK: Final = "treatment"
+"""Of a question in which no word is found: the category that most questions have (64 %, table 3)."""
+
+# What such a clause names is given, not asked: "Given the history of X, what ...". One clause, up to its comma.
+_GIVEN = re.compile(r"(?:given|considering|based on|according to|as per|after|following|during|upon)\b[^,?]*,")
+
+# A few words between what is asked and what it is asked of; bounded, so that no text takes long.
+_FEW = r"(?:[\w'/-]+ ){0,4}?"
+_ASKED = (
+    rf"\b(?:what|which|any|other|main|primary|principal|new|experienced?|suffer(?:ed)?|sustain(?:ed)?|list of) {_FEW}"
+)
+_DRUGS = r"(?:medic|drug|dos|prescri|regimen|treat|therap)"
+
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "treatment": (
+        r"\b(?:treat|therap|medication|medicine|prescri|antibiotic|intervention|procedure|regimen|transfus|transplant)",
+        r"\b(?:manag(?:e|ed|ing|ement)|drugs?|dos(?:e|es|age|ages|ing)|surger(?:y|ies)|surgical|operated)\b",
+        r"(?<!post[ -])\boperations?\b",
+        r"\b(?:undergo|undergone|underwent|performed|addressed|administered|received|stent\w*|resect\w+|repair\w*)\b",
+        r"\b(?:insulin|dialysis|chemotherapy|radiation|anticoag\w+|prophyla\w+|steroids?|discontinu\w+|measures)\b",
+    ),
+    "assessment": (
+        r"\b(?:resolv|resolution|improv|worsen|deteriorat|progress|success|recover|stabili|evolv|evolution)",
+        r"\b(?:status|stable|mobility|prognosis|severity|fluctuat\w+|characteristics|differ(?:ed|ences?)?|outcome|respond(?:ed)?)\b",
+        r"\b(?:current|overall|clinical|general|physical|mental|discharge|patient's|his|her|their) condition\b",
+        rf"\bchang(?:e|es|ed) (?:in|of|over|between)\b(?! (?:(?:the|his|her|their|patient's) ){{0,2}}{_DRUGS})",
+        r"\bhow did [\w'/ -]{1,60}\bchange\b",
+        r"\bassess",
+    ),
+    "problem": (
+        r"\b(?:complication|ailment|comorbidit)",
+        r"\b(?:diagnosis|diagnoses|(?:allergic|adverse) (?:drug )?(?:reactions?|events?)|side effects?)\b",
+        rf"{_ASKED}(?:problem|disease|disorder|injur|infection|illness|issue|conditions\b|medical condition)",
+        rf"{_ASKED}(?:diagnosed|suffering)\b",
+    ),
+    "etiology": (
+        r"\b(?:why|because|etiolog|aetiolog|caus(?:e|es|ed|ing)\b|reason|contribut|trigger|precipitat|prompted|attribut)",
+        r"\b(?:due to|lea?d to|result(?:ed|ing)? (?:in|from)|relates? to|responsible for|source of|risk factors?)\b",
+        r"\b(?:relationship|correlat\w+|justif\w+|rationale|explanation|indications? for)\b",
+    ),
+    "sign_symptom": (
+        r"\bsymptom",
+        r"(?<!vital )\bsigns?\b",
+        r"\b(?:chief complaint|complain(?:ed|ts?)?|present(?:ed|ing)? with|presentation|manifest\w+|physical exam\w*)\b",
+        rf"\b(?:experienc\w+|report(?:ed)?|den(?:y|ied)|feel(?:ing)?|felt|suffer(?:ed|ing)?|any) {_FEW}"
+        r"(?:pain|shortness of breath|dyspnea|dizziness|lightheaded|nausea|vomiting|fatigue|fever|headache|swelling|weakness|"
+        r"numbness|cough|palpitation|bleeding|seizure|confusion)",
+    ),
+    "vitals": (
+        r"\b(?:vitals|vital signs?|blood pressures?|heart rates?|pulse|respirat(?:ory|ion) rates?|temperatures?)\b",
+    ),
+    "test_results": (
+        r"\b(?:tests?|labs?|laboratory|imaging|scans?|ct|mri|x-?rays?|radiographs?|ultrasounds?|ekg|ecg|lfts?|findings?)\b",
+        r"\b(?:echocardiogra|electrocardiogra|biops|patholog|culture|electrolyte|troponin|angiogra|catheterization results)",
+        r"\b(?:levels?|ha?emoglobin|ha?ematocrit|creatinine|bilirubin|potassium|glucose|white blood cells?|wbc|inr)\b",
+        r"\b(?:platelets?|ejection fraction|(?:liver|kidney|renal) function|blood counts?)\b",
+    ),
+    "history": (
+        r"\b(?:medical|surgical|past|family|social|clinical|personal|smoking|psychiatric|cardiac|medication) history\b",
+        r"\b(?:have|has|had|any|there) (?:a |any |known |prior |previous |family )*history\b",
+        rf"\b(?:previous|prior|past|earlier) {_FEW}"
+        r"(?:admission|hospitali|surger|surgical|procedure|operation|intervention|episode|illness|diagnos|condition|treat)",
+        r"\b(?:surger(?:y|ies)|interventions?|operations?|procedures?|hospitali[sz]ations?) (?:prior to|before)\b",
+        r"\b(?:previously|allerg(?:y|ies|ic)|smok(?:es?|ed|er|ing)|tobacco|alcohol|occupation|home medications?)\b",
+    ),
+    "instruction": (
+        r"\b(?:instruct|advi[cs]e|advising|counsel|precaution|restriction|educat)",
+        r"\b(?:weight[ -]bearing|told to|encouraged to|asked to|warned|to avoid)\b",
+    ),
+    "plan": (
+        r"\b(?:plan(?:s|ned|ning)?|follow(?:ed)?[ -]?up|future|scheduled|appointments?|upcoming|recommend(?:ed|ations?)?)\b",
+        r"\b(?:next steps?|(?:seen|done|visit) next|considered for)\b",
+    ),
+}
+_PATTERNS: Final = {category: re.compile("|".join(_WORDS[category])) for category in CATEGORIES}
+
+
+def question_categories(question: str) -> tuple[str, ...]:
+    """Assigns categories to a question; many questions ask about several things.
+
+    Args:
+        question: its text.
+
+    Returns:
+        One or more of `CATEGORIES`, in their order; `FALLBACK` alone where no word is found.
+    """
+    text = " ".join(question.lower().replace("\u2019", "'").split())
+    asked = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
+    found = tuple(category for category, pattern in _PATTERNS.items() if pattern.search(asked))
+    return found or (FALLBACK,)
+
 
 LETTERS = "ABCDE"
 # As the file names them, to the paper's numbers (section 3.1).
 LEVELS = {"Level1": 1, "Level2": 2}
 
-_RELEASE = "EHRNoteQA question file"
-_AGAIN = "Download it again."
+_OFFICIAL_FILE = "EHRNoteQA question file"
+_DOWNLOAD_AGAIN = "Download it again."
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
@@ -54,7 +194,7 @@ def _is_number(value: Any, *, lowest: int = 0) -> bool:
 
 
 _TEXT = dataclasses.replace(is_text(), private=True)
-_FIELDS = {
+_OFFICIAL_FIELDS = {
     "category": one_of(tuple(LEVELS)),
     "num_notes": Field(holds=lambda value: _is_number(value, lowest=1), rule="a whole number from 1"),
     "patient_id": Field(holds=_is_number, rule="a whole number"),
@@ -83,7 +223,7 @@ def read_questions(path: Path) -> Iterator[Question]:
             rule and value, of the texts only how long they are.
     """
     lines: dict[str, int] = {}
-    for record in read_records(path, _FIELDS, release=_RELEASE, again=_AGAIN):
+    for record in read_records(path, _OFFICIAL_FIELDS, release=_OFFICIAL_FILE, again=_DOWNLOAD_AGAIN):
         values = record.values
         patient = str(int(values["patient_id"]))
         if patient in lines:
@@ -102,3 +242,232 @@ def read_questions(path: Path) -> Iterator[Question]:
             answer=values["answer"],
             categories=None if categories is None else tuple(categories),
         )
+
+
+_OWN_FILE = "file of own questions"
+_WRITE_AGAIN = "Write it again: medical-tasks construct ehrnoteqa import."
+_NOTE_FIELDS = frozenset({"note_id", "hadm_id", "charttime", "text"})
+_ID = re.compile(r"[!-~]{1,60}")
+_TIME = "%Y-%m-%d %H:%M:%S"
+
+
+def _is_time(text: Any) -> bool:
+    try:
+        # Written back, since strptime takes 1-2-2150 as readily, which would not sort.
+        return isinstance(text, str) and datetime.datetime.strptime(text, _TIME).strftime(_TIME) == text
+    except ValueError:
+        return False
+
+
+def _is_note(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == _NOTE_FIELDS
+        and _IS_ID.holds(value["note_id"])
+        and _IS_ID.holds(value["hadm_id"])
+        and _is_time(value["charttime"])
+        and _TEXT.holds(value["text"])
+    )
+
+
+_IS_ID = Field(
+    holds=lambda value: isinstance(value, str) and _ID.fullmatch(value) is not None,
+    rule="an id of 1 to 60 letters, digits and signs, no spaces",
+    private=True,
+)
+_IS_NOTE = Field(
+    holds=_is_note,
+    rule=f"an object with {', '.join(sorted(_NOTE_FIELDS))}: ids, a time YYYY-MM-DD HH:MM:SS, a text that is not empty",
+)
+
+OWN_FIELDS: dict[str, Field] = {
+    "id": _IS_ID,
+    "patient_id": _IS_ID,
+    "level": Field(holds=lambda value: type(value) is int and value in (0, 1, 2), rule="0, 1 or 2", private=True),
+    "num_notes": Field(
+        holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1", private=True
+    ),
+    "clinician": dataclasses.replace(is_text(blank=True), private=True),
+    "question": _TEXT,
+    "choices": Field(
+        holds=lambda value: isinstance(value, list) and len(value) == len(LETTERS) and all(map(_TEXT.holds, value)),
+        rule=f"a list of {len(LETTERS)} texts that are not empty",
+        private=True,
+    ),
+    "answer": dataclasses.replace(one_of(tuple(LETTERS)), private=True),
+    "categories": dataclasses.replace(optional(is_list_of(one_of(CATEGORIES))), private=True),
+    "evidence": dataclasses.replace(optional(is_list_of(is_text())), private=True),
+    "notes": dataclasses.replace(is_list_of(_IS_NOTE), private=True),
+}
+"""What a record has; `categories` and `evidence` may be absent."""
+
+
+def read_own_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Reads questions on one's own notes.
+
+    Args:
+        path: JSON Lines; where a record has no `categories` they are those of the rule, where it has no `evidence` it is empty.
+
+    Yields:
+        The dataset's rows, in the order of the file; `id` is unique, a patient may have several.
+
+    Raises:
+        UsageError: The file is not of that form; the message names line, field and rule, of the texts only how long they are.
+    """
+    lines: dict[str, int] = {}
+    for record in read_records(path, OWN_FIELDS, release=_OWN_FILE, again=_WRITE_AGAIN):
+        row = dict(record.values)
+        _check_own(record, lines)
+        row.setdefault("categories", list(question_categories(row["question"])))
+        row.setdefault("evidence", [])
+        yield {name: row[name] for name in OWN_FIELDS}
+
+
+def _check_own(record: Record, lines: dict[str, int]) -> None:
+    """Checks what one field alone does not show."""
+    row = record.values
+    first = lines.setdefault(row["id"], record.line)
+    if first != record.line:
+        raise record.wrong("id", f"must be unique, it stands on line {first} already")
+    if len({" ".join(choice.split()).casefold() for choice in row["choices"]}) != len(LETTERS):
+        raise record.wrong("choices", "must be five different texts, two are the same but for case and white space")
+    if len(set(row.get("categories", ()))) != len(row.get("categories", ())):
+        raise record.wrong("categories", "must not name one twice")
+    notes = row["notes"]
+    if len(notes) != row["num_notes"]:
+        raise record.wrong("num_notes", f"must be the number of notes, which is {len(notes)}")
+    if len({note["note_id"] for note in notes}) != len(notes):
+        raise record.wrong("notes", "must each have another note_id")
+    times = [note["charttime"] for note in notes]
+    if times != sorted(times):
+        raise record.wrong("notes", "must stand in the order of their charttime, the oldest first")
+
+
+COLUMNS = (
+    Column(
+        name="id",
+        description="Of the question. Official set: the patient's, every question is about another one; `discq`: row of the file",
+    ),
+    Column(
+        name="patient_id",
+        description="Whose notes they are: MIMIC-IV's subject_id, in `evidence` and `discq` the note's id. Questions share it",
+    ),
+    Column(
+        name="level",
+        dtype="int64",
+        description="1: notes of up to 3,000 tokens together; 2: of 3,000 to 7,000 (paper, section 3.1); 0: a set without levels",
+    ),
+    Column(
+        name="num_notes",
+        dtype="int64",
+        description="How many discharge summaries there are, 1 to 3 in the official set",
+    ),
+    Column(
+        name="clinician",
+        description="Who reviewed the question, as released; in `discq` who judged its answers (paper, table 12); or ''",
+    ),
+    Column(name="question", description="The question"),
+    Column(
+        name="choices",
+        repeated=True,
+        description="Five answers, A to E in this order, of which one is right; or none",
+    ),
+    Column(name="answer", description="Letter of the right answer, `A` to `E`; '' where there are no choices"),
+    Column(
+        name="categories",
+        repeated=True,
+        description="What is asked about, of the paper's ten categories (appendix D); by a rule, where the file does not say",
+    ),
+    Column(
+        name="evidence",
+        repeated=True,
+        description="Passages of the note that answer the question; in `evidence` alone, and in `own` where the file has some",
+    ),
+    Column(
+        name="notes",
+        dtype="struct",
+        repeated=True,
+        description="The discharge summaries, the oldest first",
+        fields=(
+            Column(name="note_id", description="The note's id in its source"),
+            Column(name="hadm_id", description="The admission; '' where it is not told"),
+            Column(
+                name="charttime", description="When the note was charted, `YYYY-MM-DD HH:MM:SS`, dates shifted; or ''"
+            ),
+            Column(
+                name="text",
+                description="Patient id, admission id and chart date, then the note, white space reduced. In the paper's other "
+                "sets the note alone, as released",
+            ),
+        ),
+    ),
+)
+"""Of every configuration, in this order."""
+
+
+def joined_row(question: Question, notes: Iterable[Note]) -> dict[str, Any]:
+    """Makes the row of a question of the benchmark.
+
+    Args:
+        question: the question.
+        notes: its patient's, the oldest first.
+
+    Returns:
+        Column name to value.
+    """
+    categories = question.categories
+    return {
+        "id": question.patient_id,
+        "patient_id": question.patient_id,
+        "level": question.level,
+        "num_notes": question.num_notes,
+        "clinician": question.clinician,
+        "question": question.question,
+        "choices": list(question.choices),
+        "answer": question.answer,
+        "categories": list(question_categories(question.question) if categories is None else categories),
+        "evidence": [],
+        "notes": [
+            {"note_id": note.note_id, "hadm_id": note.hadm_id, "charttime": note.charttime, "text": note.text}
+            for note in notes
+        ],
+    }
+
+
+def one_note_row(
+    row_id: str,
+    question: str,
+    *,
+    note_id: str,
+    text: str,
+    categories: Iterable[str],
+    evidence: Iterable[str] = (),
+    clinician: str = "",
+) -> dict[str, Any]:
+    """Makes the row of a question about one note, of a set without levels and choices.
+
+    Args:
+        row_id: unique in its configuration.
+        question: as it is asked.
+        note_id: of the note; questions about it share it as `patient_id`.
+        text: the note.
+        categories: of the question.
+        evidence: passages of the note that answer the question.
+        clinician: who judged its answers.
+
+    Returns:
+        Column name to value.
+    """
+    return {
+        "id": row_id,
+        "patient_id": note_id,
+        "level": 0,
+        "num_notes": 1,
+        "clinician": clinician,
+        "question": question,
+        "choices": [],
+        "answer": "",
+        "categories": list(categories),
+        "evidence": list(evidence),
+        "notes": [{"note_id": note_id, "hadm_id": "", "charttime": "", "text": text}],
+    }

@@ -271,7 +271,7 @@ class EHRNoteQA(Benchmark):
     def lasting_reasons(self) -> Mapping[str, str]:
         """Answers without log-probabilities, and questions of sets that have no gold."""
         from medical_tasks.benchmarks.ehrnoteqa.judging import NO_GOLD
-        from medical_tasks.benchmarks.ehrnoteqa.probability import NOT_TOLD
+        from medical_tasks.benchmarks.ehrnoteqa.scoring import NOT_TOLD
 
         return {
             NOT_TOLD: (

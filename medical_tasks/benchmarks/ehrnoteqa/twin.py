@@ -2,7 +2,10 @@
 
     python -m medical_tasks.benchmarks.ehrnoteqa.twin --out FOLDER --questions 961 --notes 331794
 
-The same seed and numbers give the same bytes. Files are written row by row, so that size costs time and no memory.
+The same seed and numbers give the same bytes. Files are written row by row, so that size costs time and no memory. A note tells one
+invented stay, filled up to a length with laboratory lines and paragraphs that are wrapped once for many notes. The questions cover
+all ten categories of the paper.
+
 """
 
 from __future__ import annotations
@@ -12,19 +15,300 @@ import gzip
 import json
 import random
 import sys
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, Question
-from medical_tasks.benchmarks.ehrnoteqa.twin_notes import TwinStay, Writer, draw_stays
-from medical_tasks.benchmarks.ehrnoteqa.twin_questions import KINDS, ask_across, ask_one
+from medical_tasks.benchmarks.ehrnoteqa.twin_words import (
+    ACTIVITIES,
+    ADVICE,
+    LABS,
+    PAST,
+    PRESSURES,
+    SENTENCES,
+    STAYS,
+    VALUES,
+    Stay,
+)
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.published_sums import SUMS_FILE
 from medical_tasks.errors import MedicalTasksError, UsageError
 
-__all__ = ["NOTES_FILE", "QUESTIONS_FILE", "TwinNote", "TwinPatient", "main", "twin_patients", "write_twin"]
+__all__ = ["KINDS", "NOTES_FILE", "QUESTIONS_FILE", "TwinNote", "main", "twin_patients", "write_twin"]
+
+
+_PARAGRAPHS = 600
+_LAB_LINES = 400
+_WIDTH = 68
+_BLANK = " \n"  # blank lines of these files hold a space
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwinStay:
+    """One admission of an invented patient.
+
+    Attributes:
+        about: what it was about.
+        creatinine: at discharge, as the note gives it.
+        pressure: the blood pressure on admission.
+        past: an operation of former years, the same in all stays of a patient.
+        activity: what the patient could do at discharge.
+        advice: what the patient was told to do at home.
+        date: charted, `YYYY-MM-DD`.
+    """
+
+    about: Stay
+    creatinine: str
+    pressure: str
+    past: str
+    activity: str
+    advice: str
+    date: str
+
+
+def draw_stays(draw: random.Random, count: int) -> list[TwinStay]:
+    """Draws admissions of one patient, oldest first.
+
+    Up to as many as there are kinds of stays, no two are about the same or have the same creatinine.
+
+    Args:
+        draw: the source of chance.
+        count: how many.
+
+    Returns:
+        The admissions.
+    """
+    distinct = count <= len(STAYS)
+    kinds = draw.sample(STAYS, count) if distinct else draw.choices(STAYS, k=count)
+    values = draw.sample(VALUES, count) if distinct else draw.choices(VALUES, k=count)
+    past = draw.choice(PAST)
+    year, month = draw.randrange(2110, 2190), draw.randrange(12)
+    stays = []
+    for kind, creatinine in zip(kinds, values, strict=True):
+        date = f"{year + month // 12:04d}-{month % 12 + 1:02d}-{draw.randrange(1, 29):02d}"
+        stays.append(
+            TwinStay(
+                about=kind,
+                creatinine=creatinine,
+                pressure=draw.choice(PRESSURES),
+                past=past,
+                activity=draw.choice(ACTIVITIES),
+                advice=draw.choice(ADVICE),
+                date=date,
+            )
+        )
+        month += draw.randrange(1, 20)
+    return stays
+
+
+class Writer:
+    """Writes notes; what they are filled up with depends on the seed alone.
+
+    Args:
+        seed: of the filling.
+    """
+
+    def __init__(self, seed: int) -> None:
+        draw = random.Random(f"{seed}-filling")  # noqa: S311  # invented notes, not secrets
+        self._paragraphs = [_paragraph(draw) for _ in range(_PARAGRAPHS)]
+        self._labs = [_lab_line(draw) for _ in range(_LAB_LINES)]
+
+    def note(self, draw: random.Random, stay: TwinStay, *, sex: str, length: int) -> str:
+        """Writes a note.
+
+        Args:
+            draw: the source of chance.
+            stay: what it tells.
+            sex: `F` or `M`.
+            length: characters it should have; a note without any filling has about 1,500.
+
+        Returns:
+            Its text.
+        """
+        about = stay.about
+        head = (
+            f"{_BLANK}Name:  ___                     Unit No:   ___\n{_BLANK}"
+            f"Admission Date:  ___              Discharge Date:   ___\n{_BLANK}"
+            f"Date of Birth:  ___             Sex:   {sex}\n{_BLANK}"
+            f"Service: {about.service}\n{_BLANK}"
+            f"Allergies: \nNo known drug allergies\n{_BLANK}Attending: ___.\n{_BLANK}"
+            f"Chief Complaint:\n{about.complaint}\n{_BLANK}"
+            f"Major Surgical or Invasive Procedure:\n___: {about.procedure}\n\n{_BLANK}"
+            f"History of Present Illness:\nPatient with a history as below who came to the ___ with\n"
+            f"{about.complaint.lower()} for {draw.randrange(1, 9)} days.   Evaluated in the emergency\ndepartment, then "
+            f"admitted to {about.service.lower()}.\n{_BLANK}"
+            f"Past Medical History:\n- hypertension\n- hyperlipidemia\n- s/p {stay.past} ___\n{_BLANK}"
+            "Social History:\n___\nFamily History:\nNon-contributory.\n"
+            f"{_BLANK}Physical Exam:\nADMISSION PHYSICAL EXAM:\nVS: T {draw.randrange(970, 1020) / 10} BP "
+            f"{stay.pressure} HR {draw.randrange(55, 120)}\n{_BLANK}"
+            "Pertinent Results:\nADMISSION LABS:\n"
+        )
+        course = (
+            f"{_BLANK}Brief Hospital Course:\n# {about.diagnosis[0].upper()}{about.diagnosis[1:]}\nThe work-up showed "
+            f"{about.diagnosis}. The patient\nunderwent {about.procedure},\nwithout complications.\n"
+        )
+        tail = (
+            f"{_BLANK}Discharge labs: creatinine {stay.creatinine}.\n{_BLANK}"
+            f"Medications on Admission:\n1. Lisinopril 10 mg PO DAILY \n2. Aspirin 81 mg PO DAILY \n{_BLANK}"
+            f"Discharge Medications:\n1. NEW: {about.drug} \n2. Lisinopril 10 mg PO DAILY \n3. Aspirin 81 mg PO DAILY \n"
+            f"{_BLANK}Discharge Disposition:\nHome With Service\n\nFacility:\n___\n{_BLANK}"
+            f"Discharge Diagnosis:\nPRIMARY: {about.diagnosis}\n{_BLANK}"
+            f"Discharge Condition:\nMental Status: Clear and coherent.\nActivity Status: {stay.activity}.\n{_BLANK}"
+            f"Discharge Instructions:\nYou were in the hospital because of {about.complaint.lower()}.\n"
+            f"At home: {stay.advice}.\nPlease go to your visit at the {about.clinic}.\n{_BLANK}Followup Instructions:\n___\n"
+        )
+        left = length - len(head) - len(course) - len(tail)
+        labs = self._filling(draw, self._labs, left // 4)
+        return head + labs + course + self._filling(draw, self._paragraphs, left - len(labs)) + tail
+
+    @staticmethod
+    def _filling(draw: random.Random, parts: list[str], length: int) -> str:
+        chosen: list[str] = []
+        while length > 0:
+            chosen.append(parts[int(draw.random() * len(parts))])
+            length -= len(chosen[-1])
+        return "".join(chosen)
+
+
+def _paragraph(draw: random.Random) -> str:
+    sentences = draw.sample(SENTENCES, draw.randrange(2, 5))
+    text = "  ".join(
+        sentence.format(a=draw.randrange(2, 10), b=draw.randrange(50, 120), c=draw.randrange(2, 9))
+        for sentence in sentences
+    )
+    return _BLANK + textwrap.fill(f"- {text}", _WIDTH) + "\n"
+
+
+def _lab_line(draw: random.Random) -> str:
+    values = " ".join(f"{name}-{draw.randrange(10, 1500) / 10}" for name in draw.sample(LABS, draw.randrange(4, 8)))
+    return f"___ {draw.randrange(1, 13):02d}:{draw.randrange(60):02d}{draw.choice(('AM', 'PM'))} BLOOD {values}\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedChoices:
+    """A question with its choices.
+
+    Attributes:
+        text: the question.
+        choices: five, A to E.
+        answer: letter of the right one.
+    """
+
+    text: str
+    choices: tuple[str, ...]
+    answer: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """What can be asked of one note: the words before and after its name, the answer and what could be taken for it."""
+
+    text: str
+    right: Callable[[TwinStay], str]
+    choices: tuple[str, ...]
+
+
+_KINDS = (
+    _Kind(
+        text="What was the primary diagnosis in {note}?",
+        right=lambda stay: stay.about.diagnosis,
+        choices=tuple(each.diagnosis for each in STAYS),
+    ),
+    _Kind(
+        text="Which procedure did the patient undergo according to {note}?",
+        right=lambda stay: stay.about.procedure,
+        choices=tuple(each.procedure for each in STAYS),
+    ),
+    _Kind(
+        text="Which medication was newly prescribed at discharge in {note}?",
+        right=lambda stay: stay.about.drug,
+        choices=tuple(each.drug for each in STAYS),
+    ),
+    _Kind(
+        text="Where was the patient to be seen next according to {note}?",
+        right=lambda stay: stay.about.clinic,
+        choices=tuple(each.clinic for each in STAYS),
+    ),
+    _Kind(text="What was the creatinine at discharge in {note}?", right=lambda stay: stay.creatinine, choices=VALUES),
+    _Kind(
+        text="With which symptoms did the patient come to the hospital according to {note}?",
+        right=lambda stay: stay.about.complaint,
+        choices=tuple(each.complaint for each in STAYS),
+    ),
+    _Kind(
+        text="What did the work-up show to be the reason for the patient's coming to the hospital in {note}?",
+        right=lambda stay: stay.about.diagnosis,
+        choices=tuple(each.diagnosis for each in STAYS),
+    ),
+    _Kind(
+        text="What was the blood pressure on admission in {note}?",
+        right=lambda stay: stay.pressure,
+        choices=PRESSURES,
+    ),
+    _Kind(
+        text="What was the patient's activity status at discharge in {note}?",
+        right=lambda stay: stay.activity,
+        choices=ACTIVITIES,
+    ),
+    _Kind(
+        text="Which operation stands in the past medical history in {note}?",
+        right=lambda stay: stay.past,
+        choices=PAST,
+    ),
+    _Kind(
+        text="What was the patient instructed to do at home according to {note}?",
+        right=lambda stay: stay.advice,
+        choices=ADVICE,
+    ),
+)
+
+KINDS = len(_KINDS)
+"""How many kinds of questions there are about one note."""
+
+
+def ask_one(draw: random.Random, stay: TwinStay, *, kind: int) -> AskedChoices:
+    """Asks about one note, by its date.
+
+    Args:
+        draw: the source of chance.
+        stay: what the note tells.
+        kind: 0 to `KINDS` - 1.
+    """
+    asked = _KINDS[kind]
+    right = asked.right(stay)
+    text = asked.text.format(note=f"the discharge summary charted on {stay.date}")
+    return _placed(draw, text, right, [each for each in asked.choices if each != right])
+
+
+def ask_across(draw: random.Random, stays: Sequence[TwinStay], *, kind: int) -> AskedChoices:
+    """Asks something that takes the first and the last note.
+
+    Args:
+        draw: the source of chance.
+        stays: what the notes tell, the oldest first; no two about the same, nor with the same creatinine.
+        kind: even: the diagnoses; odd: how the creatinine changed.
+    """
+    if kind % 2 == 0:
+        text = "Which primary diagnoses did the patient have in the first and in the last of the discharge summaries?"
+        first, last, form = stays[0].about.diagnosis, stays[-1].about.diagnosis, "first {}, last {}"
+        pool: Sequence[str] = [each.diagnosis for each in STAYS]
+    else:
+        text = "How did the creatinine at discharge change between the first and the last of the discharge summaries?"
+        first, last, form, pool = stays[0].creatinine, stays[-1].creatinine, "from {} to {}", VALUES
+    other = draw.sample([each for each in pool if each not in (first, last)], 3)
+    wrong = [(last, first), (first, other[0]), (first, other[1]), (other[2], last)]
+    return _placed(draw, text, form.format(first, last), [form.format(*pair) for pair in wrong])
+
+
+def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) -> AskedChoices:
+    """Puts the right choice somewhere among four wrong ones."""
+    chosen = draw.sample(wrong, len(LETTERS) - 1)
+    place = draw.randrange(len(LETTERS))
+    return AskedChoices(text=text, choices=(*chosen[:place], right, *chosen[place:]), answer=LETTERS[place])
+
 
 QUESTIONS_FILE = "EHRNoteQA.jsonl"
 NOTES_FILE = "discharge.csv.gz"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from medical_tasks.benchmarks.doclens.citations import read_sentences
+from medical_tasks.benchmarks.doclens.pieces import read_sentences
 from medical_tasks.judges.base import Question, Unreadable, Unscored, Verdict
 from medical_tasks.spec import Item
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from medical_tasks.benchmarks.doclens.aci_data import read_aci_rows
-from medical_tasks.benchmarks.doclens.data import load_items
-from medical_tasks.benchmarks.doclens.meqsum_data import read_meqsum_rows
+from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows, read_meqsum_rows
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.spec import Item, TaskSpec
 

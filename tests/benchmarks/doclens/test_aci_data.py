@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.doclens.aci_data import (
+from medical_tasks.benchmarks.doclens.data import (
     ACI_COLUMNS,
+    ACI_OFFICIAL_COLUMNS,
     ACI_SOURCE,
-    OFFICIAL_COLUMNS,
     demo_visits,
     read_aci_rows,
 )
 from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
 from tests.support import SHARED, needs_shared
@@ -42,7 +42,7 @@ def official_row(number: int = 1, **changes: str) -> dict[str, str]:
 def write_csv(path: Path, rows: list[dict[str, str]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, OFFICIAL_COLUMNS)
+        writer = csv.DictWriter(stream, ACI_OFFICIAL_COLUMNS)
         writer.writeheader()
         writer.writerows(rows)
     return path

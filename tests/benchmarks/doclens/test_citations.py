@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.citations import Sentence, read_sentences
-from medical_tasks.benchmarks.doclens.markers import cited_ids
 from medical_tasks.benchmarks.doclens.own_data import read_sources
+from medical_tasks.benchmarks.doclens.pieces import Sentence, cited_ids, read_sentences
 from tests.support import SHARED, needs_shared
 
 Read = list[tuple[str, tuple[int, ...]]]

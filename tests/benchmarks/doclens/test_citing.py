@@ -9,11 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.citations import read_sentences
-from medical_tasks.benchmarks.doclens.citing import Source, cite
-from medical_tasks.benchmarks.doclens.markers import remove_citations
-from medical_tasks.benchmarks.doclens.sections import divide_note
-from medical_tasks.benchmarks.doclens.turns import split_turns
+from medical_tasks.benchmarks.doclens.pieces import divide_note, read_sentences, remove_citations, split_turns
+from medical_tasks.benchmarks.doclens.prompts import Source, cite
 from tests.support import SHARED, needs_shared
 
 VISIT = (

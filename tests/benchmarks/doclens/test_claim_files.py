@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.claim_files import join_claims, read_joined
-from medical_tasks.benchmarks.doclens.claims import FULL, ClaimRecord
 from medical_tasks.benchmarks.doclens.judging import Unit
-from medical_tasks.benchmarks.doclens.sections import SECTIONS, divide_note
+from medical_tasks.benchmarks.doclens.measures import FULL, ClaimRecord
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
+from medical_tasks.benchmarks.doclens.scoring import join_claims, read_joined
 from medical_tasks.errors import UsageError
 from tests.support import SHARED, needs_shared
 

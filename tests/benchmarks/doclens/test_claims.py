@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.claims import (
+from medical_tasks.benchmarks.doclens.measures import (
     FULL,
     MAX_CLAIMS,
     ClaimRecord,
@@ -18,8 +18,8 @@ from medical_tasks.benchmarks.doclens.claims import (
     read_claim_file,
     read_claims_reply,
 )
-from medical_tasks.benchmarks.doclens.official_replies import official_claims
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.official_reading import official_claims
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable
 from tests.support import SHARED, needs_shared

@@ -4,10 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.aci_data import read_aci_rows
-from medical_tasks.benchmarks.doclens.claim_files import join_claims
-from medical_tasks.benchmarks.doclens.claims import read_claim_file
-from medical_tasks.benchmarks.doclens.data import load_items
+from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows
 from medical_tasks.benchmarks.doclens.decompose import (
     Part,
     built_references,
@@ -16,9 +13,10 @@ from medical_tasks.benchmarks.doclens.decompose import (
     outputs,
     own_references,
 )
+from medical_tasks.benchmarks.doclens.measures import read_claim_file
 from medical_tasks.benchmarks.doclens.own_data import OwnText
-from medical_tasks.benchmarks.doclens.scoring import text_units
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
+from medical_tasks.benchmarks.doclens.scoring import join_claims, text_units
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unscored

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.aci_data import read_aci_rows
-from medical_tasks.benchmarks.doclens.exemplars import KINDS, draw_exemplars
-from medical_tasks.benchmarks.doclens.meqsum_data import MEQSUM_SOURCE, read_meqsum_rows
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.data import MEQSUM_SOURCE, read_aci_rows, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
+from medical_tasks.benchmarks.doclens.prompts import KINDS, draw_exemplars
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.errors import MissingError
 from medical_tasks.spec import TaskSpec

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.doclens.data import load_items
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import gold_response, load_prompts
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows

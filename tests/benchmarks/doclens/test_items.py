@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.aci_data import read_aci_rows
-from medical_tasks.benchmarks.doclens.data import load_items
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
+from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_dialogue
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.benchmarks.doclens.turns import numbered_dialogue
 from medical_tasks.errors import UsageError
 from tests.benchmarks.doclens.task_items import BY_NAME, demo_rows, items_of, report
 from tests.support import SHARED, needs_shared

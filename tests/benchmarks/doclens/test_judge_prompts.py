@@ -10,18 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.judge_prompts import FORMS, load_judge_prompts
-from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
+from medical_tasks.benchmarks.doclens.judge_prompts import FORMS, STYLES, QuestionMaker, load_judge_prompts
 from medical_tasks.benchmarks.doclens.judge_reading import (
     read_batch,
     read_cited_lines,
     read_cited_object,
     read_made,
+    read_official_cited,
+    read_official_cited_lines,
     read_verdict_lines,
     read_verdict_object,
 )
-from medical_tasks.benchmarks.doclens.judge_texts import STYLES
-from medical_tasks.benchmarks.doclens.official_judge_reading import read_official_cited, read_official_cited_lines
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Question, Unreadable
 from tests.benchmarks.doclens.doclens_judges import BY_NAME, OWN, WHY, cited, made, verdict, verdicts

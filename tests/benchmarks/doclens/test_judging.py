@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.judging import Unit, judge_units
-from medical_tasks.benchmarks.doclens.measures import METRICS, section_tallies
-from medical_tasks.benchmarks.doclens.nli_plan import call_bounds
-from medical_tasks.benchmarks.doclens.sections import EMPTY, SECTIONS
-from medical_tasks.benchmarks.doclens.verdicts import Section, SentenceVerdict, unsupported
+from medical_tasks.benchmarks.doclens.judging import Unit, call_bounds, judge_units
+from medical_tasks.benchmarks.doclens.measures import METRICS, Section, SentenceVerdict, section_tallies, unsupported
+from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Call, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE

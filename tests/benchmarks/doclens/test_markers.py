@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.markers import MAX_RANGE, cited_ids, find_markers, remove_citations
+from medical_tasks.benchmarks.doclens.pieces import MAX_RANGE, cited_ids, find_markers, remove_citations
 from tests.support import SHARED, needs_shared
 
 TEXTS = st.text(alphabet="aB 1205[],;-–. \n", max_size=60)

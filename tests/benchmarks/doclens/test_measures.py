@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.measures import METRICS, Limits, section_tallies, total
-from medical_tasks.benchmarks.doclens.verdicts import (
+from medical_tasks.benchmarks.doclens.measures import (
+    METRICS,
+    Limits,
     Section,
     SentenceVerdict,
     meqsum_section,
     provenance_verdict,
+    section_tallies,
+    total,
     unsupported,
 )
 

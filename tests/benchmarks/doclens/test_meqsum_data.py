@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.doclens.datasets import MEQSUM
-from medical_tasks.benchmarks.doclens.meqsum_data import (
+from medical_tasks.benchmarks.doclens.data import (
     MEQSUM_COLUMNS,
+    MEQSUM_OFFICIAL_COLUMNS,
     MEQSUM_SOURCE,
-    OFFICIAL_COLUMNS,
     demo_questions,
     read_meqsum_rows,
 )
+from medical_tasks.benchmarks.doclens.datasets import MEQSUM
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
 from tests.support import SHARED, needs_shared
@@ -35,7 +35,7 @@ NAMES = [column.name for column in MEQSUM_COLUMNS]
 
 
 def sheet(split: str, rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    return [tuple(OFFICIAL_COLUMNS[split].values()), *rows]
+    return [tuple(MEQSUM_OFFICIAL_COLUMNS[split].values()), *rows]
 
 
 def rows_of(path: Path, split: str) -> list[dict[str, Any]]:
@@ -86,7 +86,7 @@ def test_one_file_in_place_of_another(tmp_path: Path) -> None:
 
 def write_release(folder: Path, **sizes: int) -> Path:
     for split, name in FILES.items():
-        more = len(OFFICIAL_COLUMNS[split]) - 3
+        more = len(MEQSUM_OFFICIAL_COLUMNS[split]) - 3
         count = sizes.get(split, SIZES[split])
         rows = [
             (str(number), f"Is {number} safe?", f"Is {number} safe?") + ("x",) * more for number in range(1, count + 1)

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.citations import read_sentences
-from medical_tasks.benchmarks.doclens.measures import METRICS, section_tallies
-from medical_tasks.benchmarks.doclens.nli_plan import CitationQuestion, call_bounds, judge_sentences, premise, replay
-from medical_tasks.benchmarks.doclens.verdicts import Section, SentenceVerdict, unsupported
+from medical_tasks.benchmarks.doclens.judging import CitationQuestion, call_bounds, judge_sentences, premise, replay
+from medical_tasks.benchmarks.doclens.measures import METRICS, Section, SentenceVerdict, section_tallies, unsupported
+from medical_tasks.benchmarks.doclens.pieces import read_sentences
 from medical_tasks.errors import UsageError
 
 Decide = Callable[[tuple[int, ...]], bool | None]

@@ -8,18 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.official_citations import (
+from medical_tasks.benchmarks.doclens.official_reading import (
+    gpt_citation_reply,
+    gpt_question_reply,
+    mistral_citation_reply,
     official_ids,
     official_segments,
     official_sentences,
     official_sources,
     remove_citations_official,
     without_item_numbers,
-)
-from medical_tasks.benchmarks.doclens.official_replies import (
-    gpt_citation_reply,
-    gpt_question_reply,
-    mistral_citation_reply,
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.scoring.punkt import Punkt

@@ -9,22 +9,20 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.official_citations import (
+from medical_tasks.benchmarks.doclens.official_reading import (
     OfficialSentence,
     SplitMethod,
-    official_ids,
-    official_segments,
-    official_sentences,
-    official_sources,
-    remove_citations_official,
-)
-from medical_tasks.benchmarks.doclens.official_replies import (
     gpt_citation_reply,
     gpt_claims_reply,
     gpt_question_reply,
     mistral_citation_reply,
     mistral_claim_reply,
     official_claims,
+    official_ids,
+    official_segments,
+    official_sentences,
+    official_sources,
+    remove_citations_official,
 )
 from medical_tasks.errors import UsageError
 from tests.benchmarks.doclens.their_scores import official_scores

@@ -9,19 +9,17 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.doclens.judge_questions import QuestionMaker
-from medical_tasks.benchmarks.doclens.judging import judge_units
-from medical_tasks.benchmarks.doclens.official_citations import official_sources
-from medical_tasks.benchmarks.doclens.official_judge_reading import (
+from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker, load_judge_prompts
+from medical_tasks.benchmarks.doclens.judge_reading import (
     read_official_batch,
     read_official_cited,
     read_official_object,
 )
-from medical_tasks.benchmarks.doclens.official_replies import official_claims
+from medical_tasks.benchmarks.doclens.judging import judge_units
+from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
+from medical_tasks.benchmarks.doclens.official_reading import official_claims, official_sources
 from medical_tasks.benchmarks.doclens.official_scoring import judge_official
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
-from medical_tasks.benchmarks.doclens.verdicts import Section, SentenceVerdict
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, JudgePrompts, Judging, Question, Reply, Unreadable

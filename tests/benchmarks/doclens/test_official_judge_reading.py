@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.official_judge_reading import (
+from medical_tasks.benchmarks.doclens.judge_reading import (
     read_official_batch,
     read_official_cited,
     read_official_cited_lines,

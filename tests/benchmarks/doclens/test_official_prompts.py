@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.aci_data import read_aci_rows
-from medical_tasks.benchmarks.doclens.data import load_items
+from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.doclens.doclens_judges import checkout
 from tests.benchmarks.doclens.task_items import BY_NAME, items_of

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.claims import FULL
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import CitationVerdict, Unit, UnitVerdict
-from medical_tasks.benchmarks.doclens.measures import METRICS
-from medical_tasks.benchmarks.doclens.official_citations import (
+from medical_tasks.benchmarks.doclens.measures import FULL, METRICS, Section
+from medical_tasks.benchmarks.doclens.official_reading import (
     OfficialSentence,
     official_sentences,
     official_sources,
@@ -31,7 +30,6 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
 )
 from medical_tasks.benchmarks.doclens.scoring import item_score
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.benchmarks.doclens.verdicts import Section
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item

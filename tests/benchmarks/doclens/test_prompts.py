@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.doclens import prompt_texts as texts
-from medical_tasks.benchmarks.doclens.aci_data import read_aci_rows
-from medical_tasks.benchmarks.doclens.citations import read_sentences
-from medical_tasks.benchmarks.doclens.data import load_items
-from medical_tasks.benchmarks.doclens.markers import find_markers, remove_citations
-from medical_tasks.benchmarks.doclens.meqsum_data import MEQSUM_SOURCE, read_meqsum_rows
+from medical_tasks.benchmarks.doclens import prompts as texts
+from medical_tasks.benchmarks.doclens.data import MEQSUM_SOURCE, load_items, read_aci_rows, read_meqsum_rows
+from medical_tasks.benchmarks.doclens.pieces import (
+    SECTIONS,
+    divide_note,
+    find_markers,
+    heading_section,
+    read_sentences,
+    remove_citations,
+)
 from medical_tasks.benchmarks.doclens.prompts import gold_response, load_prompts, numbered_source
-from medical_tasks.benchmarks.doclens.sections import SECTIONS, divide_note, heading_section
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.aci_data import demo_visits
+from medical_tasks.benchmarks.doclens.data import demo_visits
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.measures import METRICS
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import score_items, scoring_identity, unanswered_limits
-from medical_tasks.benchmarks.doclens.sections import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store

@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.claims import FULL
 from medical_tasks.benchmarks.doclens.judging import UnitVerdict
-from medical_tasks.benchmarks.doclens.measures import METRICS, Limits, section_tallies, total
+from medical_tasks.benchmarks.doclens.measures import (
+    FULL,
+    METRICS,
+    Limits,
+    Section,
+    SentenceVerdict,
+    section_tallies,
+    total,
+)
+from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.scoring import item_score
-from medical_tasks.benchmarks.doclens.sections import SECTIONS
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.benchmarks.doclens.verdicts import Section, SentenceVerdict
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 

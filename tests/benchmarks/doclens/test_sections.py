@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.sections import EMPTY, SECTIONS, divide_note, heading_section
+from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS, divide_note, heading_section
 from tests.support import SHARED, needs_shared
 
 NOTE = """\

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.meqsum_data import read_meqsum_rows
-from medical_tasks.benchmarks.doclens.sentences import numbered_question, split_question
+from medical_tasks.benchmarks.doclens.data import read_meqsum_rows
+from medical_tasks.benchmarks.doclens.pieces import numbered_question, split_question
 from tests.support import SHARED, needs_shared
 
 FOLDER = SHARED / "data" / "meqsum"

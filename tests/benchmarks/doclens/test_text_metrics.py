@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.bertscore_layer import checkpoint_layer
-from medical_tasks.benchmarks.doclens.text_metrics import medcon_metrics, text_identity, text_metrics, word_metrics
+from medical_tasks.benchmarks.doclens.text_metrics import (
+    checkpoint_layer,
+    medcon_metrics,
+    text_identity,
+    text_metrics,
+    word_metrics,
+)
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.scoring.umls.index import build_index
 

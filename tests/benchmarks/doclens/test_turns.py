@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.doclens.turns import numbered_dialogue, split_turns
+from medical_tasks.benchmarks.doclens.pieces import numbered_dialogue, split_turns
 from tests.support import SHARED, needs_shared
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
-from medical_tasks.benchmarks.ehrnoteqa.rows import joined_row
+from medical_tasks.benchmarks.ehrnoteqa.questions import joined_row
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients
 from medical_tasks.io.store import Store

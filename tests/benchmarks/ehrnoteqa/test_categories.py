@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa import categories as module
-from medical_tasks.benchmarks.ehrnoteqa.categories import CATEGORIES, DEFINITIONS, FALLBACK, question_categories
+from medical_tasks.benchmarks.ehrnoteqa import questions as module
+from medical_tasks.benchmarks.ehrnoteqa.questions import CATEGORIES, DEFINITIONS, FALLBACK, question_categories
 from tests.support import SHARED, needs_shared
 
 PAPER = SHARED / "seeds" / "000_16628310939a6eff.txt"

@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES
-from medical_tasks.benchmarks.ehrnoteqa.discq import read_discq_rows, with_respect_to
-from medical_tasks.benchmarks.ehrnoteqa.discq_sample import CLINICIANS, DISCQ_ROWS, paper_clinicians, paper_sample
-from medical_tasks.benchmarks.ehrnoteqa.rows import COLUMNS
+from medical_tasks.benchmarks.ehrnoteqa.data import (
+    CLINICIANS,
+    DISCQ_ROWS,
+    SOURCES,
+    paper_clinicians,
+    paper_sample,
+    read_discq_rows,
+    with_respect_to,
+)
+from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq

@@ -10,7 +10,7 @@ import pytest
 
 from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES, load_items
 from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
-from medical_tasks.benchmarks.ehrnoteqa.rows import COLUMNS
+from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MissingError, UsageError

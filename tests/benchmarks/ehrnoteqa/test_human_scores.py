@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.human_scores import read_human_scores
+from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
 from medical_tasks.errors import MissingError, UsageError
 
 SECRET = "the marble was swallowed at noon"

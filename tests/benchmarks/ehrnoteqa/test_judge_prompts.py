@@ -20,7 +20,7 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
     open_messages,
     template,
 )
-from medical_tasks.benchmarks.ehrnoteqa.judge_reading import choice_question, evidence_question, open_question
+from medical_tasks.benchmarks.ehrnoteqa.judging import choice_question, evidence_question, open_question
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import JudgePrompts
 from tests.benchmarks.ehrnoteqa.judged import asked, judge_source, write_judge_checkout

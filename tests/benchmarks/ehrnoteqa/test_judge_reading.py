@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.judge_reading import (
+from medical_tasks.benchmarks.ehrnoteqa.judging import (
     read_official_choice,
     read_official_score,
     read_own_choice,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.own_questions import OWN_FIELDS, read_own_rows
+from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS, read_own_rows
 from medical_tasks.errors import UsageError
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 

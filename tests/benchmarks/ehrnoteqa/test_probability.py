@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.probability import score_choices
+from medical_tasks.benchmarks.ehrnoteqa.scoring import score_choices
 from medical_tasks.models.choice_scores import ChoiceScores
 
 METRICS = ("accuracy", "accuracy_per_token", "accuracy_per_character", "gold_probability")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import medical_tasks.benchmarks.ehrnoteqa.prompts as module
-from medical_tasks.benchmarks.ehrnoteqa.demo import demo_pairs
+from medical_tasks.benchmarks.ehrnoteqa.data import demo_pairs
 from medical_tasks.benchmarks.ehrnoteqa.prompts import choice_lines, gold_response, load_prompts, note_blocks
-from medical_tasks.benchmarks.ehrnoteqa.rows import joined_row
+from medical_tasks.benchmarks.ehrnoteqa.questions import joined_row
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.choice_scores import ChoiceScores

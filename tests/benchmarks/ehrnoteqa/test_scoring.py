@@ -13,8 +13,7 @@ import pytest
 
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items, read_rows
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.ehrnoteqa.probability import NOT_TOLD
-from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items, scoring_identity, text_metrics
+from medical_tasks.benchmarks.ehrnoteqa.scoring import NOT_TOLD, score_items, scoring_identity, text_metrics
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import redact_reason

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.demo import demo_pairs
-from medical_tasks.benchmarks.ehrnoteqa.rows import joined_row
-from medical_tasks.benchmarks.ehrnoteqa.shortening import MARKER, shortened, word_count
+from medical_tasks.benchmarks.ehrnoteqa.data import demo_pairs
+from medical_tasks.benchmarks.ehrnoteqa.prompts import MARKER, shortened, word_count
+from medical_tasks.benchmarks.ehrnoteqa.questions import joined_row
 from medical_tasks.spec import Item
 from tests.benchmarks.ehrnoteqa.tiny_items import item, note
 

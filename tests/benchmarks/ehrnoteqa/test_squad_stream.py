@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa import squad_stream
-from medical_tasks.benchmarks.ehrnoteqa.squad_stream import read_paragraphs, read_titles
+from medical_tasks.benchmarks.ehrnoteqa import evidence
+from medical_tasks.benchmarks.ehrnoteqa.evidence import read_paragraphs, read_titles
 from medical_tasks.errors import UsageError
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 
@@ -54,7 +54,7 @@ def test_it_reads_what_json_reads(
         for place, value in enumerate(entry["paragraphs"], start=1)
     ]
     patched = pytest.MonkeyPatch()
-    patched.setattr(squad_stream, "_CHUNK_BYTES", chunk)
+    patched.setattr(evidence, "_CHUNK_BYTES", chunk)
     try:
         for whole in ({"version": 12.5, "data": entries, "more": [1]}, entries):
             text = json.dumps(whole, indent=indent, ensure_ascii=plain)
@@ -80,7 +80,7 @@ def test_the_shapes(tmp_path: Path) -> None:
 
 
 def test_lines_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(squad_stream, "_CHUNK_BYTES", 5)
+    monkeypatch.setattr(evidence, "_CHUNK_BYTES", 5)
     text = '{"data": [\n{"title": "t", "paragraphs": [\n\n1,\n{"a":\n2}\n,\n 3]}]}'
     assert [each.line for each in read_paragraphs(write(tmp_path, text))] == [4, 5, 8]
 
@@ -123,7 +123,7 @@ def test_damage_is_told_by_its_place(tmp_path: Path, text: str, message: str) ->
 
 
 def test_damage_is_told_without_reading_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(squad_stream, "_CHUNK_BYTES", 64)
+    monkeypatch.setattr(evidence, "_CHUNK_BYTES", 64)
     read_bytes: list[int] = []
     path = write(tmp_path, '[{"paragraphs": [{"a" 1' + " " * 10_000 + "}]}]")
     with pytest.raises(UsageError, match="it is damaged there"):
@@ -133,8 +133,8 @@ def test_damage_is_told_without_reading_on(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_lost_quote_does_not_take_all_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(squad_stream, "_CHUNK_BYTES", 64)
-    monkeypatch.setattr(squad_stream, "PARAGRAPH_LIMIT_CHARS", 1_000)
+    monkeypatch.setattr(evidence, "_CHUNK_BYTES", 64)
+    monkeypatch.setattr(evidence, "PARAGRAPH_LIMIT_CHARS", 1_000)
     told = refusal(tmp_path, '[{"paragraphs": [{"a": "' + "x" * 10_000 + '"}]}]')
     assert "the value that begins there has more than 1,000 characters" in told
 
@@ -153,6 +153,6 @@ def test_other_encodings_and_files_that_are_not_there(tmp_path: Path) -> None:
 def test_a_number_is_whole_wherever_it_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, number: float
 ) -> None:
-    monkeypatch.setattr(squad_stream, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(evidence, "_CHUNK_BYTES", chunk)
     path = write(tmp_path, json.dumps([{"title": "t", "paragraphs": [number, number]}]))
     assert [value for _, _, _, value in read(path)] == [number, number]

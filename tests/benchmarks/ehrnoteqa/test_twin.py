@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.categories import CATEGORIES, question_categories
-from medical_tasks.benchmarks.ehrnoteqa.demo import DEMO_QUESTIONS, demo_pairs
+from medical_tasks.benchmarks.ehrnoteqa.data import DEMO_QUESTIONS, demo_pairs
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
-from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, Question
-from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, main, twin_patients, write_twin
-from medical_tasks.benchmarks.ehrnoteqa.twin_questions import KINDS
+from medical_tasks.benchmarks.ehrnoteqa.questions import CATEGORIES, LETTERS, Question, question_categories
+from medical_tasks.benchmarks.ehrnoteqa.twin import KINDS, TwinNote, main, twin_patients, write_twin
 from medical_tasks.benchmarks.ehrnoteqa.twin_words import ACTIVITIES, ADVICE, PAST, PRESSURES, STAYS, VALUES
 from medical_tasks.errors import UsageError
 

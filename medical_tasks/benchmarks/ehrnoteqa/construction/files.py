@@ -1,11 +1,13 @@
-"""The files of a construction, one folder each: what they are called; `data.construction_files` reads and writes them."""
+"""The files of a construction, one folder each, and the sampled patients read back with their notes, whole or not at all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.data import construction_files
 from medical_tasks.data.construction_files import (
     lines_sha256,
@@ -15,30 +17,15 @@ from medical_tasks.data.construction_files import (
     write_json,
     write_lines,
 )
+from medical_tasks.errors import UsageError
 from medical_tasks.io.json_records import Field, Record
 
 __all__ = [
-    "DRAFTS",
-    "DRAFTS_RECIPE",
-    "GENERATION",
-    "HISTORY",
-    "LENGTHS",
-    "NOTES",
-    "PATIENTS",
-    "QUESTIONS",
-    "REVIEW",
-    "SAMPLE",
-    "SHARES",
-    "SHEETS",
-    "lines_sha256",
-    "make_folder",
-    "private_field",
-    "read_json",
-    "read_lines",
-    "text_sha256",
-    "write_json",
-    "write_lines",
-]
+    "DRAFTS", "DRAFTS_RECIPE", "GENERATION", "HISTORY", "LENGTHS", "NOTES", "PATIENTS", "QUESTIONS", "REVIEW", "SAMPLE",
+    "SHARES", "SHEETS", "Patient", "lines_sha256", "load_patients", "make_folder", "private_field", "read_json",
+    "read_lines", "text_sha256", "write_json", "write_lines",
+]  # fmt: skip
+
 
 SAMPLE: Final = "sample.json"
 LENGTHS: Final = "lengths.json"
@@ -62,3 +49,62 @@ def read_json(path: Path, *, step: str) -> dict[str, Any]:
 def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
     """Reads a JSON Lines file that an earlier step wrote; see `files.read_lines`."""
     return construction_files.read_lines(path, fields, step=f"ehrnoteqa {step}")
+
+
+_NOTE_FIELDS = {"patient_id": OWN_FIELDS["patient_id"], "notes": OWN_FIELDS["notes"]}
+_PATIENT_FIELDS = {
+    "patient_id": OWN_FIELDS["patient_id"],
+    "level": OWN_FIELDS["level"],
+    "num_notes": OWN_FIELDS["num_notes"],
+    "tokens": Field(holds=lambda value: type(value) is int and value >= 0, rule="a whole number"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patient:
+    """A sampled patient.
+
+    Attributes:
+        id: the patient's.
+        level: 1 or 2.
+        num_notes: how many discharge summaries there are.
+        tokens: of all of them.
+        notes: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first, prepared.
+    """
+
+    id: str
+    level: int
+    num_notes: int
+    tokens: int
+    notes: tuple[Mapping[str, Any], ...]
+
+
+def load_patients(folder: Path) -> list[Patient]:
+    """Reads the sample of a construction.
+
+    Raises:
+        MissingError: There is none.
+        UsageError: Its files are not as they were written.
+    """
+    made = read_json(folder / SAMPLE, step="sample")
+    notes = {
+        record.values["patient_id"]: record.values["notes"]
+        for record in read_lines(folder / NOTES, _NOTE_FIELDS, step="sample")
+    }
+    patients = read_lines(folder / PATIENTS, _PATIENT_FIELDS, step="sample")
+    digests = made.get("sha256", {})
+    for name in (NOTES, PATIENTS):
+        if digests.get(name) != text_sha256(folder / name):
+            raise UsageError(
+                f"{folder / name}: was changed since it was written. Take the sample again, in another --folder."
+            )
+    return [
+        Patient(
+            id=record.values["patient_id"],
+            level=record.values["level"],
+            num_notes=record.values["num_notes"],
+            tokens=record.values["tokens"],
+            notes=tuple(notes[record.values["patient_id"]]),
+        )
+        for record in patients
+    ]

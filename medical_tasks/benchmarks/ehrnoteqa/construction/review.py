@@ -1,33 +1,150 @@
-"""Edited sheets read back, checked row by row, and merged into the questions of a benchmark of one's own (section 3.3).
+"""Review sheets for clinicians: a row a question (paper, section 3.3, appendix C.3, figure 6), written, read back and merged.
 
-Everything that is wrong is told at once, by file, row and column and never by what stands there. Nothing is written then.
+A sheet is never overwritten: somebody may have edited it. Edited sheets are checked row by row; all that is wrong is reported at
+once, by file, row and column and never by what stands there, and then nothing is written. What clinicians changed is counted as the
+paper counts it, and so is how far two of them agree.
+
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from medical_tasks.benchmarks.ehrnoteqa.categories import question_categories
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.construction.patients import load_patients
-from medical_tasks.benchmarks.ehrnoteqa.construction.replies import one_line, same_text
-from medical_tasks.benchmarks.ehrnoteqa.construction.revision import (
-    Content,
-    Inclusion,
-    Reviewed,
-    agreement,
-    changed_fields,
-    revision_counts,
-)
-from medical_tasks.benchmarks.ehrnoteqa.construction.sheet import CHOICE_COLUMNS, COLUMNS, load_drafts
-from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
-from medical_tasks.data.construction_cells import SheetRow, is_formula_error, read_sheet
+from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_patients
+from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import one_line, same_text
+from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
+from medical_tasks.data.construction_cells import SheetRow, file_name, is_formula_error, read_sheet, write_sheet
+from medical_tasks.data.construction_shares import share_out, sheet_order
 from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile
+from medical_tasks.io.json_records import Field, is_text
 
-__all__ = ["ReviewOptions", "import_sheets"]
+__all__ = [
+    "COLUMNS",
+    "NOTES_FOLDER",
+    "Content",
+    "ReviewOptions",
+    "Reviewed",
+    "agreement",
+    "changed_fields",
+    "export_sheets",
+    "import_sheets",
+    "revision_counts",
+    "write_notes",
+]
+
+
+CHOICE_COLUMNS: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
+COLUMNS: Final = ("index", "id", "reviewer", "notes", "inclusion", "question", "answer", *CHOICE_COLUMNS, "comment")
+NOTES_FOLDER: Final = "notes"
+
+_DRAFT_FIELDS: Final = {
+    "id": OWN_FIELDS["id"],
+    "question": OWN_FIELDS["question"],
+    "choices": OWN_FIELDS["choices"],
+    "answer": OWN_FIELDS["answer"],
+    "drafted_answer": files.private_field(is_text()),
+    "question_reason": files.private_field(is_text()),
+    "choices_reason": files.private_field(is_text()),
+    "written_order": files.private_field(is_text()),
+    "tries": files.private_field(Field(holds=lambda value: isinstance(value, list), rule="a list")),
+}
+
+
+def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """Reads the drafts of a construction.
+
+    Returns:
+        Id to draft, in the order of the sample.
+
+    Raises:
+        MissingError: There are none.
+        UsageError: The file is not as it was written.
+    """
+    made = files.read_json(folder / files.DRAFTS_RECIPE, step="generate")
+    place = folder / files.DRAFTS
+    if place.exists() and made.get("sha256") != files.text_sha256(place):
+        raise UsageError(
+            f"{place}: was changed since it was written. Edit the sheets instead; to write it anew, move it away and do this step "
+            "again: construct ehrnoteqa generate."
+        )
+    return {record.values["id"]: record.values for record in files.read_lines(place, _DRAFT_FIELDS, step="generate")}
+
+
+def export_sheets(folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0) -> dict[str, Any]:
+    """Writes a sheet a reviewer, and each patient's notes as one text.
+
+    `shares.json` comes first and sheets that are there stay as they are, so a stopped export goes on.
+
+    Args:
+        folder: of the construction.
+        reviewers: their names.
+        overlap: how many questions everybody gets.
+        seed: decides who gets what.
+
+    Returns:
+        Content of `shares.json`: ids and names, no text.
+
+    Raises:
+        MissingError: There are no drafts.
+        UsageError: Sheets of other drafts or with other settings were exported before.
+    """
+    drafts = load_drafts(folder)
+    shares = share_out(list(drafts), reviewers, overlap=overlap, seed=seed)
+    made: dict[str, Any] = {
+        "schema_version": 1,
+        "drafts_sha256": files.text_sha256(folder / files.DRAFTS),
+        "reviewers": list(reviewers),
+        "overlap": overlap,
+        "seed": seed,
+        "sheets": {name: sheet_order(shares, name, seed=seed) for name in reviewers},
+        "first": {identifier: names[0] for identifier, names in shares.items()},
+    }
+    place = folder / files.SHARES
+    if place.exists() and files.read_json(place, step="sheet") != made:
+        raise UsageError(
+            f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat that command, or move "
+            f"{files.SHARES} and {files.SHEETS} away first."
+        )
+    files.write_json(place, made)
+    sheets = files.make_folder(folder / files.SHEETS)
+    write_notes(sheets / NOTES_FOLDER, [each for each in load_patients(folder) if each.id in drafts])
+    for name in reviewers:
+        path = sheets / f"{name}.csv"
+        if not path.exists():
+            rows = [_row(number, drafts[each], name) for number, each in enumerate(made["sheets"][name], start=1)]
+            write_sheet(path, COLUMNS, rows)
+    return made
+
+
+def write_notes(folder: Path, patients: Sequence[Patient]) -> None:
+    """Writes the notes of each patient as one text, for its owner alone."""
+    files.make_folder(folder)
+    for patient in patients:
+        with WholeFile(folder / file_name(patient.id), private=True) as part:
+            for number, note in enumerate(patient.notes, start=1):
+                part.write(f"===== note {number} of {patient.num_notes} =====\n{note['text']}\n\n")
+
+
+def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, object]:
+    return {
+        "index": number,
+        "id": draft["id"],
+        "reviewer": reviewer,
+        "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}",
+        "inclusion": "",
+        "question": draft["question"],
+        "answer": draft["answer"],
+        **dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True)),
+        "comment": "",
+    }
+
 
 _LISTED: Final = 20
 _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
@@ -278,3 +395,123 @@ def _written(
     }
     files.write_json(folder / files.REVIEW, made)
     return made
+
+
+Inclusion = Literal["keep", "drop"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """What of a question can be edited.
+
+    Attributes:
+        question: its text.
+        answer: letter of the right choice.
+        choices: the five texts.
+    """
+
+    question: str
+    answer: str
+    choices: tuple[str, ...]
+
+    @property
+    def right(self) -> str:
+        """Text of the right choice."""
+        return self.choices[LETTERS.index(self.answer)]
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """Texts of the others."""
+        place = LETTERS.index(self.answer)
+        return (*self.choices[:place], *self.choices[place + 1 :])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reviewed:
+    """A question after review.
+
+    Attributes:
+        id: the question's.
+        reviewer: who decides about it.
+        before: the draft.
+        after: what is kept; None for a question that was removed.
+    """
+
+    id: str
+    reviewer: str
+    before: Content
+    after: Content | None
+
+
+def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]]:
+    """Lists field, text before and text after, for each field that differs."""
+    fields = [("question", before.question, after.question), ("answer", before.answer, after.answer)]
+    fields += [
+        (f"choice_{letter.lower()}", old, new)
+        for letter, old, new in zip(LETTERS, before.choices, after.choices, strict=True)
+    ]
+    return [field for field in fields if field[1] != field[2]]
+
+
+def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
+    """Counts what the paper counts: 38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong choices revised.
+
+    An answer is revised when the right choice's text is another one, also where another letter was made the right one; a
+    wrong choice when its text was none of the draft's wrong ones, so that changing places counts for nothing. (The paper gives
+    3,842 wrong choices for 962 questions.)
+
+    Args:
+        reviewed: the questions.
+
+    Returns:
+        JSON values, over all and by reviewer.
+    """
+    names = sorted({each.reviewer for each in reviewed})
+    return {
+        **_counts(reviewed),
+        "by_reviewer": {name: _counts([each for each in reviewed if each.reviewer == name]) for name in names},
+    }
+
+
+def _counts(reviewed: Sequence[Reviewed]) -> dict[str, int]:
+    kept = [(each.before, each.after) for each in reviewed if each.after is not None]
+    return {
+        "reviewed": len(reviewed),
+        "removed": len(reviewed) - len(kept),
+        "kept": len(kept),
+        "questions_revised": sum(before.question != after.question for before, after in kept),
+        "answers_revised": sum(before.right != after.right for before, after in kept),
+        "letters_changed": sum(before.answer != after.answer for before, after in kept),
+        "wrong_choices": len(kept) * (len(LETTERS) - 1),
+        "wrong_choices_revised": sum((Counter(after.wrong) - Counter(before.wrong)).total() for before, after in kept),
+        "unchanged": sum(before == after for before, after in kept),
+    }
+
+
+def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[dict[str, Any]]:
+    """Compares each two reviewers on the questions that both marked.
+
+    Args:
+        marks: reviewer to question id to mark.
+
+    Returns:
+        JSON values for each pair with a question in common: how many, on how many they agree, Cohen's kappa with its interval
+        (null where one of the two marks is all there is).
+    """
+    from medical_tasks.scoring.agreement import cohen_interval
+    from medical_tasks.scoring.estimates import as_json
+
+    found = []
+    for one, other in combinations(sorted(marks), 2):
+        both = sorted(marks[one].keys() & marks[other].keys())
+        if both:
+            first, second = [marks[one][each] for each in both], [marks[other][each] for each in both]
+            found.append(
+                {
+                    "reviewers": [one, other],
+                    "questions": len(both),
+                    "agreed": sum(a == b for a, b in zip(first, second, strict=True)),
+                    "kappa": as_json(cohen_interval(first, second, classes=("keep", "drop"))),
+                }
+            )
+    return found

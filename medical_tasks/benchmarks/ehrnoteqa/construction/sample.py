@@ -1,27 +1,55 @@
 """Patients of each level and number of notes, drawn by a seed (paper, section 3.1 and table 2), and their notes.
 
-Who is drawn depends on the seed, the patients' ids and their lengths alone: not on the order of rows, and a larger sample
-holds the smaller one. `sample.json` is written last; where it is, the other files are whole.
+Who is drawn depends on the seed, the patients' ids and their lengths alone: not on the order of rows, and a larger sample holds the
+smaller one. `sample.json` is written last; where it is, the other files are whole. One pass over all rows holds two numbers a
+patient; the notes of the sampled ones are then read through `csv_stream`, with all its checks.
+
+The paper does not say which tokenizer its 3,000 and 7,000 tokens are of. Lengths are counted by a tokenizer of transformers or by
+an estimate that needs nothing, and the recipe of a sample says which.
+
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
 import hashlib
+import io
+import json
 import re
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.construction.lengths import PatientLength, as_json, from_json, measure_patients
-from medical_tasks.benchmarks.ehrnoteqa.construction.tokens import TokenCounter
-from medical_tasks.benchmarks.ehrnoteqa.notes import read_notes
-from medical_tasks.benchmarks.ehrnoteqa.own_questions import OWN_FIELDS
+from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes
+from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.csv_files import ROW_LIMIT_BYTES
+from medical_tasks.io.files import csv_lines, open_file, read_text
+from medical_tasks.io.progress import Progress
+from medical_tasks.models.checkpoint import check_config
 
-__all__ = ["BOUNDS", "CELLS", "SampleSpec", "draw", "level_of", "make_sample", "parse_bounds", "parse_cells"]
+__all__ = [
+    "BOUNDS",
+    "CELLS",
+    "ESTIMATE",
+    "PatientLength",
+    "SampleSpec",
+    "draw",
+    "estimate_tokens",
+    "level_of",
+    "make_sample",
+    "measure_patients",
+    "open_counter",
+    "parse_bounds",
+    "parse_cells",
+]
+
 
 Cell = tuple[int, int]
 """Level and number of notes."""
@@ -262,3 +290,261 @@ def _counts(
 
 def _mean(numbers: Sequence[int]) -> float | None:
     return round(sum(numbers) / len(numbers), 1) if numbers else None
+
+
+_BATCH = 64
+_MEGABYTE = 1_000_000
+_ID = OWN_FIELDS["patient_id"]
+_USED = ("subject_id", "hadm_id", "charttime", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class PatientLength:
+    """A patient's accumulated discharge summaries.
+
+    Attributes:
+        num_notes: how many there are.
+        tokens: of all together, prepared as models get them, header included.
+    """
+
+    num_notes: int
+    tokens: int
+
+
+def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLength]:
+    """Measures all patients of a file.
+
+    Args:
+        path: `discharge.csv.gz`, or a file of the same columns.
+        counter: counts tokens.
+
+    Returns:
+        Patient id to lengths, in the order in which they first appear.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It is not of the form; names line and rule, never text.
+    """
+    notes: dict[str, int] = {}
+    tokens: dict[str, int] = {}
+    try:
+        megabytes = path.stat().st_size // _MEGABYTE + 1
+    except OSError:
+        megabytes = 1  # opening it says what is wrong
+    with Progress(f"{path.name}, MB measured", megabytes) as progress:
+        rows = _prepared(path, progress)
+        while batch := list(islice(rows, _BATCH)):
+            for (patient, _), length in zip(batch, counter.count([text for _, text in batch]), strict=True):
+                notes[patient] = notes.get(patient, 0) + 1
+                tokens[patient] = tokens.get(patient, 0) + length
+        progress.advance_to(megabytes)
+    return {patient: PatientLength(count, tokens[patient]) for patient, count in notes.items()}
+
+
+def _prepared(path: Path, progress: Progress) -> Iterator[tuple[str, str]]:
+    places = [COLUMNS.index(name) for name in _USED]
+    rows = read_all(path, COLUMNS, on_read=lambda read: progress.advance_to(read // _MEGABYTE))
+    for number, cells in enumerate(rows, start=1):
+        patient, admission, time, text = (cells[place] for place in places)
+        if not _ID.holds(patient):
+            raise UsageError(
+                f"{path}: row {number:,}, field 'subject_id': must be {_ID.rule}, got a text of {len(patient)} characters. Are the "
+                "columns in the order of the header?"
+            )
+        yield patient, prepared_text(text, patient_id=patient, hadm_id=admission, charttime=time)
+
+
+def as_json(lengths: Mapping[str, PatientLength]) -> dict[str, list[int]]:
+    """Writes lengths as JSON values."""
+    return {patient: [each.num_notes, each.tokens] for patient, each in lengths.items()}
+
+
+def from_json(values: Mapping[str, list[int]]) -> dict[str, PatientLength]:
+    """Reads them back."""
+    return {patient: PatientLength(*numbers) for patient, numbers in values.items()}
+
+
+ESTIMATE = "estimate"
+
+_PIECE = re.compile(r"[^\W\d_]{1,6}|\d{1,3}|_{1,4}|\n|[^\w\s]")
+_TOKENIZER_FILES = (
+    "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt", "tekken.json", "*.model",
+)  # fmt: skip
+
+
+class TokenCounter(Protocol):
+    """Counts tokens.
+
+    Attributes:
+        identity: what it is, for the recipe; the same identity gives the same numbers.
+    """
+
+    identity: Mapping[str, str]
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Counts the tokens of each text, special ones left out."""
+        ...
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimates a text's tokens without a tokenizer.
+
+    One for every six letters of a word begun, every three digits of a number, every four underscores in a row (the blanks of
+    removed names), every other sign and every line end. Byte-pair tokenizers of present models come near this on English
+    clinical text; it is no substitute where a limit must hold to the token.
+
+    Args:
+        text: any text.
+
+    Returns:
+        A number that depends on the text alone.
+    """
+    return len(_PIECE.findall(text))
+
+
+class _Estimate:
+    identity: Mapping[str, str] = {
+        "tokenizer": ESTIMATE,
+        "rule": "1 for each 6 letters of a word, 3 digits, 4 underscores, other sign, line end",
+    }
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [estimate_tokens(text) for text in texts]
+
+
+class _Transformers:
+    def __init__(self, tokenizer: Any, identity: Mapping[str, str]) -> None:
+        self._tokenizer = tokenizer
+        self.identity = identity
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        # Not verbose: notes longer than the model's context are no fault here.
+        ids = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        return [len(each) for each in ids]
+
+
+def open_counter(name: str) -> TokenCounter:
+    """Opens a counter.
+
+    Args:
+        name: `estimate`, or a folder with a tokenizer's files.
+
+    Raises:
+        MissingError: There is no such folder, or no tokenizer in it.
+        UsageError: The tokenizer cannot be read, or may not be (`check_config`).
+    """
+    if name == ESTIMATE:
+        return _Estimate()
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        raise MissingError(
+            f"--tokenizer {name}: no such folder. Give the folder of a model or tokenizer on this machine, or {ESTIMATE}."
+        )
+    files = sorted({path for pattern in _TOKENIZER_FILES for path in folder.glob(pattern) if path.is_file()})
+    if not files:
+        raise MissingError(
+            f"--tokenizer {name}: holds no tokenizer (tokenizer.json, *.model, ...). Give the folder that save_pretrained wrote, "
+            f"whole, or {ESTIMATE}."
+        )
+    check_config(folder)
+    try:
+        tokenizer = _loaded(folder)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise UsageError(
+            f"--tokenizer {name}: cannot be read ({type(error).__name__}: {error}). Give another folder, or {ESTIMATE}."
+        ) from error
+    digests = {path.name: file_sha256(path) for path in files}
+    return _Transformers(tokenizer, {"tokenizer": folder.resolve().name, **digests})
+
+
+def _loaded(folder: Path) -> Any:
+    file = folder / "tokenizer.json"
+    if not file.is_file():
+        from transformers import AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    json.loads(read_text(file))
+    from transformers import PreTrainedTokenizerFast  # which needs no torch
+
+    try:
+        return PreTrainedTokenizerFast(tokenizer_file=str(file))
+    except Exception as error:
+        if type(error) is not Exception:
+            raise
+        raise ValueError(str(error)) from error  # what is JSON and no tokenizer has no type of its own in the library
+
+
+_RELEASE = "file of discharge summaries"
+_AGAIN = "Export or download it again; do not open and save it with a spreadsheet program."
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def read_all(path: Path, columns: Sequence[str], *, on_read: Callable[[int], None]) -> Iterator[list[str]]:
+    """Yields the cells of every row.
+
+    Args:
+        path: the file, UTF-8, gzip or not by its content.
+        columns: names the header must have, in any order, and no others.
+        on_read: called with the number of bytes of the file that were read so far, at every row.
+
+    Yields:
+        A row's cells in the order of `columns`.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It cannot be read, is cut off or damaged, has other columns or a row of another length; the message names
+            the line and no text.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), ROW_LIMIT_BYTES))
+    line = 0
+    try:
+        with open_file(path) as raw, _unpacked(raw) as stream:
+            reader = csv.reader(csv_lines(path, stream), strict=True)
+            order = _order(path, next(reader, None), columns)
+            width, count = len(order), 0
+            for cells in reader:
+                line = reader.line_num
+                if not cells:
+                    continue
+                if len(cells) != width:
+                    raise UsageError(
+                        f"{path}: the row that ends on line {line} has {len(cells)} fields, the header has {width}; the file is "
+                        f"cut off or damaged there. {_AGAIN}"
+                    )
+                count += 1
+                on_read(raw.tell())
+                yield [cells[place] for place in order]
+    except FileNotFoundError as error:
+        raise MissingError(f"{path}: no such file. Give --source the {_RELEASE}, discharge.csv.gz.") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UsageError(f"{path}: cut off or damaged, cannot be unpacked after line {line}. {_AGAIN}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path}: not UTF-8 after line {line} (byte 0x{error.object[error.start]:02x}). {_AGAIN}"
+        ) from error
+    except csv.Error as error:
+        raise UsageError(f"{path}: not a whole CSV file after line {line} ({error}). {_AGAIN}") from error
+    if not count:
+        raise UsageError(f"{path}: has a header and no rows. {_AGAIN}")
+
+
+def _unpacked(raw: BinaryIO) -> io.TextIOWrapper:
+    packed = raw.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+    raw.seek(0)
+    return io.TextIOWrapper(gzip.GzipFile(fileobj=raw) if packed else raw, encoding="utf-8-sig", newline="")
+
+
+def _order(path: Path, header: list[str] | None, columns: Sequence[str]) -> list[int]:
+    """Where each column stands."""
+    if header is None:
+        raise UsageError(f"{path}: is empty, expected the {_RELEASE}. {_AGAIN}")
+    missing = [name for name in columns if name not in header]
+    # Where the header is lost the first row stands in its place: other names than the expected ones are not shown.
+    if missing or len(header) != len(columns):
+        said = f"missing: {', '.join(map(repr, missing))}" if missing else f"{len(header)} instead of {len(columns)}"
+        raise UsageError(
+            f"{path}: wrong columns for the {_RELEASE}. {said}. Expected: {', '.join(map(repr, columns))}."
+        )
+    return [header.index(name) for name in columns]

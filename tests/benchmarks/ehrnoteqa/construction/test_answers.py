@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
 from medical_tasks.benchmarks.ehrnoteqa.construction import files
-from medical_tasks.benchmarks.ehrnoteqa.construction.answer_scores import write_scores
-from medical_tasks.benchmarks.ehrnoteqa.construction.answer_sheet import COLUMNS
-from medical_tasks.benchmarks.ehrnoteqa.human_scores import read_human_scores
+from medical_tasks.benchmarks.ehrnoteqa.construction.answers import COLUMNS, write_scores
 from medical_tasks.cli.entry import main
 from medical_tasks.data.construction_cells import plain, write_sheet
 from medical_tasks.io.score_table import read_scores

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.construction.draft import drafting_task, shuffled
 from medical_tasks.benchmarks.ehrnoteqa.construction.prompts import choices_messages, load_prompts, question_messages
-from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import TwoSteps
-from medical_tasks.benchmarks.ehrnoteqa.construction.replies import (
+from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import (
     DraftedChoices,
     DraftedQuestion,
+    TwoSteps,
+    drafting_task,
     read_choices,
     read_question,
+    shuffled,
 )
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Unreadable

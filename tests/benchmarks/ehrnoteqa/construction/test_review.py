@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.construction.review import ReviewOptions, import_sheets
-from medical_tasks.benchmarks.ehrnoteqa.construction.sheet import COLUMNS, export_sheets
-from medical_tasks.benchmarks.ehrnoteqa.own_questions import read_own_rows
+from medical_tasks.benchmarks.ehrnoteqa.construction.review import COLUMNS, ReviewOptions, export_sheets, import_sheets
+from medical_tasks.benchmarks.ehrnoteqa.questions import read_own_rows
 from medical_tasks.errors import MedicalTasksError, UsageError
 from tests.benchmarks.ehrnoteqa.construction.construction_files import (
     by_hand,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.construction.revision import (
+from medical_tasks.benchmarks.ehrnoteqa.construction.review import (
     Content,
     Reviewed,
     agreement,

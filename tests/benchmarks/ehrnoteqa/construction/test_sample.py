@@ -13,19 +13,22 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from medical_tasks.benchmarks.ehrnoteqa.construction.lengths import PatientLength, measure_patients
-from medical_tasks.benchmarks.ehrnoteqa.construction.patients import load_patients
+from medical_tasks.benchmarks.ehrnoteqa.construction.files import load_patients
 from medical_tasks.benchmarks.ehrnoteqa.construction.sample import (
     BOUNDS,
     CELLS,
+    ESTIMATE,
+    PatientLength,
     SampleSpec,
     draw,
+    estimate_tokens,
     level_of,
     make_sample,
+    measure_patients,
+    open_counter,
     parse_bounds,
     parse_cells,
 )
-from medical_tasks.benchmarks.ehrnoteqa.construction.tokens import ESTIMATE, estimate_tokens, open_counter
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text
 from medical_tasks.errors import MedicalTasksError
 from tests.benchmarks.ehrnoteqa.construction.construction_files import twin_notes

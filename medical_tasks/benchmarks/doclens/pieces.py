@@ -1,0 +1,475 @@
+"""Texts in pieces: the turns of a dialogue, the sections of a note, the sentences of a question, and cited sentences.
+
+Turns and sentences of a source are numbered from 0. A note is divided at the headings ACI-BENCH knows (Yim et al. 2023,
+"division-based" summaries) and nowhere else, so no line is lost or doubled; vital signs before the examination are history. A
+question is split by untrained Punkt with a few titles, in small letters as the authors had it; 98 of their 100 questions split
+at the same places.
+
+A citation marker is a pair of square brackets with whole numbers and ranges: `[3]`, `[3, 4]`, `[3-5]`, `[3–5]`. All other
+numbers are prose: `5 mg`, `1.` before an item of a list, `[8.2 -> 6.9]`, `[-1]`, `[note 3]`. A sentence that cites nothing
+borrows no citation.
+
+A sentence of a generated text ends after `.`, `!` or `?`, at an empty line, before an item of a list, and at a line end unless the
+line runs on. Markers behind the end mark belong to it, on its line or alone on the next.
+
+- A heading (`CHIEF COMPLAINT`, `Plan:`, `## Results`) belongs to the sentence under it, a number without words (`2.`) to the next.
+- A point behind a title, an initial, the number of an item or `e.g.` ends nothing, nor does one within a number.
+- A line broken by its width runs on: the next begins with a small letter, or it is long and has no end mark.
+
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from medical_tasks.scoring.punkt import Punkt, punkt_spans
+
+__all__ = [
+    "EMPTY",
+    "MAX_RANGE",
+    "SECTIONS",
+    "Sentence",
+    "begins_turn",
+    "cited_ids",
+    "divide_note",
+    "find_markers",
+    "heading_section",
+    "numbered_dialogue",
+    "numbered_question",
+    "read_sentences",
+    "remove_citations",
+    "sentence_pieces",
+    "split_question",
+    "split_turns",
+]
+
+
+_SPEAKER = re.compile(r"\s*\[\s*([A-Za-z]\w*)\s*\]")
+_HEARD = frozenset(
+    "background cough coughing coughs crosstalk foreign garbled inaudible indiscernible laugh laughing laughs laughter music noise "
+    "overlapping pause silence sigh sighs sound static unclear unintelligible".split()
+)
+"""What transcribers write in brackets and is nobody who speaks."""
+
+
+def begins_turn(line: str) -> bool:
+    """Says whether a line begins with a speaker: `[doctor]`, `[patient_guest]`, in any case, with spaces around the name or not."""
+    speaker = _SPEAKER.match(line)
+    return speaker is not None and speaker[1].lower() not in _HEARD
+
+
+def split_turns(dialogue: str) -> list[str]:
+    """Splits a dialogue where somebody begins to speak.
+
+    A line that names nobody goes on with the turn before it, line feed included; DocLens numbers its files this way.
+
+    Args:
+        dialogue: the whole dialogue.
+
+    Returns:
+        The turns, each with its speaker; joined by line feeds they are the dialogue. None for an empty dialogue.
+    """
+    turns: list[str] = []
+    for line in dialogue.split("\n") if dialogue else []:
+        if turns and not begins_turn(line):
+            turns[-1] += f"\n{line}"
+        else:
+            turns.append(line)
+    return turns
+
+
+def numbered_dialogue(turns: Sequence[str]) -> str:
+    """Puts each turn's number before it, as in DocLens's files: `[0][doctor] ...`, one turn behind the other.
+
+    Args:
+        turns: as `split_turns` returns them.
+
+    Returns:
+        The numbered dialogue.
+    """
+    return "\n".join(f"[{number}]{turn}" for number, turn in enumerate(turns))
+
+
+SECTIONS: Final = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
+EMPTY: Final = "#####EMPTY#####"
+"""What ACI-BENCH's files hold for a section that a note does not have, behind the section's name."""
+
+_HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "subjective": (
+        "subjective", "chief complaint", "cc", "reason for visit", "history of present illness", "hpi", "interval history",
+        "history", "past history", "medical history", "past medical history", "pmh", "surgical history",
+        "past surgical history", "psh", "birth history", "family history", "social history", "allergies", "medications",
+        "current medications", "home medications", "review of systems", "ros", "immunizations",
+    ),
+    "objective_exam": (
+        "objective", "objective exam", "exam", "examination", "physical exam", "physical examination", "pe",
+        "objective physical exam",
+    ),
+    "objective_results": (
+        "objective results", "results", "result", "laboratory results", "lab results", "labs", "imaging", "imaging results",
+        "test results", "diagnostic results", "diagnostics", "data reviewed",
+    ),
+    "assessment_and_plan": (
+        "assessment and plan", "assessment plan", "a p", "ap", "assessment", "impression", "impression and plan", "plan",
+        "treatment plan", "recommendations",
+    ),
+}  # fmt: skip
+_SECTION_OF: Final = {heading: section for section, names in _HEADINGS.items() for heading in names}
+
+_LONGEST: Final = 60
+_MARKUP: Final = re.compile(r"^[#>\s]*[*_]{0,3}(?P<text>.*?)[*_]{0,3}\s*:?\s*[*_]{0,3}\s*$")
+_NUMBERED: Final = re.compile(r"^(?:\d{1,2}|[IVX]{1,4}|[A-Da-d])[.)]\s+")
+_NO_WORD: Final = re.compile(r"[^a-z]+")
+
+
+def heading_section(line: str) -> str | None:
+    """Says which section a line begins.
+
+    A heading stands alone on its line: in capitals, in words with a capital first and a colon behind, or marked up
+    (`## Plan`, `**Plan:**`). A line of prose that holds such a word is none.
+
+    Args:
+        line: one line of a note.
+
+    Returns:
+        One of `SECTIONS`; None for any other line.
+    """
+    if len(line) > _LONGEST or not line.strip():
+        return None
+    stripped = line.strip()
+    text = _NUMBERED.sub("", _MARKUP.sub(r"\g<text>", stripped)).strip()
+    marked = stripped[0] in "#*_" or stripped.rstrip("*_ ").endswith(":")
+    if not text or not (text.isupper() or (marked and text[0].isupper())):
+        return None
+    return _SECTION_OF.get(_NO_WORD.sub(" ", text.lower()).strip())
+
+
+def divide_note(note: str) -> dict[str, str]:
+    """Divides a note.
+
+    Args:
+        note: the whole note.
+
+    Returns:
+        Text of each of `SECTIONS`, headings included, "" for those it does not have. What stands before the first heading is
+        subjective. Each line of the note is in exactly one section, with its line end, in order.
+    """
+    parts: dict[str, list[str]] = {section: [] for section in SECTIONS}
+    for section, line in _lines(note):
+        parts[section].append(line)
+    return {section: "".join(lines) for section, lines in parts.items()}
+
+
+def _lines(note: str) -> Iterator[tuple[str, str]]:
+    current = SECTIONS[0]
+    for line in note.splitlines(keepends=True):
+        current = heading_section(line) or current
+        yield current, line
+
+
+_PUNKT: Final = Punkt(abbreviations=frozenset({"dr", "mr", "mrs", "prof", "vs", "e.g", "i.e"}), name="titles")
+
+
+def split_question(question: str) -> list[str]:
+    """Splits a question into its sentences.
+
+    Args:
+        question: what somebody wrote, of any length.
+
+    Returns:
+        The sentences as they are written, without the white space around them; nothing else is left out. None for a question
+        of white space.
+    """
+    return [text for start, end in punkt_spans(_small(question), _PUNKT) if (text := question[start:end].strip())]
+
+
+def numbered_question(sentences: Sequence[str]) -> str:
+    """Puts each sentence's number before it, as in DocLens's files: `[0] ... [1] ...`.
+
+    Args:
+        sentences: as `split_question` returns them.
+
+    Returns:
+        The numbered question, on one line if its sentences are.
+    """
+    return " ".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences))
+
+
+def _small(text: str) -> str:
+    """In small letters, character by character: a few letters would become two, and places would shift."""
+    return "".join(small if len(small := each.lower()) == 1 else each for each in text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentence:
+    """One sentence.
+
+    Attributes:
+        raw: as it stands, with its markers and the white space around it.
+        text: what is judged: without markers, white space run together. "" where there are markers and nothing else.
+        citations: what it cites, each number once, in order of first mention.
+    """
+
+    raw: str
+    text: str
+    citations: tuple[int, ...]
+
+
+def read_sentences(text: str) -> tuple[Sentence, ...]:
+    """Reads a generated text.
+
+    Args:
+        text: a model's output.
+
+    Returns:
+        Its sentences, none for a blank text. Their `raw`, one behind the other, are the text: nothing is lost.
+    """
+    return tuple(
+        Sentence(raw=raw, text=" ".join(remove_citations(raw).split()), citations=cited_ids(raw))
+        for raw in sentence_pieces(text)
+    )
+
+
+MAX_RANGE: Final = 100
+"""Most sentences a range can cite. `[0-5000]` points nowhere; it stays prose."""
+
+_PART = r"[0-9]{1,6}(?:[ \t]{0,3}[-\u2010-\u2014\u2212][ \t]{0,3}[0-9]{1,6})?"
+_MARKER = re.compile(rf"\[[ \t]{{0,3}}({_PART}(?:[ \t]{{0,3}}[,;][ \t]{{0,3}}{_PART})*)[ \t]{{0,3}}\]")
+_NUMBER = re.compile("[0-9]+")
+_SPACES = " \t\u00a0"
+_AFTER = re.compile(f"[{_SPACES}]*")
+LINE_ENDS: Final = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+"""What ends a line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marker:
+    """One pair of brackets.
+
+    Attributes:
+        start: of the opening bracket, in characters.
+        end: behind the closing one.
+        ids: numbers of the sentences it cites, in its order, as they stand there: whether the source has them is not asked.
+    """
+
+    start: int
+    end: int
+    ids: tuple[int, ...]
+
+
+def find_markers(text: str) -> list[Marker]:
+    """Finds all markers of a text, in order.
+
+    Args:
+        text: any text.
+
+    Returns:
+        The markers. A range that runs backwards (`[5-3]`, `[120-80]`) or over more than `MAX_RANGE` sentences makes the whole
+        bracket prose.
+    """
+    markers = []
+    for found in _MARKER.finditer(text):
+        parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", found[1])]
+        if all(0 <= part[-1] - part[0] < MAX_RANGE for part in parts):
+            ids = tuple(chain.from_iterable(range(part[0], part[-1] + 1) for part in parts))
+            markers.append(Marker(start=found.start(), end=found.end(), ids=ids))
+    return markers
+
+
+def cited_ids(text: str) -> tuple[int, ...]:
+    """Lists what a text cites, each number once, in order of first mention."""
+    return tuple(dict.fromkeys(chain.from_iterable(marker.ids for marker in find_markers(text))))
+
+
+def remove_citations(text: str) -> str:
+    """Takes the markers out, each with the spaces before it, or behind it where it begins a line.
+
+    Args:
+        text: any text.
+
+    Returns:
+        Everything else as it was, brackets that are no markers and line ends included.
+    """
+    kept: list[str] = []
+    start, last = 0, ""
+    for marker in find_markers(text):
+        before = text[start : marker.start].rstrip(_SPACES)
+        kept.append(before)
+        last = before[-1:] or last
+        begins_line = not last or last in LINE_ENDS
+        start = _AFTER.match(text, marker.end).end() if begins_line else marker.end  # type: ignore[union-attr]
+    return "".join((*kept, text[start:]))
+
+
+_LONG_LINE: Final = 60
+"""A line of as many characters without an end mark was broken by its width."""
+
+_LONG_HEADING: Final = 80
+
+_LINE_END = re.compile(f"[{LINE_ENDS}]")
+_LINE = re.compile(f"[^{LINE_ENDS}]*(?:\r\n|[{LINE_ENDS}]|$)")
+_ITEM = re.compile(r"\s*(?:[-*+•◦▪‣·–—]\s|\(?(?:[0-9]{1,3}|[a-zA-Z])[.)]\s)")
+_MARKED_HEADING = re.compile(r"#{1,6}\s.*|\*\*[^*]+\*\*|__[^_]+__")
+_CLOSING = "\"'”’»)*_」』）"
+_STOP = re.compile(f"[.!?…]+[{_CLOSING}]*|[。！？]+[{_CLOSING}]*")
+_ENDED = re.compile(f"[.!?…。！？][{_CLOSING}]*\\Z")
+_SPACE = re.compile(r"\s*")
+_WORD_BEFORE = re.compile(r"[\w.&'’-]*\Z")
+_LONGEST_WORD: Final = 24
+
+# Points behind these are part of the word; behind the second they also may end a sentence, if a capital follows.
+_NEVER_LAST = frozenset("dr drs mr mrs ms prof st vs eg ie cf ca approx fig".split())
+_SHORTENED = frozenset(
+    "no nos pt pts resp incl excl etc min max wk wks yr yrs mo hr hrs tab tabs cap caps dept inc".split()
+)
+
+
+def sentence_pieces(text: str) -> list[str]:
+    """Cuts a text into sentences.
+
+    Args:
+        text: any text.
+
+    Returns:
+        The pieces, which joined are the text; none for a blank one. Each has a letter, or else a number or sign that cites.
+    """
+    if not text.strip():
+        return []
+    return _merged(piece for block in _blocks(text) for piece in _pieces(block))
+
+
+def _blocks(text: str) -> list[str]:
+    """Puts lines together that no sentence ends between."""
+    has_small = any(map(str.islower, text))
+    blocks: list[list[str]] = []
+    above, gap = "", False  # the last line that is not blank, and whether blank ones follow it
+    for found in _LINE.finditer(text):
+        line = found[0]
+        if blocks and (not line.strip() or not above or _goes_on(above, line, gap=gap, has_small=has_small)):
+            blocks[-1].append(line)
+        else:
+            blocks.append([line])
+        above, gap = (line, False) if line.strip() else (above, True)
+    return ["".join(block) for block in blocks]
+
+
+def _goes_on(above: str, line: str, *, gap: bool, has_small: bool) -> bool:
+    return _only_markers(line) or _is_heading(above, has_small=has_small) or (not gap and _runs_on(above, line))
+
+
+def _only_markers(line: str) -> bool:
+    markers = find_markers(line)
+    return bool(markers) and sum(marker.end - marker.start for marker in markers) == len("".join(line.split()))
+
+
+def _is_heading(line: str, *, has_small: bool) -> bool:
+    """Whether a line is what stands above a text; capitals say so only where the text has small letters too."""
+    bare = line.strip()
+    if len(bare) > _LONG_HEADING or _ENDED.search(bare) or find_markers(bare):
+        return False
+    if bare.rstrip("*_").endswith((":", "：")) or _MARKED_HEADING.fullmatch(bare):
+        return True
+    in_capitals = has_small and any(map(str.isupper, bare)) and not any(map(str.islower, bare))
+    return in_capitals and not _ITEM.match(bare)
+
+
+def _runs_on(above: str, line: str) -> bool:
+    bare = above.rstrip()
+    markers = find_markers(bare)
+    if _ITEM.match(line) or _ENDED.search(bare) or (markers and markers[-1].end == len(bare)):
+        return False
+    return line.lstrip()[0].islower() or bare.endswith((",", "，")) or len(bare) >= _LONG_LINE
+
+
+def _pieces(block: str) -> Iterator[str]:
+    """Cuts a block behind its end marks."""
+    markers = {marker.start: marker.end for marker in find_markers(block)}
+    ends = frozenset(markers.values())
+    start = done = 0
+    for stop in _STOP.finditer(block):
+        if stop.start() < done:  # a point behind the markers behind a point
+            continue
+        end = _behind_markers(block, stop.end(), markers)
+        if _ends(block, stop, start=start, end=end, behind_marker=stop.start() in ends):
+            yield block[start:end]
+            start = end
+        done = end
+    if start < len(block):
+        yield block[start:]
+
+
+def _behind_markers(block: str, end: int, markers: dict[int, int]) -> int:
+    """The end of the markers, and of end marks behind them, that follow an end mark."""
+    while (after := markers.get(_skip(block, end))) is not None:
+        stop = _STOP.match(block, after)
+        end = stop.end() if stop else after
+    return end
+
+
+def _skip(block: str, place: int) -> int:
+    found = _SPACE.match(block, place)
+    return found.end() if found else place
+
+
+def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marker: bool) -> bool:
+    """Whether a sentence ends behind an end mark, which may have markers before and behind it."""
+    place = _skip(block, end)
+    if place == len(block) or stop[0][0] in "。！？" or end > stop.end() or behind_marker:
+        return True
+    following = block[place]
+    found = _WORD_BEFORE.search(block, max(start, stop.start() - _LONGEST_WORD), stop.start())
+    word = found[0] if found else ""
+    if place == end:  # "pain.He": small letters, a capital, and no space between
+        return following.isupper() and word.isalpha() and word[-2:].islower() and word not in _NEVER_LAST
+    if stop[0][0] in "!?":
+        return True
+    # Of the same line: what stands first on one numbers an item, whatever heading is above it.
+    line = _LINE_END.split(block[max(start, stop.start() - 2 * _LONGEST_WORD) : stop.start() - len(word)])[-1]
+    return _point_ends(word, following, before=(line.split() or [""])[-1])
+
+
+def _point_ends(word: str, following: str, *, before: str) -> bool:
+    """Whether a point behind a word ends a sentence when a space follows.
+
+    Args:
+        word: what stands before it, "" for a bracket or the like.
+        following: the next sign.
+        before: the word before that, "" where it is the first of its line or piece.
+    """
+    key = word.replace(".", "").casefold()
+    if key in _NEVER_LAST:
+        return False
+    if not before.strip("(") and (_ITEM.match(f"{word}. ") or (len(word) == 1 and word.isalpha())):  # item or initial
+        return False
+    if len(word) == 1 and before.rstrip(".").casefold() in _NEVER_LAST:  # Dr. J. Smith
+        return False
+    if following.islower():
+        return len(word) > 3 and word.isalpha() and key not in _SHORTENED
+    return following.isupper() or key not in _SHORTENED
+
+
+def _merged(pieces: Iterable[str]) -> list[str]:
+    """Gives pieces that say nothing of their own to the next, at the end to the one before."""
+    merged: list[str] = []
+    waiting: list[str] = []
+    for piece in pieces:
+        waiting.append(piece)
+        if _says_something(piece):
+            merged.append("".join(waiting))
+            waiting = []
+    if waiting and merged:
+        merged[-1] += "".join(waiting)
+    elif waiting:
+        merged.append("".join(waiting))
+    return merged
+
+
+def _says_something(piece: str) -> bool:
+    if any(map(str.isalpha, piece)):
+        return True
+    bare = remove_citations(piece)
+    return bare != piece and any(map(str.isdigit, bare))
