@@ -20,11 +20,10 @@ import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
-from medical_tasks.leaderboard.board import Board
-from medical_tasks.leaderboard.checking import check_store
-from medical_tasks.leaderboard.decisions import AlreadySubmittedError
-from medical_tasks.leaderboard.entries import entries_of
-from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.admission import AlreadySubmittedError
+from medical_tasks.leaderboard.board import Board, entries_of
+from medical_tasks.leaderboard.maintaining import check_store
+from medical_tasks.leaderboard.storage import LocalStorage
 from tests.leaderboard.made_packages import package
 
 _PROCESSES = 4
@@ -33,7 +32,7 @@ _HANDS_IN = """
 import sys
 from pathlib import Path
 from medical_tasks.leaderboard.board import Board
-from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.storage import LocalStorage
 from tests.leaderboard.made_packages import package
 board = Board(LocalStorage(Path(sys.argv[1])))
 for number in range(1_000_000):

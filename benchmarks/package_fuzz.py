@@ -29,11 +29,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.leaderboard.submission_package.contents import ITEMS, MANIFEST, MEMBERS, RESULTS, VERDICTS
-from medical_tasks.leaderboard.submission_package.hashes import content_sha256, file_facts
-from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.contents import (
+    ITEMS,
+    MANIFEST,
+    MEMBERS,
+    RESULTS,
+    VERDICTS,
+    PackageError,
+    content_sha256,
+    file_facts,
+)
 from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.leaderboard.submission_package.zip_writing import zip_bytes
+from medical_tasks.leaderboard.submission_package.writing import zip_bytes
 
 __all__ = ["Guard", "hostile_packages", "members_of", "rehashed", "try_package"]
 

@@ -26,7 +26,7 @@ from typing import Any
 from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec, task_spec
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.leaderboard.board import Board, package_name
-from medical_tasks.leaderboard.opening import open_storage
+from medical_tasks.leaderboard.storage import open_storage
 from medical_tasks.leaderboard.submission_package.contents import Submitter
 from medical_tasks.leaderboard.submission_package.writing import write_package
 

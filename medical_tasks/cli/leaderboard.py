@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
         return 0
     from medical_tasks.leaderboard.board import Board
-    from medical_tasks.leaderboard.opening import open_storage
+    from medical_tasks.leaderboard.storage import open_storage
 
     return _ACTIONS[arguments.action](Board(open_storage(arguments.store)), arguments)
 
@@ -120,14 +120,14 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _list(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.tables import submission_lines
+    from medical_tasks.leaderboard.maintaining import submission_lines
 
     submissions = board.submissions(arguments.state)
     return _shown(submission_lines(submissions, board.submissions("accepted"), as_json=arguments.json), board)
 
 
 def _show(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.tables import package_lines
+    from medical_tasks.leaderboard.maintaining import package_lines
 
     submission = board.submission(arguments.what)
     package, accepted = board.package(submission.id), board.submissions("accepted")
@@ -135,7 +135,7 @@ def _show(board: Board, arguments: argparse.Namespace) -> int:
 
 
 def _submit(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.places import name_notes
+    from medical_tasks.leaderboard.admission import name_notes
     from medical_tasks.leaderboard.submission_package.reading import package_bytes
 
     submission = board.submit(package_bytes(Path(arguments.what)))
@@ -146,8 +146,8 @@ def _submit(board: Board, arguments: argparse.Namespace) -> int:
 
 
 def _accept(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.accepting import verified_report
-    from medical_tasks.leaderboard.places import name_notes
+    from medical_tasks.leaderboard.admission import name_notes
+    from medical_tasks.leaderboard.maintaining import verified_report
 
     by, reason, replaces = arguments.by or "", arguments.reason or "", arguments.replace or ""
     waiting, _ = board.check(arguments.what, "accepted", by=by, reason=reason, replaces=replaces)
@@ -170,7 +170,7 @@ def _told(made: Submission, state: str) -> None:
 
 
 def _history(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.tables import history_lines
+    from medical_tasks.leaderboard.maintaining import history_lines
 
     submissions = board.submissions() if arguments.what is None else [board.submission(arguments.what)]
     return _shown(history_lines(submissions, as_json=arguments.json), board)
@@ -178,8 +178,8 @@ def _history(board: Board, arguments: argparse.Namespace) -> int:
 
 def _entries(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.catalog import task_spec
-    from medical_tasks.leaderboard.entries import entries_of
-    from medical_tasks.leaderboard.tables import entry_lines
+    from medical_tasks.leaderboard.board import entries_of
+    from medical_tasks.leaderboard.maintaining import entry_lines
 
     task = None if arguments.task is None else task_spec(arguments.task)
     entries = [entry for entry in entries_of(board) if task is None or entry.task == task.name]
@@ -187,8 +187,7 @@ def _entries(board: Board, arguments: argparse.Namespace) -> int:
 
 
 def _check_store(board: Board, arguments: argparse.Namespace) -> int:
-    from medical_tasks.leaderboard.checking import check_store
-    from medical_tasks.leaderboard.tables import check_lines
+    from medical_tasks.leaderboard.maintaining import check_lines, check_store
 
     found = check_store(board)
     _shown(check_lines(found))

@@ -19,9 +19,9 @@ from typing import Final
 __all__ = ["TARGETS", "add_arguments", "add_chosen_arguments", "run"]
 
 TARGETS: Final = {
-    "eval-results": "medical_tasks.leaderboard.targets.eval_results",
-    "space": "medical_tasks.leaderboard.targets.space",
-    "archehr": "medical_tasks.leaderboard.targets.archehr",
+    "eval-results": "medical_tasks.leaderboard.submit_eval_results",
+    "space": "medical_tasks.leaderboard.submit_space",
+    "archehr": "medical_tasks.leaderboard.submit_archehr",
 }
 """Where a submission goes, and the module that writes it."""
 

@@ -1,23 +1,37 @@
-"""What this leaderboard takes: results that somebody else's can be set beside.
+"""What this leaderboard accepts, how much may wait, what may be decided, and whose result is shown.
 
-A package that breaks a rule is refused with all of its reasons. What is taken but cannot be ranked (answers made elsewhere, items
-without a score) is marked: an entry says so, and has no rank.
+A package that breaks a rule is refused with all of its reasons. What is accepted but cannot be ranked (answers made elsewhere,
+items without a score) is marked: an entry says so, and has no rank.
+
+Packages prove nothing about who made them. Whoever was accepted first under a name keeps it: a later submission whose name cannot
+be told apart gets places only when a maintainer says so (`Event.replaces`), and never one where a verified result stands and its
+own is not verified.
+
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.errors import UsageError
-from medical_tasks.leaderboard.numbers import is_number
-from medical_tasks.leaderboard.submission_package.contents import Package
-from medical_tasks.runs.recipe_differences import mapping, short
+from medical_tasks.leaderboard.ranking import group_of
+from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, State, Submission, check_line, is_number
+from medical_tasks.leaderboard.storage import AlreadyStoredError
+from medical_tasks.leaderboard.submission_package.contents import Package, Submitter
+from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
+from medical_tasks.runs.recipe_differences import mapping, one_line, short
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["LEAST_COVERAGE", "RANKED_COVERAGE", "AdmissionError", "check_admission", "marks"]
+__all__ = [
+    "DEFAULT_QUEUE", "AdmissionError", "AlreadySubmittedError", "QueueFullError", "QueueLimits", "Row",
+    "check_admission", "check_decision", "check_room", "holders", "key_of", "marks", "name_notes", "named", "places",
+    "rows_of", "state_of",
+]  # fmt: skip
+
 
 LEAST_COVERAGE: Final = 0.90
 """Share of the items that must be scored."""
@@ -140,3 +154,236 @@ def _share(entry: Mapping[str, Any]) -> float:
     coverage = mapping(entry.get("coverage"))
     asked, scored = coverage.get("asked"), coverage.get("scored")
     return scored / asked if is_number(asked) and is_number(scored) and asked else 0.0
+
+
+_MIB: Final = 1 << 20
+
+
+class QueueFullError(UsageError):
+    """Too much is pending already; nothing of the package was kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueLimits:
+    """How much may be pending at the same time.
+
+    Attributes:
+        count: submissions.
+        total_bytes: bytes of their packages.
+        of_submitter: submissions of one name: the organisation, or the model where none is named.
+    """
+
+    count: int = 500
+    total_bytes: int = 2048 * _MIB
+    of_submitter: int = 50
+
+
+DEFAULT_QUEUE: Final = QueueLimits()
+
+
+def check_room(submitter: Submitter, size: int, waiting: Sequence[tuple[Submitter, int]], limits: QueueLimits) -> None:
+    """Sees whether one more may wait.
+
+    Args:
+        submitter: who hands in.
+        size: bytes of the package.
+        waiting: submitter and bytes of each that is pending.
+        limits: how much may be.
+
+    Raises:
+        QueueFullError: It may not.
+    """
+    later = "Nothing of this package was kept: hand it in again when a maintainer has decided some."
+    name = _queue_key(submitter)
+    own = sum(_queue_key(each) == name for each, _ in waiting)
+    if own >= limits.of_submitter:
+        shown = submitter.organisation or submitter.model
+        raise QueueFullError(f"{own} submissions of {shown} are pending, {limits.of_submitter} may be. {later}")
+    if len(waiting) >= limits.count:
+        raise QueueFullError(f"{len(waiting)} submissions are pending, {limits.count} may be. {later}")
+    taken = sum(each for _, each in waiting)
+    if taken + size > limits.total_bytes:
+        raise QueueFullError(
+            f"the pending submissions have {taken:,} bytes and this package {size:,}, {limits.total_bytes:,} may be together. "
+            f"{later}"
+        )
+
+
+def _queue_key(submitter: Submitter) -> tuple[str, str]:
+    return model_key(submitter.organisation, "" if submitter.organisation.strip() else submitter.model)
+
+
+_LONGEST_BY: Final = 96
+_LONGEST_REASON: Final = 500
+
+
+class AlreadySubmittedError(AlreadyStoredError):
+    """The same package was handed in before; nothing was changed.
+
+    Args:
+        submission: the one that is there.
+    """
+
+    def __init__(self, submission: Submission) -> None:
+        last = submission.history[-1]
+        why = f": {last.reason}" if last.reason else ""
+        super().__init__(
+            f"this package was handed in before, {submission.history[0].at}, as {submission.id}; it is {submission.state} since "
+            f"{last.at}{why}. Nothing needs to be done; another run of the model makes another package."
+        )
+        self.submission = submission
+
+
+def check_decision(
+    submission: Submission,
+    state: State,
+    *,
+    by: str,
+    reason: str,
+    verified: Mapping[str, Any] | None,
+    replaces: str,
+    same_name: Sequence[Submission],
+    at: str,
+) -> Event:
+    """Makes the event of a decision.
+
+    Args:
+        submission: as it is.
+        state: what it shall be.
+        by: who decides.
+        reason: why; may be empty only where a pending one is accepted.
+        verified: report of a verification (`Verification.as_json`), only of one that matches.
+        replaces: id of the accepted submission of its name whose places it shall take; "" for none.
+        same_name: the accepted submissions of its name, the first in front.
+        at: now; not before the last event, whatever the clock says.
+
+    Raises:
+        UsageError: It cannot become that, or something is missing.
+    """
+    before = submission.history[-1]
+    if state not in TRANSITIONS[before.state]:
+        told = " or ".join(TRANSITIONS[before.state])
+        raise UsageError(
+            f"{submission.id}: is {before.state} since {before.at} (by {before.by or 'the submitter'}) and cannot become {state}. "
+            f"It can become {told}."
+        )
+    who = check_line("--by", by, longest=_LONGEST_BY, needed=True)
+    why = check_line(
+        "--reason", reason, longest=_LONGEST_REASON, needed=not (before.state == "pending" and state == "accepted")
+    )
+    if verified is not None and (
+        state != "accepted" or verified.get("package") != submission.id or verified.get("matches") is not True
+    ):
+        raise UsageError(
+            f"{submission.id}: a verification goes with accepting, is of this package and matches; this one is of "
+            f"{ascii(verified.get('package'))[:40]} and matches: {ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
+        )
+    _check_name(submission, state, replaces, same_name)
+    return Event(state=state, at=max(at, before.at), by=who, reason=why, verified=verified, replaces=replaces)
+
+
+def _check_name(submission: Submission, state: State, replaces: str, same_name: Sequence[Submission]) -> None:
+    """Sees that who was first keeps the name, unless it is said who takes it."""
+    if state == "accepted" and same_name and not replaces:
+        first = same_name[0]
+        raise UsageError(
+            f"{named(submission)}: its name is taken: it cannot be told apart from {named(first)}, accepted "
+            f"{first.history[-1].at}. Nothing was changed. If it is a result of that model, by the same people, accept it with "
+            f"--replace {first.id}: on the same task in the same setting it takes that one's place. Otherwise reject it, and ask "
+            "for another name."
+        )
+    if replaces and replaces not in [one.id for one in same_name]:
+        told = ", ".join(map(named, same_name)) or "none; leave it out"
+        raise UsageError(
+            f"{submission.id}: --replace takes the id of an accepted submission of the same name, got {replaces[:60]!a}. There is "
+            f"{told}."
+        )
+
+
+Row = tuple[str, str]
+"""A task, and the group of the result on it."""
+
+
+def key_of(submission: Submission) -> tuple[str, str]:
+    """Names the model that a submission says it is of."""
+    return model_key(submission.submitter.organisation, submission.submitter.model)
+
+
+def rows_of(submission: Submission, results: Mapping[str, Any]) -> list[Row]:
+    """The rows that a submission's results would have, of tasks that this version has."""
+    known = tasks()
+    return [
+        (name, group_of(known[name], results["tasks"][name]["recipe"])) for name in submission.tasks if name in known
+    ]
+
+
+def state_of(submission: Submission, task: str) -> EntryState:
+    """What is shown of a task: verified only where nothing of it rests on the submitter's word for what a judge said."""
+    verified = submission.history[-1].verified
+    return "unverified" if verified is None or task in verified.get("on_trust", ()) else "verified"
+
+
+def places(accepted: Iterable[tuple[Submission, Sequence[Row]]]) -> dict[tuple[tuple[str, str], Row], Submission]:
+    """Says whose result stands where.
+
+    Args:
+        accepted: the accepted submissions, each with its rows.
+
+    Returns:
+        Model and row to the submission that is shown there.
+    """
+    held: dict[tuple[tuple[str, str], Row], Submission] = {}
+    taken: set[tuple[str, str]] = set()
+    for submission, rows in sorted(accepted, key=lambda each: _order_accepted(each[0])):
+        key = key_of(submission)
+        if key in taken and not submission.history[-1].replaces:
+            continue  # two were accepted at the same moment
+        taken.add(key)
+        for row in rows:
+            before = held.get((key, row))
+            lowers = before is not None and (state_of(before, row[0]), state_of(submission, row[0])) == (
+                "verified",
+                "unverified",
+            )
+            if not lowers:
+                held[key, row] = submission
+    return held
+
+
+def holders(submission: Submission, others: Iterable[Submission]) -> list[Submission]:
+    """Those accepted under a name that cannot be told apart from this submission's, the one accepted first in front."""
+    key = key_of(submission)
+    return sorted((one for one in others if _is_other(one, submission) and key_of(one) == key), key=_order_accepted)
+
+
+def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str]:
+    """Says what a maintainer must know of a submission's name: whose it is already, or who else has results under it."""
+    taken = holders(submission, others)
+    if submission.state == "pending" and taken:
+        return [f"its name is taken: it cannot be told apart from {named(taken[0])}"]
+    if submission.state == "pending":
+        name = name_key(submission.submitter.model)
+        same = [one for one in others if _is_other(one, submission) and name_key(one.submitter.model) == name]
+        return (
+            [f"under this model's name another organisation has results: {', '.join(map(named, same))}"] if same else []
+        )
+    hidden = submission.state == "accepted" and not submission.history[-1].replaces
+    if hidden and taken and _order_accepted(taken[0]) < _order_accepted(submission):
+        return [f"it is not shown: its name was taken before by {named(taken[0])}"]
+    return []
+
+
+def named(submission: Submission) -> str:
+    """A submission for a message: its id, and the name it has."""
+    who = submission.submitter
+    return f"{submission.id} ({one_line(who.model)}, {one_line(who.organisation) or 'no organisation named'})"
+
+
+def _is_other(one: Submission, submission: Submission) -> bool:
+    return one.state == "accepted" and one.id != submission.id
+
+
+def _order_accepted(submission: Submission) -> tuple[str, bool, str, str]:
+    """The order in which submissions were accepted; within one second whoever takes another's place comes later."""
+    last = submission.history[-1]
+    return last.at, bool(last.replaces), submission.history[0].at, submission.id

@@ -1,11 +1,12 @@
-"""The board: submissions in a store, each with the history of what was decided about it.
+"""The board: submissions in a store with the history of their decisions, and the entries that a leaderboard shows.
 
-    submissions/ID/package.zip      the package, as it was handed in
-    events/ID/0001.json             what happened to it, one file an event: handed in, accepted, rejected, ...
+    submissions/ID/package.zip      the package, as it was submitted
+    events/ID/0001.json             what happened to it, one file an event: submitted, accepted, rejected, ...
 
-Every file is written once. Two decisions at the same moment want the same number, and one of them is told. A package without an
-event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets its event when it
-is seen, as soon as the store can be written.
+Every file is written once. Two decisions at the same moment want the same number, and one of them gets an error. A package without
+an event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets its event when
+it is seen, as soon as the store can be written. Papers' results are entries too: reported, verified by nobody here, without a rank.
+
 """
 
 from __future__ import annotations
@@ -20,21 +21,53 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leaderboard.admission import check_admission
-from medical_tasks.leaderboard.decisions import AlreadySubmittedError, check_decision
-from medical_tasks.leaderboard.events import DamagedError, HandedIn, check_history, event_bytes, read_event, timestamp
-from medical_tasks.leaderboard.places import holders, key_of, named, places, rows_of
-from medical_tasks.leaderboard.queue_limits import DEFAULT_QUEUE, QueueLimits, check_room
-from medical_tasks.leaderboard.records import Event, State, Submission
+from medical_tasks.leaderboard.admission import (
+    DEFAULT_QUEUE,
+    AlreadySubmittedError,
+    QueueLimits,
+    Row,
+    check_admission,
+    check_decision,
+    check_room,
+    holders,
+    key_of,
+    marks,
+    named,
+    places,
+    rows_of,
+    state_of,
+)
+from medical_tasks.leaderboard.ranking import setting_of
+from medical_tasks.leaderboard.records import (
+    DamagedError,
+    Entry,
+    Event,
+    HandedIn,
+    State,
+    Submission,
+    check_hash,
+    check_history,
+    event_bytes,
+    read_event,
+    read_stored_results,
+    timestamp,
+)
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
-from medical_tasks.leaderboard.stored_results import check_hash, read_stored_results
-from medical_tasks.leaderboard.submission_package.contents import Package, Submitter
-from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS, ReadLimits
-from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.contents import (
+    DEFAULT_LIMITS,
+    Package,
+    PackageError,
+    ReadLimits,
+    Submitter,
+)
 from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.report.published.figures import all_published
+from medical_tasks.spec import TaskSpec
 
-__all__ = ["EVENT", "PACKAGE", "Board", "event_name", "package_name"]
+__all__ = ["EVENT", "PACKAGE", "Board", "entries_of", "event_name", "package_name", "published_entries"]
+
 
 PACKAGE: Final = re.compile(r"submissions/([0-9a-f]{16})/package\.zip")
 EVENT: Final = re.compile(r"events/([0-9a-f]{16})/([0-9]{4})\.json")
@@ -407,3 +440,97 @@ class Board:
 
 def _is_whole(name: str, events: list[str]) -> bool:
     return sorted(events) == [event_name(name, number) for number in range(1, len(events) + 1)]
+
+
+def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
+    """Lists the entries.
+
+    Args:
+        board: the submissions.
+        published: whether the papers' results are among them.
+
+    Returns:
+        By task, in the order of the catalog; of each the submitted ones, the newest first, then the published ones.
+
+    Raises:
+        MissingError: The store cannot be reached.
+    """
+    accepted: list[tuple[Submission, list[Row]]] = []
+    for submission in board.submissions("accepted"):  # the newest first
+        try:
+            accepted.append((submission, rows_of(submission, board.results(submission.id))))
+        except DamagedError as error:
+            board.damaged[submission.id] = str(error)
+    held = places(accepted)
+    listed = [
+        _submitted_entry(submission, row, board.results(submission.id))
+        for submission, rows in accepted
+        for row in rows
+        if held.get((key_of(submission), row)) is submission
+    ]
+    listed += published_entries() if published else ()
+    order = {name: number for number, name in enumerate(tasks())}
+    return sorted(listed, key=lambda entry: order[entry.task])
+
+
+def _submitted_entry(submission: Submission, row: Row, results: Mapping[str, Any]) -> Entry:
+    submitter, (name, group) = submission.submitter, row
+    task, entry = tasks()[name], results["tasks"][name]
+    return Entry(
+        model=submitter.model,
+        organisation=submitter.organisation,
+        task=name,
+        benchmark=task.benchmark.title,
+        metrics=entry["metrics"],
+        breakdown=entry["breakdown"],
+        coverage=entry["coverage"],
+        state=state_of(submission, name),
+        setting=setting_of(task, entry["recipe"]),
+        group=group,
+        recipe=entry["recipe"],
+        submission=submission.id,
+        at=submission.history[0].at[:10],
+        url=submitter.url,
+        differences=tuple(marks(entry)),
+    )
+
+
+def published_entries() -> list[Entry]:
+    """Makes an entry of every published result on a task of this version."""
+    known = tasks()
+    return [
+        Entry(
+            model=result.model,
+            organisation=result.source,
+            task=result.task,
+            benchmark=known[result.task].benchmark.title,
+            metrics=_published_metrics(known[result.task], result.metrics, result.n_items),
+            breakdown={
+                by: {group: _published_metrics(known[result.task], values, None) for group, values in groups.items()}
+                for by, groups in result.breakdown.items()
+            },
+            state="reported",
+            setting=", ".join(filter(None, (result.setting, result.judge and f"judge {result.judge}"))),
+            # Figures of one table stand side by side there, and beside nothing else.
+            group=hashlib.sha256(f"{result.source}\n{result.task}\n{result.judge}".encode()).hexdigest()[:10],
+            url=result.link,
+            differences=result.differences,
+            beside=result.beside,
+        )
+        for result in all_published()
+        if result.task in known
+    ]
+
+
+def _published_metrics(task: TaskSpec, values: Mapping[str, float], n: int | None) -> dict[str, dict[str, Any]]:
+    units = {metric.name: metric.unit for metric in task.metrics if metric.unit}
+    return {
+        name: {
+            "value": value,
+            "ci_low": None,
+            "ci_high": None,
+            "n": n,
+            **({"unit": units[name]} if name in units else {}),
+        }
+        for name, value in values.items()
+    }

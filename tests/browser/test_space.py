@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from medical_tasks.leaderboard.board import Board
-from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.storage import LocalStorage
 from tests.browser.conftest import DESKTOP, PHONE, OpenPage, no_sideways
 from tests.leaderboard.app.space_process import Served, served
 from tests.leaderboard.made_packages import package

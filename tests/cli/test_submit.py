@@ -21,7 +21,7 @@ from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.guard.private_store import private_home
-from medical_tasks.leaderboard.submission_package.zip_writing import zip_bytes
+from medical_tasks.leaderboard.submission_package.writing import zip_bytes
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
 from tests.fault_server import Call, FaultServer
 from tests.support import SHARED, needs_shared

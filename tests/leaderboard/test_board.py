@@ -11,16 +11,13 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leaderboard.admission import AdmissionError
+from medical_tasks.leaderboard.admission import AdmissionError, AlreadySubmittedError, QueueFullError, QueueLimits
 from medical_tasks.leaderboard.board import Board, event_name, package_name
-from medical_tasks.leaderboard.checking import check_store
-from medical_tasks.leaderboard.decisions import AlreadySubmittedError
 from medical_tasks.leaderboard.hub_store import HubStorage
-from medical_tasks.leaderboard.local_store import LocalStorage
-from medical_tasks.leaderboard.queue_limits import QueueFullError, QueueLimits
+from medical_tasks.leaderboard.maintaining import check_store
 from medical_tasks.leaderboard.records import Submission
-from medical_tasks.leaderboard.submission_package.limits import ReadLimits
-from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.leaderboard.storage import LocalStorage
+from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits
 from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
 from tests.leaderboard.made_packages import package
 

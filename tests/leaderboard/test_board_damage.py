@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from medical_tasks.leaderboard.board import Board, event_name, package_name
-from medical_tasks.leaderboard.checking import check_store
-from medical_tasks.leaderboard.events import DamagedError
-from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.maintaining import check_store
+from medical_tasks.leaderboard.records import DamagedError
+from medical_tasks.leaderboard.storage import LocalStorage
 from tests.leaderboard.made_packages import package
 
 PACKAGE = package()

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec, tasks
-from medical_tasks.leaderboard.board import Board, event_name, package_name
-from medical_tasks.leaderboard.entries import entries_of
-from medical_tasks.leaderboard.local_store import LocalStorage
-from medical_tasks.leaderboard.published_entries import published_entries
+from medical_tasks.leaderboard.board import Board, entries_of, event_name, package_name, published_entries
 from medical_tasks.leaderboard.ranking import rank_ranges
 from medical_tasks.leaderboard.records import Entry
+from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.made_packages import package
 

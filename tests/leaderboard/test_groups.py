@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.leaderboard.groups import group_label, group_of, setting_of
+from medical_tasks.leaderboard.ranking import group_label, group_of, setting_of
 from medical_tasks.runs.recipe_differences import recipe_differences
 from tests.leaderboard.made_packages import recipe_of
 

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leaderboard.local_store import LocalStorage
-from medical_tasks.leaderboard.storage import AlreadyStoredError
+from medical_tasks.leaderboard.storage import AlreadyStoredError, LocalStorage
 from tests.support import ROOT
 
 
@@ -218,7 +217,7 @@ def test_of_many_writers_of_one_name_one_wins(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.storage import LocalStorage
 store = LocalStorage(Path(sys.argv[1]))
 for number in range(1_000_000):
     store.create(f"files/{number}", b"%d" % number * 4000)

@@ -14,18 +14,15 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
-from medical_tasks.leaderboard.app.model_page import model_names, model_page
-from medical_tasks.leaderboard.app.queue_page import queue_page
+from medical_tasks.leaderboard.admission import name_notes
+from medical_tasks.leaderboard.app.model_page import model_names, model_page, queue_page
 from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.board import Board, event_name
-from medical_tasks.leaderboard.checking import check_store
-from medical_tasks.leaderboard.entries import entries_of
-from medical_tasks.leaderboard.events import event_bytes
-from medical_tasks.leaderboard.local_store import LocalStorage
-from medical_tasks.leaderboard.places import name_notes
-from medical_tasks.leaderboard.records import Event
-from medical_tasks.leaderboard.submission_package.names import name_key, name_problem
-from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.leaderboard.board import Board, entries_of, event_name
+from medical_tasks.leaderboard.maintaining import check_store
+from medical_tasks.leaderboard.records import Event, event_bytes
+from medical_tasks.leaderboard.storage import LocalStorage
+from medical_tasks.leaderboard.submission_package.contents import PackageError
+from medical_tasks.leaderboard.submission_package.submitters import name_key, name_problem
 from tests.leaderboard.made_packages import package
 
 MODEL, ORGANISATION = "Honest Model 10", "Lab of Illness"

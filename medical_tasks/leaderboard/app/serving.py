@@ -18,8 +18,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
-from medical_tasks.leaderboard.app.uploads import own_folder
-from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
+from medical_tasks.leaderboard.app.door import own_folder
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     import uvicorn
@@ -161,11 +161,10 @@ def server_of(place: str) -> uvicorn.Server:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     from medical_tasks.leaderboard.app.door import Door
-    from medical_tasks.leaderboard.app.interface import build
-    from medical_tasks.leaderboard.app.look import head, theme
+    from medical_tasks.leaderboard.app.interface import build, head, theme
     from medical_tasks.leaderboard.app.snapshot import Content
     from medical_tasks.leaderboard.board import Board
-    from medical_tasks.leaderboard.opening import open_storage
+    from medical_tasks.leaderboard.storage import open_storage
 
     # Gradio prints each error of an event, with what the visitor sent; here it is logged, without.
     for module in (gradio.queueing, gradio.route_utils, gradio.routes):

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from medical_tasks.errors import MedicalTasksError, MissingError
-from medical_tasks.leaderboard.board import Board
-from medical_tasks.leaderboard.entries import entries_of
+from medical_tasks.leaderboard.board import Board, entries_of
 from medical_tasks.leaderboard.records import Entry, Submission
 
 __all__ = ["Content", "Snapshot"]

@@ -1,4 +1,4 @@
-"""The steps of handing in a package: check, hand in, take back. Each answers with HTML, whatever was uploaded."""
+"""Submitting a package: check, submit, discard. Each step answers with HTML, whatever was uploaded."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import MedicalTasksError
-from medical_tasks.leaderboard.admission import AdmissionError, check_admission
-from medical_tasks.leaderboard.app.notices import notice
-from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.app.submit_page import checked, handed_in, refused
-from medical_tasks.leaderboard.app.uploads import discard, uploaded
-from medical_tasks.leaderboard.queue_limits import QueueFullError
+from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
+from medical_tasks.leaderboard.app.door import discard, megabytes, uploaded
+from medical_tasks.leaderboard.app.parts import Address, Group, in_app_link, metric_cell, notice, task_title, yes_no
+from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
+from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
-from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS, ReadLimits
-from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Package, PackageError, ReadLimits
 from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.report.html_text import Markup
+from medical_tasks.report.html_table import Cell, Column, Row, html_table
+from medical_tasks.report.html_text import Markup, escaped, link, markup
+from medical_tasks.runs.numbers import coverage, metric_label
 
-__all__ = ["Step", "check", "hand_in"]
+__all__ = ["Step", "check", "hand_in", "introduction", "refused"]
+
 
 _LOG: Final = logging.getLogger(__name__)
 _TOLD: Final = (PackageError, AdmissionError, QueueFullError, AlreadyStoredError)
@@ -86,3 +87,118 @@ def _told(error: MedicalTasksError) -> str:
         return str(error)
     _LOG.error("a package could not be stored: %s", error)
     return "The server could not store it now. Upload it again later, or tell the maintainers."
+
+
+def introduction() -> Markup:
+    """Says what to upload and what happens to it."""
+    return markup(
+        '<h2 class="mtl-title">Submit a package</h2>',
+        '<p class="mtl-lead">A package is the zip file that <code>medical-tasks submit RUN --to space --out FILE.zip</code> writes '
+        f"from a finished run, at most {megabytes(DEFAULT_LIMITS.package_bytes)}. It is checked here first; nothing of a package "
+        "that is refused is kept. What you hand in waits in the queue until a maintainer decides.</p>",
+    )
+
+
+def refused(message: str) -> Markup:
+    """Says what is wrong with an upload.
+
+    Args:
+        message: the error's text, which may quote the package.
+    """
+    # The heading says the same as the first line of several reasons.
+    lines = [line for line in message.splitlines() if line.strip() not in ("", "not taken:")]
+    return notice("bad", "This package is not taken", *lines, "Nothing of it was kept.")
+
+
+def checked(package: Package) -> Markup:
+    """Shows what a sound package would put on the board.
+
+    Args:
+        package: as it was read.
+
+    Returns:
+        HTML: the submitter's words as they will be shown, and the numbers.
+    """
+    who = package.manifest.submitter
+    facts = [
+        ("Model", markup("<bdi>", escaped(who.model), "</bdi>")),
+        ("Organisation", escaped(who.organisation or "not named")),
+        ("Page", link(who.url, who.url) if who.url else escaped("none")),
+        ("Open weights", escaped(yes_no(who.open_weights))),
+        ("Parameters", escaped("not said" if who.parameters is None else f"{who.parameters:g} billion")),
+        ("Notes", escaped(who.notes or "none")),
+        ("Made by", escaped(package.manifest.suite)),
+        ("Id", markup("<code>", escaped(package.manifest.id), "</code>")),
+    ]
+    items = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in facts)
+    return markup(
+        notice(
+            "good",
+            "The package is sound",
+            "Nothing was handed in yet: read below what will be shown to everybody, then confirm.",
+        ),
+        f'<dl class="mtl-facts">{items}</dl>',
+        *_warnings(package),
+        _numbers(package),
+    )
+
+
+def _warnings(package: Package) -> list[Markup]:
+    """What is said in bold with numbers of judges that stand for themselves alone."""
+    said = []
+    for task in package.manifest.tasks:
+        recipe = package.results["tasks"][task]["recipe"]
+        entry = Entry(
+            model="", organisation="", task=task, benchmark="", metrics={}, state="unverified", group="", recipe=recipe
+        )
+        warning = Group(name="", entries=(entry,)).warning
+        if warning:
+            said.append(markup(f'<p class="mtl-warning"><strong>{escaped(f"{task}: {warning}")}</strong></p>'))
+    return said
+
+
+def _numbers(package: Package) -> Markup:
+    columns = [
+        Column(name="task", label="Task", header=True),
+        Column(name="metric", label="Metric"),
+        Column(
+            name="value", label="Value", kind="number", help="In percent where no unit is named; with its 95 % interval"
+        ),
+        Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked"),
+    ]
+    rows = []
+    for task in package.manifest.tasks:
+        told = package.results["tasks"][task]
+        for name, metric in told["metrics"].items():
+            rows.append(
+                Row(
+                    [
+                        Cell(task, title=task_title(task)),
+                        Cell(metric_label(name, metric)),
+                        metric_cell(metric, state="unverified"),
+                        Cell(coverage(told, metric)),
+                    ]
+                )
+            )
+    return html_table(columns, rows, id="submit-numbers", caption="What will be shown", sortable=False)
+
+
+def handed_in(submission: Submission, snapshot: Snapshot) -> Markup:
+    """Says that a package was taken, and its place in the queue.
+
+    Args:
+        submission: as the board took it.
+        snapshot: the board afterwards.
+    """
+    waiting = [one.id for one in snapshot.pending()]
+    place = (
+        f"It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue. "
+        if submission.id in waiting
+        else ""
+    )
+    return notice(
+        "good",
+        "Handed in",
+        markup("Its id is <code>", escaped(submission.id), "</code>. ", place, "A maintainer decides; see ",
+               in_app_link("queue and history", Address(view="queue")), "."),
+    )  # fmt: skip

@@ -1,26 +1,38 @@
-"""The table of one task: entries of one group, ranked by one metric, and below it what papers report."""
+"""The leaderboard's tables: a task's entries ranked by one metric, what papers report of it, and the overall mean."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from medical_tasks.leaderboard.app.cells import coverage_cell, day, metric_cell, metric_heading, state_cell, yes_no
-from medical_tasks.leaderboard.app.group_words import Group, groups_of, measures_of
-from medical_tasks.leaderboard.app.known import metrics_of, ranked_metrics, task_title
-from medical_tasks.leaderboard.app.links import Address, in_app_link
-from medical_tasks.leaderboard.app.reported import reported_section
+from medical_tasks.leaderboard.app.parts import (
+    Address,
+    Group,
+    coverage_cell,
+    day,
+    groups_of,
+    in_app_link,
+    measures_of,
+    metric_cell,
+    metric_heading,
+    metrics_of,
+    ranked_metrics,
+    state_cell,
+    task_title,
+    yes_no,
+)
 from medical_tasks.leaderboard.app.snapshot import Snapshot
-from medical_tasks.leaderboard.groups import group_label
-from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
+from medical_tasks.leaderboard.ranking import OverallEntry, RankRange, group_label, overall_entries, rank_ranges
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_table
 from medical_tasks.report.html_text import Markup, escaped, markup
 from medical_tasks.report.plots import axis_ticks, interval_mark
 from medical_tasks.report.plots_scale import Scale, scale_of
+from medical_tasks.runs.numbers import coverage, interval, percent
 from medical_tasks.spec import MetricSpec
 
-__all__ = ["ALL_GROUPS", "chosen_group", "chosen_metric", "task_page"]
+__all__ = ["ALL_GROUPS", "OVERALL", "differences", "overall_page", "task_page"]
+
 
 ALL_GROUPS: Final = "all"
 _MORE_METRICS: Final = 3
@@ -104,7 +116,7 @@ def _group_section(
     )
     # With columns of set widths a browser need not measure every cell of very many rows.
     many = len(placed) > _MANY
-    rows = [_row(snapshot, entry, rank, by, more, scale) for entry, rank in placed]
+    rows = [_entry_row(snapshot, entry, rank, by, more, scale) for entry, rank in placed]
     table = html_table(
         _columns(by, more, group.entries, scale),
         rows,
@@ -155,7 +167,7 @@ def _columns(by: MetricSpec, more: Sequence[MetricSpec], entries: Sequence[Entry
     ]
 
 
-def _row(
+def _entry_row(
     snapshot: Snapshot,
     entry: Entry,
     rank: RankRange | None,
@@ -192,3 +204,188 @@ def _setting(entry: Entry) -> Cell:
     own = entry.setting.removeprefix(group_label(entry.recipe)).lstrip(", ")
     why = " ".join(entry.differences)
     return Cell(own, note=f"Not ranked: {why}" if why else "")
+
+
+_PAPER_METRICS = 4
+
+
+def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by: MetricSpec) -> Markup:
+    """Writes the published results of a task.
+
+    Args:
+        entries: reported ones of one task.
+        metrics: those that they report.
+        by: the metric the page is about; where no paper reports it, the first that one does is drawn.
+
+    Returns:
+        A section with a table, without ranks, and with how each setting differs; empty HTML where no paper reports any.
+    """
+    if not entries or not metrics:
+        return Markup("")
+    # A paper's figure is the authors' decision, which stands beside the metric of that name.
+    beside = [metric for metric in metrics if metric.name in (by.name, f"{by.name}_official")]
+    first = (beside or list(metrics))[0]
+    shown = [first, *(metric for metric in metrics if metric is not first)][:_PAPER_METRICS]
+    scale = scale_of([entry.metrics.get(first.name, {}).get("value") for entry in entries], first.unit)
+    columns = [
+        Column(name="model", label="Model", header=True),
+        _metric_column(first),
+        Column(name="mark", label="Value", kind="plot", axis=axis_ticks(scale)),
+        *map(_metric_column, shown[1:]),
+        Column(name="state", label="State"),
+        Column(name="setting", label="Setting"),
+        Column(name="source", label="Source"),
+        Column(name="differences", label="How it differs"),
+    ]
+    table = html_table(
+        columns,
+        [_paper_row(entry, shown, scale) for entry in sorted(entries, key=lambda entry: _paper_key(entry, first))],
+        id="board-reported",
+        caption="Reported in papers, not verified",
+        filter_label="Filter by model, setting or source",
+        show_caption=False,
+    )
+    return markup(
+        '<section class="mtl-group mtl-reported"><h3>Reported in papers, not verified</h3>'
+        '<p class="mtl-lead">Figures as their authors print them, without a rank: nobody scored these answers here, and the '
+        "settings differ from this suite's as the last column says.</p>",
+        table,
+        "</section>",
+    )
+
+
+def _metric_column(metric: MetricSpec) -> Column:
+    return Column(name=metric.name, label=metric_heading(metric), kind="number", help=metric.description)
+
+
+def _paper_row(entry: Entry, shown: Sequence[MetricSpec], scale: Scale) -> Row:
+    told = [metric_cell(entry.metrics.get(metric.name), state="reported") for metric in shown]
+    return Row(
+        [
+            Cell(in_app_link(entry.model, Address(view="model", model=entry.model)), sort=entry.model.casefold()),
+            told[0],
+            Cell(svg=_paper_mark(entry, shown[0], scale)),
+            *told[1:],
+            state_cell("reported"),
+            Cell(entry.setting),
+            Cell(entry.organisation or "the paper", href=entry.url),
+            Cell(differences(entry.differences)),
+        ]
+    )
+
+
+def differences(sentences: Sequence[str]) -> Markup:
+    """Writes how a setting differs, folded away below its number of points."""
+    if not sentences:
+        return Markup("none known")
+    items = "".join(f"<li>{escaped(sentence)}</li>" for sentence in sentences)
+    count = f"{len(sentences)} differences" if len(sentences) > 1 else "1 difference"
+    return markup(f'<details class="mtl-fold"><summary>{count}</summary><ul>{items}</ul></details>')
+
+
+def _paper_mark(entry: Entry, by: MetricSpec, scale: Scale) -> Markup:
+    value = entry.metrics.get(by.name, {}).get("value")
+    return interval_mark(value, None, None, scale=scale, published=True)
+
+
+def _paper_key(entry: Entry, by: MetricSpec) -> tuple[bool, float, str]:
+    value = entry.metrics.get(by.name, {}).get("value")
+    if value is None:
+        return True, 0.0, entry.model
+    return False, -value if by.higher_is_better else value, entry.model
+
+
+OVERALL: Final = "overall"
+
+
+def overall_page(snapshot: Snapshot) -> Markup:
+    """Writes the overall table.
+
+    Args:
+        snapshot: the board.
+
+    Returns:
+        HTML: models with all benchmarks ranked first, then the others with what they lack.
+    """
+    rows = overall_entries([entry for entry in snapshot.entries if entry.state != "reported"])
+    titles = list(dict.fromkeys(title for row in rows for title in (*row.parts, *row.missing)))
+    groups = list(dict.fromkeys(row.group for row in rows if row.group))
+    letters = {group: place for place, group in enumerate(groups, start=1)}
+    columns = [
+        Column(
+            name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
+        ),
+        Column(name="model", label="Model", header=True),
+        Column(name="mean", label="Mean %", kind="number", help="Of the headline metrics of all benchmarks"),
+        Column(name="interval", label="95 % interval", kind="plot", axis=axis_ticks()),
+        *(Column(name=f"part-{place}", label=_unbroken(title), kind="number") for place, title in enumerate(titles)),
+        Column(name="missing", label="Missing"),
+        Column(name="organisation", label="Organisation"),
+    ]
+    if len(groups) > 1:
+        columns.append(Column(name="group", label="Group", help="Ranks count inside one group alone", facet=True))
+    made = []
+    for row in rows:
+        cells = _overall_cells(row, titles)
+        if len(groups) > 1:
+            cells.append(Cell(str(letters[row.group]) if row.group else "none"))
+        made.append(Row(cells, tags=() if row.partial else ("complete",)))
+    table = html_table(
+        columns,
+        made,
+        id="board-overall",
+        caption="All benchmarks",
+        filter_label="Filter by model or organisation",
+        toggles=(Toggle("Complete models only", "complete"),),
+        show_caption=False,
+        empty="No submission was accepted yet.",
+    )
+    several = (
+        f" The ranked models are in {len(groups)} groups of the same data, prompts and judges: a rank counts inside its group."
+        if len(groups) > 1
+        else ""
+    )
+    return markup(
+        '<h2 class="mtl-title">All benchmarks</h2>',
+        '<p class="mtl-lead">The mean of the benchmarks\' headline metrics, each counted once, with its 95 % interval. A model '
+        "that lacks a benchmark has no mean to be ranked by: what it lacks is named. Figures from papers are not part of it."
+        f"{several}</p>",
+        table,
+    )
+
+
+def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
+    value = {"ci_low": row.ci_low, "ci_high": row.ci_high}
+    note = interval(value) if row.ci_low is not None else ""
+    mean = Cell("n/a", title="a benchmark is missing") if row.partial else Cell(
+        percent(row.value), sort=row.value, note=note, strong=True
+    )  # fmt: skip
+    drawn = (None, None, None) if row.partial else (row.value, row.ci_low, row.ci_high)
+    return [
+        Cell(str(row.rank) if row.rank else "n/a", sort=row.rank.first if row.rank else None),
+        Cell(in_app_link(row.model, Address(view="model", model=row.model)), sort=row.model.casefold()),
+        mean,
+        Cell(svg=interval_mark(*drawn)),
+        *(_benchmark_cell(row.parts.get(title)) for title in titles),
+        Cell(", ".join(row.missing)),
+        Cell(row.organisation or "not named"),
+    ]
+
+
+def _benchmark_cell(entry: Entry | None) -> Cell:
+    """A benchmark's headline metric, with its task, interval and coverage when pointed at."""
+    metrics = metrics_of(entry.task, [entry]) if entry is not None else []
+    if entry is None or not metrics:
+        return Cell("n/a", title="nothing comparable of this benchmark")
+    told = entry.metrics[metrics[0].name]
+    words = f"{entry.task}, {metrics[0].name}"
+    if entry.coverage:
+        words += f", scored {coverage({'coverage': entry.coverage})}"
+    if told.get("ci_low") is None or told.get("ci_high") is None:
+        return Cell(percent(told.get("value")), sort=told.get("value"), note="no interval", title=words)
+    return Cell(percent(told["value"]), sort=told["value"], note=interval(told), title=words)
+
+
+def _unbroken(title: str) -> str:
+    """A benchmark's name as a heading that stays on one line."""
+    return f"{title} %".replace("-", "\N{NON-BREAKING HYPHEN}").replace(" ", "\N{NO-BREAK SPACE}")

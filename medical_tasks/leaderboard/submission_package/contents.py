@@ -1,4 +1,4 @@
-"""What a submission package holds: a zip file of a few files with fixed names, told apart from any other by a content hash.
+"""What a submission package holds: a zip file of a few files with fixed names, identified by a content hash.
 
     package.json     who submits what: `Manifest`; the SHA-256 of every other file, and of all of it together
     results.json     as the run wrote it: metrics with intervals, coverage, breakdowns, recipes
@@ -6,28 +6,27 @@
     answers.jsonl    a line an answer, for open data alone: task, id, response
     verdicts.jsonl   a line a question to the judge, as the run wrote it; without any text for credentialed data
 
-The content hash says that nothing was changed since the package was made. It does not say who made it: whoever changes a number
+The content hash shows that nothing was changed since the package was made. It does not show who made it: whoever changes a number
 can make a new hash, and `verifying` finds that by scoring again.
+
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from medical_tasks.errors import UsageError
+
 __all__ = [
-    "ANSWERS",
-    "FORMAT",
-    "ITEMS",
-    "MANIFEST",
-    "MEMBERS",
-    "RESULTS",
-    "VERDICTS",
-    "Manifest",
-    "Package",
-    "Submitter",
-]
+    "ANSWERS", "DEFAULT_LIMITS", "FORMAT", "ITEMS", "MANIFEST", "MEMBERS", "RESULTS", "VERDICTS", "WRITE_AGAIN",
+    "Manifest", "Package", "PackageError", "ReadLimits", "Submitter", "answer_sha256", "content_sha256", "file_facts",
+    "shown", "verdicts_sha256",
+]  # fmt: skip
+
 
 FORMAT: Final = 1
 
@@ -107,3 +106,110 @@ class Package:
     items: Sequence[Mapping[str, Any]]
     answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     verdicts: Sequence[Mapping[str, Any]] = ()
+
+
+WRITE_AGAIN: Final = "Write the package again: medical-tasks submit RUN --to space --model-name NAME"
+_SHOWN_CHARS: Final = 60
+
+
+class PackageError(UsageError):
+    """A package that is not taken; the message names the file in it, the line, the rule, the value and the next step.
+
+    What it shows of the package is cut short and written in plain ASCII, so that it can stand on a terminal. For a page it is
+    escaped like any other text.
+    """
+
+
+def shown(value: Any) -> str:
+    """A value of a hostile file for a message: short, one line of ASCII, every other character escaped."""
+    if isinstance(value, list | dict):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    if isinstance(value, str | bytes):
+        text = ascii(value[: _SHOWN_CHARS + 1])
+    elif value is None or isinstance(value, bool):
+        text = {None: "null", True: "true", False: "false"}[value]
+    else:
+        text = ascii(value)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+
+
+MIB: Final = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadLimits:
+    """Limits of a package.
+
+    Attributes:
+        package_bytes: the zip file.
+        member_bytes: one file in it, unpacked.
+        total_bytes: all files in it, unpacked.
+        ratio: unpacked bytes for each packed one, of files above 64 KiB.
+        line_bytes: one line of a file with a record a line.
+        tasks: tasks of a package.
+        items: lines of `items.jsonl`, and of `answers.jsonl`.
+        verdicts: lines of `verdicts.jsonl`.
+        groups: groups of one breakdown.
+        item_groups: groups of one breakdown that an item is in.
+        depth: lists and objects inside one another.
+        number_characters: a number as written: digits, sign, point and exponent.
+        values: lists, objects, texts and numbers in `results.json`.
+        line_values: the same in a line.
+        total_values: the same in the whole package.
+    """
+
+    package_bytes: int = 32 * MIB
+    member_bytes: int = 64 * MIB
+    total_bytes: int = 96 * MIB
+    ratio: int = 200
+    line_bytes: int = MIB
+    tasks: int = 64
+    items: int = 50_000
+    verdicts: int = 300_000
+    groups: int = 400
+    item_groups: int = 10
+    depth: int = 24
+    number_characters: int = 40
+    values: int = 400_000
+    line_values: int = 5_000
+    total_values: int = 3_000_000
+
+
+DEFAULT_LIMITS: Final = ReadLimits()
+
+
+def canonical(value: Any) -> str:
+    """JSON in one form: names sorted, no spaces, ASCII.
+
+    Args:
+        value: JSON values; no `nan`.
+
+    Raises:
+        ValueError: A number that JSON does not have.
+    """
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def answer_sha256(text: str | None) -> str:
+    """SHA-256 of a model's text as UTF-8, halves of surrogate pairs as they are; "" for an item without an answer."""
+    return "" if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def verdicts_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
+    """SHA-256 over an item's verdicts in their order, each as `canonical` and a line feed; "" without any."""
+    digest, some = hashlib.sha256(), False
+    for row in rows:
+        some = True
+        digest.update(f"{canonical(row)}\n".encode())
+    return digest.hexdigest() if some else ""
+
+
+def file_facts(content: bytes) -> dict[str, Any]:
+    """What `package.json` says of a file: `bytes` and `sha256`."""
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def content_sha256(manifest: Mapping[str, Any]) -> str:
+    """SHA-256 over `package.json` as `canonical`, without `content_sha256` itself; the other files' hashes are in it."""
+    stated = {name: value for name, value in manifest.items() if name != "content_sha256"}
+    return hashlib.sha256(canonical(stated).encode()).hexdigest()

@@ -1,17 +1,191 @@
-"""What a package on credentialed data may say: ids, hashes and scores, by the guard's own rule and redaction's own words."""
+"""What a package may not reveal: the submitter's machine, and any text of credentialed data.
+
+Writing and verifying share one rule for `recipe` and `judge` of every task of `results.json`:
+
+- what has the form of a key (`sk-...`, `hf_...`, behind `--api-key`), and the value of a setting that is called one, becomes
+  `[secret]`;
+- an address (`scheme://...`, an IPv4 address, an IPv6 one in brackets, `host:port`) becomes `[address]`, and the host's
+  alias of `openai-api/ALIAS/MODEL` becomes `[host]`;
+- a path (absolute, `~`, `.` or `..` in front, a drive, backslashes, or more parts than `ORGANISATION/NAME`) becomes its last part;
+  `[path]` where that is or may be somebody's home. A model known by its weights alone, which is one from a folder, keeps the last
+  part of its name;
+- the value of a setting that takes a file or a folder becomes `[path]`, a file's name `[file]`, and the names of the files that a
+  dataset was built from `file 1`, `file 2`, ... by their hashes, which stay;
+- the text of an error of the judge is left out.
+
+Hashes, versions, revisions and every number stay as they are: they are what makes two results comparable. Scrubbing twice changes
+nothing more, and a package that scrubbing would change is refused.
+
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
-from medical_tasks.leaderboard.submission_package.problems import PackageError
+from medical_tasks.judges.opener import JUDGE_KINDS
+from medical_tasks.leaderboard.submission_package.contents import PackageError
+from medical_tasks.models.opener import KINDS
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["check_private_row", "check_private_verdict", "note_words", "texts_allowed"]
+__all__ = [
+    "FILE_SETTINGS",
+    "PATH",
+    "check_private_row",
+    "check_private_verdict",
+    "note_words",
+    "scrub",
+    "scrub_recipe",
+    "texts_allowed",
+]
+
+
+ADDRESS: Final = "[address]"
+HOST: Final = "[host]"
+PATH: Final = "[path]"
+FILE: Final = "[file]"
+SECRET: Final = "[secret]"  # noqa: S105 - stands in the place of one
+WITHHELD: Final = "[not told]"
+
+FILE_SETTINGS: Final = frozenset(
+    {
+        "alignscore", "bertscore", "bleurt", "claims", "clinical_bert", "documents", "embedder", "output_claims", "radgraph",
+        "sentence_bert", "tokenizer", "umls",
+    }
+)  # fmt: skip
+"""Settings of tasks and models whose value is a file or a folder."""
+
+_OWN_WORDS: Final = ("demo",)  # values of such a setting that are no path
+_SECRET_NAMES: Final = frozenset({"api_key", "authorization", "headers", "hf_token", "password", "secret", "token"})
+_SECRET: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-|hf_|ghp_)[A-Za-z0-9_-]{16,}|(?<=--api-key[ =])[^\s]+|(?<=--hf-token[ =])[^\s]+|(?<=Bearer )[^\s\"']+"
+)
+_FILE_NAMES: Final = frozenset({"file", "folder", "path"})
+_KINDS: Final = frozenset({*KINDS, *JUDGE_KINDS})
+_BY_FILE: Final = ("responses", "recorded")
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>,;()\[\]{}]*")
+_IPV4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.])")
+_IPV6: Final = re.compile(r"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.%]*\](?::\d{1,5})?")
+_HOST_PORT: Final = re.compile(r"(?<![\w.:/-])[A-Za-z0-9][A-Za-z0-9.-]{0,250}:\d{2,5}(?![\w.:])")
+_WORD: Final = re.compile(r"[^\s\"'=,;()]+")
+_HUB_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_SEPARATORS: Final = re.compile(r"[\\/]+")
+_HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+
+
+def scrub(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Takes out of a run's results what tells of the machine they were made on.
+
+    Args:
+        results: content of `results.json`.
+
+    Returns:
+        The same by the rule above, and without `items_sha256`, which is of a file that no package holds.
+    """
+    tasks = {name: _entry(entry) for name, entry in results["tasks"].items()}
+    return {**{name: value for name, value in results.items() if name != "items_sha256"}, "tasks": tasks}
+
+
+def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    made = {**entry, "recipe": scrub_recipe(entry["recipe"])}
+    if isinstance(entry.get("judge"), Mapping):
+        judge, named = entry["judge"], entry["recipe"].get("judge")
+        identity = named if isinstance(named, Mapping) else {}
+        name = str(judge.get("name", ""))
+        plain = _named(name, identity)
+        check = str(judge.get("check", "")).replace(name, plain) if name else judge.get("check", "")
+        trouble = None if judge.get("trouble") is None else WITHHELD
+        made["judge"] = {**judge, "name": plain, "check": _text(check), "trouble": trouble}
+    return made
+
+
+def scrub_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Scrubs a task's recipe, or a part of one."""
+    made: dict[str, Any] = {}
+    for name, value in recipe.items():
+        if name in ("packages", "python", "suite"):
+            made[name] = value  # versions, some of which look like addresses
+        elif name in ("model", "judge") and isinstance(value, Mapping) and "name" in value:
+            made[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
+        elif name == "data" and isinstance(value, Mapping) and isinstance(value.get("source"), Mapping):
+            made[name] = {**_mapping(value), "source": _files(value["source"])}
+        else:
+            made[name] = _value(name, value)
+    return made
+
+
+def _mapping(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _value(name, value) for name, value in values.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _mapping(value)
+    if isinstance(value, list | tuple):
+        return [_value(name, each) for each in value]
+    if not isinstance(value, str):
+        return value
+    if name in _SECRET_NAMES:
+        return SECRET
+    if name in _FILE_NAMES:
+        return FILE
+    if name in FILE_SETTINGS:
+        return value if value in _OWN_WORDS else PATH
+    return _text(value)
+
+
+def _files(source: Mapping[str, Any]) -> dict[str, Any]:
+    """What a dataset was built from: official files by their hashes alone, the options of a generated one as they are."""
+    hashes = sorted(str(value) for value in source.values() if _HASH.fullmatch(str(value)))
+    options = {name: _value(name, value) for name, value in source.items() if not _HASH.fullmatch(str(value))}
+    return {**options, **{f"file {number}": value for number, value in enumerate(hashes, start=1)}}
+
+
+def _named(name: str, identity: Mapping[str, Any]) -> str:
+    """The name of a model or judge."""
+    plain = _text(name)
+    kind, slash, rest = plain.partition("/")
+    if slash and kind in _KINDS and "weights" in identity and "revision" not in identity:
+        return f"{kind}/{rest.rpartition('/')[2]}"
+    return plain
+
+
+def _text(text: str) -> str:
+    text = _SECRET.sub(SECRET, text)
+    if not any(sign in text for sign in "/\\:.~"):
+        return text
+    plain = _IPV6.sub(ADDRESS, _IPV4.sub(ADDRESS, _URL.sub(ADDRESS, text)))
+    return _HOST_PORT.sub(ADDRESS, _WORD.sub(lambda found: _word(found[0]), plain))
+
+
+def _word(word: str) -> str:
+    kind, slash, rest = word.partition("/")
+    if not slash or kind not in {*_KINDS, *_BY_FILE}:
+        return _plain(word)
+    if kind in _BY_FILE:
+        return f"{kind}/{FILE}"
+    if kind == "openai-api":
+        return f"{kind}/{HOST}/{_plain(rest.partition('/')[2])}"
+    if kind == "inspect":
+        provider, _, model = rest.partition("/")
+        return f"{kind}/{_plain(provider)}/{_plain(model)}"
+    return f"{kind}/{_plain(rest)}"
+
+
+def _plain(word: str) -> str:
+    """A name as it is, a path as its last part."""
+    if not ("/" in word or "\\" in word or word.startswith("~")) or _HUB_NAME.fullmatch(word):
+        return word
+    parts = _SEPARATORS.split(word.rstrip("/\\"))
+    if len(parts) < 2 or parts[-2].casefold() in _HOMES or parts[-1] in _HOMES or parts[-2].endswith(":"):
+        return PATH
+    return parts[-1]
+
 
 _DIGEST = "response_sha256"
 
@@ -37,8 +211,8 @@ def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str])
     Raises:
         PackageError: There may be a text in it.
     """
-    kept = redact_row({name: value for name, value in row.items() if name not in _HASHES}, None, note_words=words)
-    wrong = [name for name, value in row.items() if name not in _HASHES and kept[name] != value and value == value]
+    kept = redact_row({name: value for name, value in row.items() if name not in _HASH_FIELDS}, None, note_words=words)
+    wrong = [name for name, value in row.items() if name not in _HASH_FIELDS and kept[name] != value and value == value]
     if wrong:
         raise PackageError(
             f"{where}, {wrong[0]}: may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from "
@@ -62,4 +236,4 @@ def check_private_verdict(where: str, row: Mapping[str, Any]) -> None:
         )
 
 
-_HASHES = frozenset({_DIGEST, "answer_sha256", "verdicts_sha256"})
+_HASH_FIELDS = frozenset({_DIGEST, "answer_sha256", "verdicts_sha256"})

@@ -1,37 +1,69 @@
 """A package that anybody may have sent, read without trust.
 
-Nothing is written to disk, sizes are checked before anything is unpacked, and what is taken is of the stated form in every value:
-hashes are right, ids are unique, the results are those that the items give. Whether the scores are those of the answers is for
-`verifying` to say.
+Only the plainest zip file is accepted: members one behind the other from the first byte on, then the list of them, then the end
+record, and nothing else anywhere. Overlapping members, hidden data, two lists that differ, zip64, encryption, links and streams of
+unknown length therefore cannot occur. Sizes are checked before anything is unpacked, and nothing is written to disk. Every value
+has the stated form, hashes are right, ids are unique, and the results are those that the items give. Whether the scores are those
+of the answers, `verifying` finds out.
+
 """
 
 from __future__ import annotations
 
+import stat
+import struct
+import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.errors import MissingError, system_reason
 from medical_tasks.io.files import open_file
-from medical_tasks.leaderboard.submission_package.comparing import told
-from medical_tasks.leaderboard.submission_package.contents import ANSWERS, ITEMS, MANIFEST, RESULTS, VERDICTS, Package
-from medical_tasks.leaderboard.submission_package.json_reading import JsonReader
-from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS, ReadLimits
-from medical_tasks.leaderboard.submission_package.manifest_form import read_manifest
-from medical_tasks.leaderboard.submission_package.partial import partial_facts
-from medical_tasks.leaderboard.submission_package.problems import WRITE_AGAIN, PackageError
-from medical_tasks.leaderboard.submission_package.recomputing import recompute, result_differences
-from medical_tasks.leaderboard.submission_package.result_forms import check_results, reported_task
-from medical_tasks.leaderboard.submission_package.rows_reading import (
-    check_verdicts,
-    read_answers,
-    read_items,
-    read_verdicts,
+from medical_tasks.io.json_records import Field
+from medical_tasks.leaderboard.submission_package.contents import (
+    ANSWERS,
+    DEFAULT_LIMITS,
+    FORMAT,
+    ITEMS,
+    MANIFEST,
+    MEMBERS,
+    RESULTS,
+    VERDICTS,
+    WRITE_AGAIN,
+    Manifest,
+    Package,
+    PackageError,
+    ReadLimits,
+    Submitter,
+    content_sha256,
+    file_facts,
+    shown,
 )
-from medical_tasks.leaderboard.submission_package.zip_reading import read_members, unpack
+from medical_tasks.leaderboard.submission_package.results import (
+    check_results,
+    partial_facts,
+    recompute,
+    reported_task,
+    result_differences,
+    told,
+)
+from medical_tasks.leaderboard.submission_package.rows import check_verdicts, read_answers, read_items, read_verdicts
+from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
+from medical_tasks.leaderboard.submission_package.values import (
+    JsonReader,
+    check_fields,
+    hash_or_empty,
+    is_object,
+    line_text,
+    one_of,
+    suite_name,
+    whole_number,
+)
 
-__all__ = ["PackageError", "ReadLimits", "package_bytes", "read_package"]
+__all__ = ["PackageError", "make_manifest", "package_bytes", "read_package"]
 
 
 def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -> Package:
@@ -104,3 +136,249 @@ def package_bytes(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
             return file.read(limits.package_bytes + 1)
     except OSError as error:
         raise MissingError(f"{path}: cannot be read ({system_reason(error)}). {wanted}") from error
+
+
+_END: Final = struct.Struct("<4s4H2LH")
+_LISTED: Final = struct.Struct("<4s6H3L5H2L")
+_LOCAL: Final = struct.Struct("<4s5H3L2H")
+_END_MARK, _LISTED_MARK, _LOCAL_MARK = b"PK\5\6", b"PK\1\2", b"PK\3\4"
+_STORED, _DEFLATED = 0, 8
+_UTF8_NAME: Final = 0x800
+_NEWEST: Final = 20  # of the zip format: folders and deflate
+_UNIX: Final = 3
+_DOS_PLAIN: Final = 0x27  # read-only, hidden, system, archive
+_SMALL: Final = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A file of the package, as the list names it.
+
+    Attributes:
+        name: one of `contents.MEMBERS`.
+        method: 0 stored, 8 deflated.
+        crc: CRC-32 of its content.
+        packed: bytes in the zip file.
+        size: bytes unpacked.
+        start: of its packed bytes.
+    """
+
+    name: str
+    method: int
+    crc: int
+    packed: int
+    size: int
+    start: int
+
+
+def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
+    """Reads which files a package holds, and checks all that can be checked before they are unpacked.
+
+    Args:
+        content: the zip file.
+        limits: how much it may hold.
+
+    Raises:
+        PackageError: It is not the zip file of a package.
+    """
+    if len(content) > limits.package_bytes:
+        raise PackageError(
+            f"the package has {len(content):,} bytes, and at most {limits.package_bytes:,} are taken. Submit fewer tasks at once "
+            "(--task NAME)."
+        )
+    if len(content) < _END.size or content[-_END.size : -_END.size + 4] != _END_MARK:
+        raise _bad_zip("is not a zip file, or something stands behind its end, or it is cut off")
+    _, disk, first_disk, here, entries, listed_bytes, listed_start, comment = _END.unpack(content[-_END.size :])
+    if disk or first_disk or here != entries or comment:
+        raise _bad_zip("is a part of several, or carries a comment")
+    if not 0 < entries <= len(MEMBERS):
+        raise _bad_zip(f"must hold 1 to {len(MEMBERS)} files, got {entries}")
+    if listed_start + listed_bytes != len(content) - _END.size:
+        raise _bad_zip("has something between the list of its files and its end, or is larger than its format allows")
+    members: dict[str, Member] = {}
+    place = listed_start
+    expected = 0
+    for _ in range(entries):
+        member, place, expected = _listed(content, place, expected, limits)
+        if member.name in members:
+            raise _bad_zip(f"names the file {member.name} twice")
+        members[member.name] = member
+    if place != len(content) - _END.size or expected != listed_start:
+        raise _bad_zip("has something beside its files")
+    total = sum(member.size for member in members.values())
+    if total > limits.total_bytes:
+        raise PackageError(
+            f"the package has {total:,} bytes unpacked, and at most {limits.total_bytes:,} are taken. Submit fewer tasks at once "
+            "(--task NAME)."
+        )
+    return members
+
+
+def unpack(content: bytes, member: Member) -> bytes:
+    """Unpacks a file, never more of it than was stated.
+
+    Raises:
+        PackageError: It is damaged, or not what the list says.
+    """
+    packed = content[member.start : member.start + member.packed]
+    if member.method == _STORED:
+        made = packed
+    else:
+        stream = zlib.decompressobj(-zlib.MAX_WBITS)
+        try:
+            made = stream.decompress(packed, member.size + 1)
+        except zlib.error as error:
+            raise _bad_zip(f"is damaged: {member.name} cannot be unpacked") from error
+        if not stream.eof or stream.unused_data or stream.unconsumed_tail:
+            raise _bad_zip(f"is damaged: {member.name} has another length than is stated")
+    if len(made) != member.size or zlib.crc32(made) != member.crc:
+        raise _bad_zip(f"is damaged: {member.name} has another length or checksum than is stated")
+    return made
+
+
+def _listed(content: bytes, place: int, expected: int, limits: ReadLimits) -> tuple[Member, int, int]:
+    """Reads one entry of the list, and the header it points to, which must stand at `expected`."""
+    end = len(content) - _END.size
+    if place + _LISTED.size > end:
+        raise _bad_zip("has a list of files that is cut off")
+    fields = _LISTED.unpack_from(content, place)
+    mark, made_by, needs, flags, method, time, day, crc, packed, size = fields[:10]
+    name_bytes, extra, comment, disk, _, attributes, start = fields[10:]
+    raw = content[place + _LISTED.size : place + _LISTED.size + name_bytes]
+    if mark != _LISTED_MARK or len(raw) != name_bytes:
+        raise _bad_zip("has a list of files that is damaged")
+    name = next((known for known in MEMBERS if known.encode() == raw), None)
+    if name is None:
+        raise _bad_zip(f"may hold {', '.join(MEMBERS)} and nothing else, got the name {shown(raw)}")
+    _check_kind(name, made_by >> 8, attributes)
+    if flags & ~_UTF8_NAME or method not in (_STORED, _DEFLATED) or (needs & 0xFF) > _NEWEST:
+        raise _bad_zip(f"has {name} encrypted, streamed, or packed otherwise than stored or deflated")
+    if extra or comment or disk:
+        raise _bad_zip(f"has extra fields or a comment at {name}")
+    if start != expected:
+        raise _bad_zip(f"has {name} overlapping with another file, or something between them")
+    _check_size(name, method, packed, size, limits)
+    same = (_LOCAL_MARK, needs, flags, method, time, day, crc, packed, size, name_bytes, 0)
+    header = start + _LOCAL.size
+    if header > end or _LOCAL.unpack_from(content, start) != same or content[header : header + name_bytes] != raw:
+        raise _bad_zip(f"says one thing of {name} in its list and another where it stands")
+    data = header + name_bytes
+    member = Member(name=name, method=method, crc=crc, packed=packed, size=size, start=data)
+    return member, place + _LISTED.size + name_bytes, data + packed
+
+
+def _check_kind(name: str, system: int, attributes: int) -> None:
+    """Refuses links, folders and devices."""
+    mode = attributes >> 16
+    plain = stat.S_ISREG(mode) or not stat.S_IFMT(mode)
+    if not plain or attributes & 0xFF & ~_DOS_PLAIN or (mode and system != _UNIX):
+        raise _bad_zip(f"has {name} as a link, folder or device, not as a plain file")
+
+
+def _check_size(name: str, method: int, packed: int, size: int, limits: ReadLimits) -> None:
+    if size > limits.member_bytes:
+        raise PackageError(
+            f"{name}: {size:,} bytes unpacked, and at most {limits.member_bytes:,} are taken. Submit fewer tasks at once "
+            "(--task NAME)."
+        )
+    if method == _STORED and packed != size:
+        raise _bad_zip(f"has {name} stored with {packed:,} bytes that are {size:,}")
+    if size > _SMALL and size > packed * limits.ratio:
+        raise _bad_zip(
+            f"has {name} packed {size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1 are taken (a zip bomb)"
+        )
+
+
+def _bad_zip(what: str) -> PackageError:
+    return PackageError(f"the package {what}. {WRITE_AGAIN}")
+
+
+def make_manifest(
+    submitter: Submitter, tasks: Sequence[str], partial: Mapping[str, Sequence[str]], files: Mapping[str, bytes]
+) -> dict[str, Any]:
+    """Makes `package.json`.
+
+    Args:
+        submitter: who and what.
+        tasks: the tasks' names.
+        partial: from `partial.partial_facts`.
+        files: name of each other file to its content.
+    """
+    stated: dict[str, Any] = {
+        "format": FORMAT,
+        "suite": f"medical-tasks {__version__}",
+        "submitter": submitter_values(submitter),
+        "tasks": list(tasks),
+        "partial": {name: list(reasons) for name, reasons in partial.items()},
+        "files": {name: file_facts(content) for name, content in files.items()},
+    }
+    return {**stated, "content_sha256": content_sha256(stated)}
+
+
+def read_manifest(value: Any, files: Mapping[str, bytes], limits: ReadLimits) -> Manifest:
+    """Checks `package.json` against the files beside it.
+
+    Args:
+        value: its JSON.
+        files: name of each other file to its content.
+        limits: of the package.
+
+    Raises:
+        PackageError: It is not of the form, or a hash is not right.
+    """
+    if isinstance(value, dict) and "format" in value and value["format"] != FORMAT:
+        raise PackageError(
+            f"{MANIFEST}: is of format {shown(value['format'])}, and this version reads format {FORMAT}. {WRITE_AGAIN}"
+        )
+    read = check_fields(MANIFEST, value, _MANIFEST_FIELDS)
+    names = read["tasks"]
+    if not 0 < len(names) <= limits.tasks or len(set(names)) < len(names):
+        raise PackageError(
+            f"{MANIFEST}, tasks: must be 1 to {limits.tasks} different ones, got {len(names)}. {WRITE_AGAIN}"
+        )
+    if set(read["files"]) != set(files):
+        raise PackageError(
+            f"{MANIFEST}, files: names {', '.join(map(shown, sorted(read['files'])))}, but the package holds "
+            f"{', '.join(sorted(files))}. {WRITE_AGAIN}"
+        )
+    for name, content in files.items():
+        said = check_fields(f"{MANIFEST}, files, {name}", read["files"][name], _FILE_FACTS)
+        if said != file_facts(content):
+            raise PackageError(f"{name}: its hash or length is not what {MANIFEST} says; it was changed. {WRITE_AGAIN}")
+    if read["content_sha256"] != content_sha256(read):
+        raise PackageError(
+            f"{MANIFEST}, content_sha256: is not the hash of what it says; it was changed. {WRITE_AGAIN}"
+        )
+    return Manifest(
+        format=FORMAT,
+        suite=read["suite"],
+        submitter=read_submitter(f"{MANIFEST}, submitter", read["submitter"]),
+        tasks=tuple(names),
+        files=read["files"],
+        content_sha256=read["content_sha256"],
+        partial={name: tuple(reasons) for name, reasons in read["partial"].items()},
+    )
+
+
+def _lists_of_texts(value: Any) -> bool:
+    text = line_text(300, least=1)
+    return is_object(value) and all(
+        isinstance(each, list) and each and all(map(text.holds, each)) for each in value.values()
+    )
+
+
+_FILE_FACTS = {"bytes": whole_number(), "sha256": hash_or_empty()}
+_MANIFEST_FIELDS: Mapping[str, Field] = {
+    "format": one_of((FORMAT,)),
+    "suite": suite_name(),
+    "submitter": Field(holds=is_object, rule="an object"),
+    "tasks": Field(
+        holds=lambda value: (
+            isinstance(value, list) and all(isinstance(each, str) and len(each) <= 64 for each in value)
+        ),
+        rule="a list of names",
+    ),
+    "partial": Field(holds=_lists_of_texts, rule="an object of lists of sentences"),
+    "files": Field(holds=is_object, rule="an object"),
+    "content_sha256": hash_or_empty(),
+}

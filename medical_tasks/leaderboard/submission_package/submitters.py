@@ -1,26 +1,37 @@
-"""What a submitter says of a model: checked the same way where it is given and where it is read."""
+"""What a submitter says of a model, checked in the same way where it is given and where it is read.
+
+Names that a person cannot tell apart are the same name. The rules are those of Unicode Technical Standard 39: characters with
+`Identifier_Status=Allowed` and printable ASCII, of one script (Latin with Chinese, Japanese or Korean counts as one: "highly
+restrictive"), not all of them imitating Latin letters, with bounded marks. Names are compared by their looks: NFKC, case, accents,
+spaces and punctuation play no part, and letters and digits that `confusables.txt` calls alike are one. `name_data.json` has
+Unicode's data, with its version and source.
+
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from medical_tasks.io.json_records import Field
-from medical_tasks.leaderboard.submission_package.contents import Submitter
-from medical_tasks.leaderboard.submission_package.forms import check_fields, line_text, number, true_or_false
-from medical_tasks.leaderboard.submission_package.names import name_problem
-from medical_tasks.leaderboard.submission_package.problems import WRITE_AGAIN, PackageError, shown
+from medical_tasks.leaderboard.submission_package.contents import WRITE_AGAIN, PackageError, Submitter, shown
+from medical_tasks.leaderboard.submission_package.values import check_fields, line_text, number, true_or_false
 
-__all__ = ["SUBMITTER_FIELDS", "read_submitter", "submitter_values"]
+__all__ = ["model_key", "name_key", "name_problem", "read_submitter", "submitter_values"]
+
 
 _LONGEST_URL: Final = 300
 _URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+")
 _HOST: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
 
 
-def _named(most: int, *, least: int = 0) -> Field:
+def _tidy_line(most: int, *, least: int = 0) -> Field:
     form = line_text(most, least=least)
     return Field(
         holds=lambda value: form.holds(value) and value == " ".join(value.split()),
@@ -43,12 +54,12 @@ def _is_address(value: Any) -> bool:
 
 
 SUBMITTER_FIELDS: Final[Mapping[str, Field]] = {
-    "model": _named(96, least=1),
-    "organisation": _named(96),
+    "model": _tidy_line(96, least=1),
+    "organisation": _tidy_line(96),
     "url": Field(
         holds=_is_address, rule=f"an https:// address of at most {_LONGEST_URL} characters, without a user or a port"
     ),
-    "notes": _named(280),
+    "notes": _tidy_line(280),
     "open_weights": true_or_false(null=True),
     "parameters": number(1e-6, 1e5, null=True),
 }
@@ -75,3 +86,93 @@ def read_submitter(where: str, values: Any) -> Submitter:
             raise PackageError(f"{where}, {field}: {shown(checked[field])} {problem}. {WRITE_AGAIN}")
     parameters = checked["parameters"]
     return Submitter(**{**checked, "parameters": None if parameters is None else float(parameters)})
+
+
+_EAST_ASIAN: Final = (("Latn", "Hani", "Hira", "Kana"), ("Latn", "Hani", "Bopo"), ("Latn", "Hani", "Hang"))
+_MOST_MARKS: Final = 4
+"""In a row, as UTS 39 has it (5.4); of accents, which stand on any letter, half as many."""
+# Spaces and punctuation tell no names apart, except between digits: `1.3b` is not `13b`. By then 0 is o and 1 is i.
+_BETWEEN_DIGITS: Final = re.compile(r"(?:(?<=[2-9])|(?<=[\Wio2-9][io])) (?=[2-9]|[io]+[2-9]|[io]+[a-z]?(?![a-z]))")
+
+
+def name_problem(name: str) -> str:
+    """Says why a text can be no name on a leaderboard, naming the character; "" when it can."""
+    text = unicodedata.normalize("NFC", name)
+    patterns, like_latin, _ = _name_data()
+    if not any(char.isalnum() for char in text):
+        return "has no letter and no digit"
+    for char in text:
+        if not patterns["all"].fullmatch(char):
+            return (
+                f"has {_character(char)}: a name is of letters and digits in common use, spaces and ASCII punctuation"
+            )
+    scripts = [script for script in patterns if script != "all"]
+    single = [script for script in scripts if script not in map("".join, _EAST_ASIAN)]
+    if not any(patterns[script].fullmatch(text) for script in scripts):
+        # The first character that fits no script that all before it fit.
+        cut = next(
+            n for n in range(1, len(text) + 1) if not any(patterns[each].fullmatch(text[:n]) for each in scripts)
+        )
+        return f"mixes scripts at {_character(text[cut - 1])}: write it in one script, or in Latin with Chinese, Japanese or Korean"
+    other = [char for char in text if char.isalnum() and not char.isascii()]
+    if other and all(char in like_latin for char in other):
+        return f"has {_character(other[0])}, and nothing that does not look Latin: write it in Latin letters"
+    letters: list[str] = []  # each with its marks
+    for char in text:
+        if letters and unicodedata.category(char) == "Mn":
+            letters[-1] += char
+        else:
+            letters.append(char)
+    for letter in letters:
+        marks = letter[1:]
+        if len(marks) > _MOST_MARKS or len(set(marks)) < len(marks) or sum(map(_is_accent, marks)) > _MOST_MARKS // 2:
+            return f"has {len(marks)} marks on one letter, the first of them {_character(marks[0])}: write the letter alone"
+        # A mark of Japanese is none on a Latin letter.
+        if marks and not any(patterns[script].fullmatch(letter) for script in single):
+            return f"has {_character(marks[0])} on {_character(letter[0])}, which is of another script: write the letter alone"
+    return ""
+
+
+@lru_cache(4096)
+def name_key(name: str) -> str:
+    """What names have in common that cannot be told apart; of any text, also of one that can be no name."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    looks = _name_data()[2]
+    seen = "".join(looks.get(char, char) for char in unicodedata.normalize("NFD", folded) if not _is_accent(char))
+    # `+` is part of names.
+    spaced = " ".join(
+        "".join(char if char == "+" or unicodedata.category(char)[0] in "LMN" else " " for char in seen).split()
+    )
+    return _BETWEEN_DIGITS.sub(".", f" {spaced}").replace(" ", "")
+
+
+def model_key(organisation: str, model: str) -> tuple[str, str]:
+    """Names a model: the same name by the same organisation is one."""
+    return name_key(organisation), name_key(model)
+
+
+def _is_accent(char: str) -> bool:
+    """Whether it is a mark on, through or under any letter, and not a vowel of a script."""
+    place = unicodedata.combining(char)
+    return (place == 1 or place >= 200) and unicodedata.category(char) == "Mn"
+
+
+def _character(char: str) -> str:
+    return f"U+{ord(char):04X} {unicodedata.name(char, 'without a name')}"
+
+
+@cache
+def _name_data() -> tuple[dict[str, re.Pattern[str]], frozenset[str], dict[str, str]]:
+    """Patterns of what each script may have, and `all` of them; letters like Latin ones; what other characters look like."""
+    found: dict[str, Any] = json.loads(files(__package__).joinpath("name_data.json").read_bytes())
+
+    def pattern(*scripts: str) -> re.Pattern[str]:
+        ranges = " ".join([found["common"], *(found["scripts"][script] for script in scripts)]).split()
+        ends = (each.partition("-") for each in ranges)
+        return re.compile("[" + "".join(rf"\U{low:0>8}-\U{high or low:0>8}" for low, _, high in ends) + "]*")
+
+    patterns = {script: pattern(script) for script in found["scripts"]}
+    patterns |= {"".join(scripts): pattern(*scripts) for scripts in _EAST_ASIAN}
+    patterns["all"] = pattern(*found["scripts"])
+    looks = {char: look for look, chars in found["looks"].items() for char in chars}
+    return patterns, frozenset(found["like_latin"]), looks

@@ -1,38 +1,51 @@
 """A package checked by whoever has the same data: its answers are scored again, and everything in it is compared.
 
 Checks, each `match`, `mismatch` or `not checked`: `content` of the package; and of every task `data`, `items`, `recipe`, `answers`,
-`scores`, `results`, and with a judge `verdicts` and `judge`.
+`scores`, `results`, and with a judge `verdicts` and `judge`. No file that a package names is ever opened: such settings come from
+whoever verifies.
+
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.data.own_dataset import run_data
-from medical_tasks.data.task_data import TaskData
+from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leaderboard.submission_package.contents import Package
-from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
-from medical_tasks.leaderboard.submission_package.result_forms import reported_task
-from medical_tasks.leaderboard.submission_package.verification import Check, Verification
-from medical_tasks.leaderboard.submission_package.verify_answers import check_answers
-from medical_tasks.leaderboard.submission_package.verify_arguments import scoring_arguments
-from medical_tasks.leaderboard.submission_package.verify_data import check_data, check_items
-from medical_tasks.leaderboard.submission_package.verify_judges import ask_again, check_verdicts, withheld
-from medical_tasks.leaderboard.submission_package.verify_options import VerifyOptions
-from medical_tasks.leaderboard.submission_package.verify_recipe import check_recipe
-from medical_tasks.leaderboard.submission_package.verify_scores import (
+from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.judges.opener import JUDGE_KINDS
+from medical_tasks.leaderboard.submission_package.contents import Package, shown
+from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, PATH, scrub_recipe, texts_allowed
+from medical_tasks.leaderboard.submission_package.rescoring import (
+    ask_again,
     check_results,
     check_scores,
+    check_verdicts,
     scored_again,
     scratch_folder,
+    withheld,
 )
+from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
+from medical_tasks.leaderboard.submission_package.verification import (
+    Check,
+    Outcome,
+    Verification,
+    VerifyOptions,
+    check_answers,
+    check_data,
+    check_items,
+)
+from medical_tasks.runs.recipe import make_recipe
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["Check", "Verification", "VerifyOptions", "verify_package"]
+__all__ = ["VerifyOptions", "verify_package"]
+
 
 _UNANSWERED: Final = "no answer: "
 _DEFAULTS: Final = VerifyOptions()
@@ -140,3 +153,190 @@ def _data(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> 
             return data, ""
     except (MissingError, UsageError) as error:
         return None, str(error).split("\n", 1)[0]
+
+
+_ALWAYS = ("task", "task_version", "metrics", "statistics")
+Found = tuple[Outcome, str]
+
+
+def check_recipe(task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: VerifyOptions) -> Check:
+    """Compares a package's recipe with what this version does.
+
+    Args:
+        task: the task.
+        recipe: of the package.
+        data: the data here, for worked examples; None where they are not.
+        options: what there is to check it with.
+    """
+    found = [*_task(task, recipe), *_questions(task, recipe, data, options), *_scoring(task, recipe, options)]
+    found += _judge(task, recipe, options)
+    wrong = [text for outcome, text in found if outcome == "mismatch"]
+    left = [text for outcome, text in found if outcome == "not checked"]
+    same = [text for outcome, text in found if outcome == "match"]
+    outcome: Outcome = "mismatch" if wrong else "not checked" if left else "match"
+    parts = [("; ".join(wrong)), (f"not checked: {'; '.join(left)}" if left else ""), f"the same: {', '.join(same)}"]
+    return Check(name=f"{task.name}: recipe", outcome=outcome, detail=". ".join(part for part in parts if part))
+
+
+def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[Found]:
+    own = make_recipe(task, data={}, prompts=None, model={}, max_new_tokens=task.generation_size, max_samples=None)
+    for name in _ALWAYS:
+        yield _compared(name, recipe[name], own[name])
+    unknown = [name for name in recipe.get("task_args", {}) if name not in {*task.arguments, *task.scoring_arguments}]
+    if unknown:
+        yield "mismatch", f"task_args: {shown(unknown[0])} is a setting of no such task"
+    name = str(recipe["model"]["name"])
+    for part, has in (("protocol", bool(task.protocol)), ("baseline", name.startswith("baseline/"))):
+        if part in recipe and not has:
+            yield "mismatch", f"{part}: there is none of {task.name} with {shown(name)}"
+    asked = not name.startswith(("responses/", "baseline/"))
+    generation, prompts = recipe["generation"], recipe["prompts"]
+    if asked != (prompts is not None) or asked != (generation is not None):
+        yield "mismatch", f"prompts and generation are {'missing' if asked else 'there'} for {name}"
+    if generation is not None:
+        yield _compared("stop sequences", generation.get("stop"), own["generation"]["stop"])
+        size = generation.get("max_new_tokens")
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            yield "mismatch", "generation, max_new_tokens: must be a whole number"
+        elif size != task.generation_size:
+            yield "match", f"answers of {size} tokens at most (the task's own: {task.generation_size})"
+
+
+def _questions(
+    task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: VerifyOptions
+) -> Iterator[Found]:
+    said = recipe["prompts"]
+    if said is None:
+        return
+    arguments = question_arguments(task, recipe, options.task_args)
+    if arguments.missing:
+        yield "not checked", f"prompts (--task-args {arguments.missing[0]}=... was used and is not given)"
+        return
+    if task.exemplars and data is None:
+        yield "not checked", "prompts (their worked examples are of the data, which are not here)"
+        return
+    exemplars = data.exemplars if data is not None else ()
+    try:
+        own = prompt_set(task, said["set"], options.upstream, arguments=arguments.values, exemplars=exemplars)
+        here: dict[str, Any] = {"set": own.name, "sha256": own.sha256}
+        here |= {"settings": own.settings} if own.settings else {}
+        yield _compared("prompts", said, scrub_recipe(here))
+        if task.protocol:
+            protocol = open_protocol(task, arguments.values, prompts=said["set"], upstream=options.upstream)
+            yield _compared("protocol", recipe.get("protocol"), scrub_recipe(dict(protocol.identity)))
+    except (MissingError, UsageError) as error:
+        yield "not checked", f"prompts ({_first_line(error)})"
+
+
+def _scoring(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> Iterator[Found]:
+    if not task.scoring_arguments:
+        if "scoring" in recipe:
+            yield "mismatch", "scoring: the task has no settings of its scoring"
+        return
+    arguments = scoring_arguments(task, recipe, options.task_args)
+    try:
+        identity = task.benchmark.scoring_identity(task, dict(arguments.values))
+    except (MissingError, UsageError) as error:
+        yield "not checked", f"scoring ({_first_line(error)})"
+        return
+    said = dict(recipe.get("scoring", {}))
+    here = scrub_recipe(identity)
+    for name in arguments.missing:
+        yield "not checked", f"scoring's {name} (--task-args {name}=... was used and is not given)"
+    unknown = {*arguments.missing, *(("reference_claims",) if "claims" in arguments.missing else ())}
+    kept = [{name: value for name, value in each.items() if name not in unknown} for each in (said, here)]
+    yield _compared("scoring", kept[0], kept[1])
+
+
+def _judge(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> Iterator[Found]:
+    said = recipe["judge"]
+    if said is None:
+        return
+    try:
+        prompts = task.benchmark.load_judge_prompts(task, said["prompts"].get("set"), options.upstream)
+        yield _compared("judge's prompts", said["prompts"], {"set": prompts.name, "sha256": prompts.sha256})
+    except (MissingError, UsageError) as error:
+        yield "not checked", f"judge's prompts ({_first_line(error)})"
+    if said["name"] == "lexical":
+        own = dict(LexicalJudge().identity)
+        yield _compared("lexical judge", {name: said.get(name) for name in own}, own)
+        yield _compared("votes", said["votes"], 1)
+    elif (kind := said["name"].partition("/")[0]) not in JUDGE_KINDS or kind == "lexical":
+        yield "mismatch", f"judge: {shown(said['name'])} is no judge that there is"
+    if said.get("mode") not in ("single", "batched"):
+        yield "mismatch", "judge, mode: must be single or batched"
+
+
+def _compared(what: str, said: Any, here: Any) -> Found:
+    found = next(differences(said, json.loads(json.dumps(here)), (what,)), None)
+    return ("match", what) if found is None else ("mismatch", told(found))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """Settings, and what is not known of them.
+
+    Attributes:
+        values: name to value.
+        missing: settings that name a file or a folder, were used, and were not given.
+    """
+
+    values: Mapping[str, str]
+    missing: tuple[str, ...]
+
+
+def question_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
+    """Settings of the questions: no file that a package names is ever opened.
+
+    Args:
+        task: the task.
+        recipe: of the package.
+        given: by whoever verifies.
+    """
+    values: dict[str, str] = {}
+    missing: list[str] = []
+    for name, value in recipe.get("task_args", {}).items():
+        if name not in task.arguments:
+            continue
+        if name in FILE_SETTINGS and value == PATH:
+            if name in given:
+                values[name] = given[name]
+            else:
+                missing.append(name)
+        else:
+            values[name] = value
+    return Arguments(values=values, missing=tuple(missing))
+
+
+def scoring_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
+    """Settings of the scoring, from what the recipe says of them; likewise.
+
+    Args:
+        task: the task.
+        recipe: of the package.
+        given: by whoever verifies.
+    """
+    values = {name: value for name, value in given.items() if name in task.scoring_arguments}
+    missing: list[str] = []
+    identity = recipe.get("scoring", {})
+    said = {**recipe.get("task_args", {}), **{_SPELLED.get(name, name): value for name, value in identity.items()}}
+    for name, value in said.items():
+        if name not in task.scoring_arguments or name in values:
+            continue
+        if name in FILE_SETTINGS:
+            # A sentence in place of a file's hash says that there was none.
+            if isinstance(value, Mapping):
+                missing.append(name)
+        elif isinstance(value, bool):
+            values |= {name: "yes" if value else "no"} if value or name != "official" else {}
+        elif isinstance(value, str):
+            values[name] = value
+    return Arguments(values=values, missing=tuple(missing))
+
+
+_SPELLED = {"reference_claims": "claims"}
+"""Names in a scoring's identity that are not the settings' own."""

@@ -1,47 +1,47 @@
 """A finished run written as a package: the same run gives the same bytes.
 
-The run's own answers are found again (`run_responses`) and hashed, item by item; for open data they go into the package, for
-credentialed data nothing does but what the run's folder holds, which is ids, hashes and scores.
+The run's answers are found again (`run_responses`) and hashed item by item. Those to open data go into the package; of credentialed
+data it holds only what the run's folder holds: ids, hashes and scores.
+
 """
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.data.own_dataset import run_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.leaderboard.submission_package.contents import (
     ANSWERS,
+    DEFAULT_LIMITS,
     ITEMS,
     MANIFEST,
     RESULTS,
     VERDICTS,
     Package,
+    PackageError,
     Submitter,
+    answer_sha256,
+    verdicts_sha256,
 )
-from medical_tasks.leaderboard.submission_package.hashes import answer_sha256, verdicts_sha256
-from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
-from medical_tasks.leaderboard.submission_package.manifest_form import make_manifest
-from medical_tasks.leaderboard.submission_package.partial import partial_facts
-from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
-from medical_tasks.leaderboard.submission_package.problems import PackageError
-from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.leaderboard.submission_package.result_forms import reported_task
-from medical_tasks.leaderboard.submission_package.row_forms import NAN, item_columns
-from medical_tasks.leaderboard.submission_package.run_answers import answers_of_run
-from medical_tasks.leaderboard.submission_package.scrubbing import scrub
+from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_allowed
+from medical_tasks.leaderboard.submission_package.reading import make_manifest, read_package
+from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
+from medical_tasks.leaderboard.submission_package.rows import NAN, item_columns, verdicts_of_items
 from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
-from medical_tasks.leaderboard.submission_package.verdict_items import verdicts_of_items
-from medical_tasks.leaderboard.submission_package.zip_writing import zip_bytes
 from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_results
-from medical_tasks.runs.run_responses import check_recipe
+from medical_tasks.runs.run_responses import check_recipe, run_responses
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["write_package"]
+__all__ = ["answers_of_run", "write_package", "zip_bytes"]
+
 
 _NOT_TASKS_OWN = ("asked", "response_sha256")
 """Columns that a task's items have where the run had something to say there; `sources` names the submitter's files, and stays."""
@@ -199,3 +199,61 @@ def _json(value: Any) -> bytes:
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows).encode()
+
+
+def answers_of_run(
+    task: TaskSpec,
+    recipe: Mapping[str, Any],
+    folder: Path,
+    *,
+    responses: Path | None,
+    data: Path | None,
+    source: Path | None,
+    upstream: Path | None,
+) -> dict[str, str]:
+    """Finds the answers that a run scored.
+
+    Args:
+        task: the task.
+        recipe: as the run's `results.json` has it.
+        folder: the run's folder.
+        responses: for a run of `medical-tasks score`, the file that was scored.
+        data: folder of the built datasets; the user's data home by default.
+        source: what the dataset is made of, in place of `data`.
+        upstream: the authors' checkout, for a run with the official prompts.
+
+    Returns:
+        Item id to answer, for each answered item.
+
+    Raises:
+        MissingError: The data, the run's store or the file is not there.
+        UsageError: They are not those of the run.
+    """
+    check_recipe(folder, recipe)
+    scored = recipe["model"]["name"].startswith("responses/")
+    with run_data(task, dataset_spec(task.dataset), recipe, data=data, source=source) as found:
+        return run_responses(task, found, recipe, folder, responses=responses if scored else None, upstream=upstream)
+
+
+_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file knows
+_MADE_ON_UNIX: Final = 3
+_PLAIN_FILE: Final = 0o100644 << 16
+
+
+def zip_bytes(files: Mapping[str, bytes]) -> bytes:
+    """Packs files.
+
+    Args:
+        files: name to content, in the order in which they are to stand there.
+
+    Returns:
+        A zip file without times, comments and extra fields.
+    """
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=9) as package:
+        for name, content in files.items():
+            info = zipfile.ZipInfo(name, _EARLIEST)
+            info.create_system, info.external_attr = _MADE_ON_UNIX, _PLAIN_FILE
+            info.compress_type = zipfile.ZIP_DEFLATED
+            package.writestr(info, content)
+    return made.getvalue()

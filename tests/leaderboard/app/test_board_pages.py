@@ -7,10 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from medical_tasks.leaderboard.app.known import metrics_of, task_order
-from medical_tasks.leaderboard.app.overall_page import overall_page
-from medical_tasks.leaderboard.app.tables import task_page
-from medical_tasks.leaderboard.overall import HEADLINES
+from medical_tasks.leaderboard.app.parts import metrics_of, task_order
+from medical_tasks.leaderboard.app.tables import overall_page, task_page
+from medical_tasks.leaderboard.ranking import HEADLINES
 from tests.leaderboard.app.page_samples import HOSTILE, board, entry, number, reported, submission
 
 

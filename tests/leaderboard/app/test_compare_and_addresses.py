@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
-from medical_tasks.leaderboard.app.links import PAGES, Address, address_of, in_app_link
 from medical_tasks.leaderboard.app.pages import Page, page_at
+from medical_tasks.leaderboard.app.parts import PAGES, Address, address_of, in_app_link
 from medical_tasks.leaderboard.app.serving import PORT_VARIABLE, STORE_VARIABLE, settings_of
 from medical_tasks.leaderboard.app.snapshot import Content
 from medical_tasks.leaderboard.board import Board
-from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.storage import LocalStorage
 from tests.leaderboard.app.page_samples import HOSTILE
 from tests.leaderboard.app.test_board_pages import Cells, rows
 from tests.leaderboard.made_packages import package

@@ -12,8 +12,15 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.leaderboard.app.door import LONGEST_CALL, LONGEST_UPLOAD, Door, Limits
-from medical_tasks.leaderboard.app.uploads import FOLDER_VARIABLE, make_room, own_folder
+from medical_tasks.leaderboard.app.door import (
+    FOLDER_VARIABLE,
+    LONGEST_CALL,
+    LONGEST_UPLOAD,
+    Door,
+    Limits,
+    make_room,
+    own_folder,
+)
 
 BODY = b'{"data":[]}'
 EDGE = b"a-line"

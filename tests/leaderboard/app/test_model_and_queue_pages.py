@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from medical_tasks.leaderboard.app.about_page import about_page
-from medical_tasks.leaderboard.app.model_page import model_names, model_page
-from medical_tasks.leaderboard.app.queue_page import queue_page
+from medical_tasks.leaderboard.app.model_page import model_names, model_page, queue_page
+from medical_tasks.leaderboard.app.pages import about_page
 from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.leaderboard.submission_package.contents import Submitter
 from tests.leaderboard.app.page_samples import HOSTILE, board, entry, reported, submission

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import MissingError
-from medical_tasks.leaderboard.app.links import Address
 from medical_tasks.leaderboard.app.pages import page_at
+from medical_tasks.leaderboard.app.parts import Address
 from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.board import Board
-from medical_tasks.leaderboard.entries import entries_of
-from medical_tasks.leaderboard.local_store import LocalStorage
+from medical_tasks.leaderboard.board import Board, entries_of
 from medical_tasks.leaderboard.records import Entry
+from medical_tasks.leaderboard.storage import LocalStorage
 from tests.leaderboard.made_packages import package
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import MissingError
+from medical_tasks.leaderboard.app.door import discard, upload_path, uploaded
 from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.app.submit_page import introduction, refused
-from medical_tasks.leaderboard.app.submitting import check, hand_in
-from medical_tasks.leaderboard.app.uploads import discard, upload_path, uploaded
+from medical_tasks.leaderboard.app.submitting import check, hand_in, introduction, refused
 from medical_tasks.leaderboard.board import Board
-from medical_tasks.leaderboard.local_store import LocalStorage
-from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
+from medical_tasks.leaderboard.storage import LocalStorage
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
 from tests.leaderboard.app.page_samples import HOSTILE
 from tests.leaderboard.app.test_board_pages import Cells, rows
 from tests.leaderboard.made_packages import package

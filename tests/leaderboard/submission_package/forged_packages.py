@@ -10,12 +10,18 @@ from typing import Any
 
 from benchmarks.package_fuzz import members_of, rehashed
 from medical_tasks.benchmarks.catalog import task_spec
-from medical_tasks.leaderboard.submission_package.contents import ANSWERS, ITEMS, MANIFEST, RESULTS, VERDICTS
-from medical_tasks.leaderboard.submission_package.hashes import answer_sha256, verdicts_sha256
-from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
-from medical_tasks.leaderboard.submission_package.recomputing import recompute
-from medical_tasks.leaderboard.submission_package.result_forms import reported_task
-from medical_tasks.leaderboard.submission_package.verdict_items import verdicts_of_items
+from medical_tasks.leaderboard.submission_package.contents import (
+    ANSWERS,
+    DEFAULT_LIMITS,
+    ITEMS,
+    MANIFEST,
+    RESULTS,
+    VERDICTS,
+    answer_sha256,
+    verdicts_sha256,
+)
+from medical_tasks.leaderboard.submission_package.results import recompute, reported_task
+from medical_tasks.leaderboard.submission_package.rows import verdicts_of_items
 
 __all__ = ["Opened", "forged"]
 

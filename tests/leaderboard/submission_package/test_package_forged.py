@@ -12,9 +12,9 @@ import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
-from medical_tasks.leaderboard.submission_package.limits import DEFAULT_LIMITS
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
 from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.leaderboard.submission_package.recomputing import recompute, result_differences
+from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
 from medical_tasks.leaderboard.submission_package.verification import Verification
 from medical_tasks.leaderboard.submission_package.verifying import VerifyOptions, verify_package
 from medical_tasks.runs.results import item_rows, summarise

@@ -14,8 +14,15 @@ import pytest
 
 from benchmarks.package_fuzz import hostile_packages, members_of, rehashed, try_package
 from medical_tasks.errors import MissingError
-from medical_tasks.leaderboard.submission_package.contents import ANSWERS, ITEMS, MANIFEST, MEMBERS, RESULTS, Package
-from medical_tasks.leaderboard.submission_package.limits import ReadLimits
+from medical_tasks.leaderboard.submission_package.contents import (
+    ANSWERS,
+    ITEMS,
+    MANIFEST,
+    MEMBERS,
+    RESULTS,
+    Package,
+    ReadLimits,
+)
 from medical_tasks.leaderboard.submission_package.reading import PackageError, read_package
 from tests.leaderboard.submission_package.forged_packages import Opened, forged
 

@@ -13,10 +13,10 @@ from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
-from medical_tasks.leaderboard.submission_package.hashes import answer_sha256, verdicts_sha256
+from medical_tasks.leaderboard.submission_package.contents import answer_sha256, verdicts_sha256
+from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, scrub, scrub_recipe
 from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.leaderboard.submission_package.scrubbing import FILE_SETTINGS, scrub, scrub_recipe
-from medical_tasks.leaderboard.submission_package.verdict_items import item_of
+from medical_tasks.leaderboard.submission_package.rows import item_of
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import read_items
 from tests.leaderboard.submission_package.conftest import CREDENTIALED, KQA, MEDCALC, Runs

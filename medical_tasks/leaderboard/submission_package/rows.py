@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any, Final
 
-from medical_tasks.leaderboard.submission_package.contents import ANSWERS, ITEMS, VERDICTS
-from medical_tasks.leaderboard.submission_package.forms import check_fields
-from medical_tasks.leaderboard.submission_package.hashes import answer_sha256, verdicts_sha256
-from medical_tasks.leaderboard.submission_package.json_reading import JsonReader
-from medical_tasks.leaderboard.submission_package.limits import ReadLimits
+from medical_tasks.io.json_records import Field, optional
+from medical_tasks.leaderboard.submission_package.contents import (
+    ANSWERS,
+    ITEMS,
+    VERDICTS,
+    WRITE_AGAIN,
+    PackageError,
+    ReadLimits,
+    answer_sha256,
+    shown,
+    verdicts_sha256,
+)
 from medical_tasks.leaderboard.submission_package.privacy import (
     check_private_row,
     check_private_verdict,
     note_words,
     texts_allowed,
 )
-from medical_tasks.leaderboard.submission_package.problems import WRITE_AGAIN, PackageError, shown
-from medical_tasks.leaderboard.submission_package.row_forms import ANSWER_FIELDS, item_fields, read_item, verdict_fields
-from medical_tasks.leaderboard.submission_package.verdict_items import verdicts_of_items
-from medical_tasks.spec import TaskSpec
+from medical_tasks.leaderboard.submission_package.values import (
+    JsonReader,
+    any_text,
+    check_fields,
+    hash_or_empty,
+    line_text,
+    number,
+    one_of,
+)
+from medical_tasks.runs.results import weight_column
+from medical_tasks.spec import MetricSpec, TaskSpec
 
-__all__ = ["check_verdicts", "read_answers", "read_items", "read_verdicts"]
+__all__ = [
+    "NAN",
+    "check_verdicts",
+    "item_columns",
+    "item_of",
+    "read_answers",
+    "read_items",
+    "read_verdicts",
+    "verdicts_of_items",
+]
+
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -47,7 +72,7 @@ def read_items(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]
     words = {name: note_words(task) for name, task in tasks.items() if not texts_allowed(task)}
     seen: set[tuple[str, str]] = set()
     for where, value in reader.lines(ITEMS, content, most=limits.items):
-        name = _task(where, value, tasks)
+        name = _task_of(where, value, tasks)
         row = read_item(where, value, tasks[name], fields[name])
         if name in words:
             check_private_row(where, row, words[name])
@@ -84,7 +109,7 @@ def read_answers(
     told = {name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())} for name in open_tasks}
     found: dict[str, dict[str, str]] = {name: {} for name in tasks if name in open_tasks}
     for where, value in reader.lines(ANSWERS, content, most=limits.items):
-        name = _task(where, value, tasks)
+        name = _task_of(where, value, tasks)
         if name not in open_tasks:
             raise PackageError(
                 f"{where}: is an answer to {name}, whose data are credentialed: it may not leave the machine it was made on. "
@@ -124,7 +149,7 @@ def read_verdicts(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSp
     seen: dict[tuple[str, str, str], dict[str, Any]] = {}
     fields = {name: verdict_fields(texts=texts_allowed(task)) for name, task in tasks.items()}
     for where, value in reader.lines(VERDICTS, content, most=limits.verdicts):
-        name = _task(where, value, tasks)
+        name = _task_of(where, value, tasks)
         if isinstance(value, dict) and not texts_allowed(tasks[name]):
             check_private_verdict(where, value)
         row = check_fields(where, value, fields[name])
@@ -192,9 +217,189 @@ def _votes_ahead(row: Mapping[str, Any]) -> int:
     return own - max(counts, default=0)
 
 
-def _task(where: str, value: Any, tasks: Mapping[str, TaskSpec]) -> str:
+def _task_of(where: str, value: Any, tasks: Mapping[str, TaskSpec]) -> str:
     name = value.get("task") if isinstance(value, dict) else None
     if not isinstance(name, str) or name not in tasks:
         got = shown(name) if isinstance(value, dict) else shown(value)
         raise PackageError(f"{where}, task: must be one of {', '.join(tasks)}, got {got}. {WRITE_AGAIN}")
     return name
+
+
+NAN: Final = "nan"
+"""Stands in `items.jsonl` for a value without a denominator, which JSON has no number for; null is a value not decided."""
+
+LONGEST_ID: Final = 200
+LARGEST: Final = 1e9
+"""The largest value, and the largest denominator, of an item on a metric that has no end of its own."""
+
+_LONGEST_NOTE: Final = 200_000
+_LONGEST_ANSWER: Final = 1_000_000
+
+_ID: Final = line_text(LONGEST_ID, least=1)
+_HIDDEN_TEXT: Final = any_text(_LONGEST_NOTE)
+
+ANSWER_FIELDS: Final[Mapping[str, Field]] = {
+    "task": line_text(64, least=1),
+    "id": _ID,
+    "response": any_text(_LONGEST_ANSWER, halves=True),
+}
+
+
+def item_columns(task: TaskSpec) -> list[str]:
+    """The columns of a task's items, without the two hashes.
+
+    Args:
+        task: with the metrics that are reported.
+
+    Returns:
+        Names in order; those of `results.item_rows`.
+    """
+    columns = ["task", "id", "cluster", *(f"group_{name}" for name in task.groups)]
+    for metric in task.metrics:
+        if metric.kind != "average":
+            columns += [metric.name, weight_column(metric.name)] if metric.kind == "ratio" else [metric.name]
+    return [*columns, "parsed", "why", "unscored"]
+
+
+def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
+    """The form of a task's lines in `items.jsonl`.
+
+    Args:
+        task: with the metrics that are reported.
+        texts: whether they may hold text; not for credentialed data.
+    """
+    group = line_text(2 * LONGEST_ID)
+    fields: dict[str, Field] = {"task": one_of((task.name,)), "id": _ID, "cluster": _ID}
+    fields |= {f"group_{name}": group for name in task.groups}
+    for metric in task.metrics:
+        if metric.kind != "average":
+            fields[metric.name] = _metric_value(metric)
+        if metric.kind == "ratio":
+            fields[weight_column(metric.name)] = number(0.0, LARGEST, null=True)
+    reason = line_text(LONGEST_ID, least=1)
+    fields |= {
+        "parsed": _HIDDEN_TEXT,
+        "why": _HIDDEN_TEXT,
+        "unscored": Field(holds=lambda value: value is None or reason.holds(value), rule=f"{reason.rule}; or null"),
+        "asked": optional(
+            Field(holds=lambda value: value is None or number(0, 1e6).holds(value), rule="a number or null")
+        ),
+        "answer_sha256": hash_or_empty(empty=True),
+        "verdicts_sha256": hash_or_empty(empty=True),
+    }
+    if not texts:
+        fields["response_sha256"] = hash_or_empty(empty=True)
+    return fields
+
+
+def _metric_value(metric: MetricSpec) -> Field:
+    low, high = metric.limits
+    if metric.kind == "proportion":
+        return Field(
+            holds=lambda value: (
+                value is None or (value != NAN and not isinstance(value, bool) and value in (0, 1)) or value == NAN
+            ),
+            rule="0, 1, null, or the text nan",
+        )
+    return number(max(low, -LARGEST), min(high, LARGEST), null=True, nan=True)
+
+
+def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Checks a line of `items.jsonl`.
+
+    Args:
+        where: where it stands.
+        value: its JSON.
+        task: its task, with the metrics that are reported.
+        fields: from `item_fields`.
+
+    Returns:
+        The row as `items.parquet` has it: a value without a denominator is `nan`.
+
+    Raises:
+        PackageError: It is not of the form.
+    """
+    checked = check_fields(where, value, fields)
+    row: dict[str, Any] = {}
+    metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
+    answered = not str(checked["unscored"] or "").startswith("no answer: ")
+    for name, each in checked.items():
+        row[name] = math.nan if name in metrics and each == NAN else each
+    undecided = [name for name in metrics if checked[name] is None]
+    if answered != bool(checked["answer_sha256"]):
+        raise PackageError(f"{where}: has a hash of an answer if and only if it is answered. {WRITE_AGAIN}")
+    if not answered and len(undecided) < len(metrics):
+        raise PackageError(f"{where}: is not answered and has values all the same. {WRITE_AGAIN}")
+    # An answer that ends an official script is scored all the same.
+    if checked["unscored"] is None and any(not (answered and metrics[name].ends) for name in undecided):
+        raise PackageError(f"{where}, {undecided[0]}: is null, and unscored does not say why. {WRITE_AGAIN}")
+    if answered and checked["unscored"] is not None and not undecided:
+        raise PackageError(
+            f"{where}, unscored: must be null where every value is decided, got {shown(checked['unscored'])}."
+        )
+    for metric in metrics.values():
+        if metric.kind == "ratio" and (checked[metric.name] is None) != (checked[weight_column(metric.name)] is None):
+            raise PackageError(
+                f"{where}: {metric.name} and its denominator are null together or not at all. {WRITE_AGAIN}"
+            )
+    return row
+
+
+def verdict_fields(*, texts: bool) -> dict[str, Field]:
+    """The form of the lines of `verdicts.jsonl`.
+
+    Args:
+        texts: whether they hold the judge's texts; not for credentialed data.
+    """
+    reason = line_text(LONGEST_ID, least=1)
+    fields = {
+        "task": line_text(64, least=1),
+        "id": line_text(2 * LONGEST_ID, least=1),
+        "sha256": hash_or_empty(),
+        "votes": Field(holds=lambda value: isinstance(value, list) and len(value) <= 99, rule="a list of at most 99"),
+        "value": optional(Field(holds=lambda value: value is not None, rule="JSON that is not null")),
+        "unscored": optional(reason),
+        "comparable": optional(Field(holds=lambda value: value is False, rule="false, or not there")),
+        "reads": optional(one_of(("pair",))),
+    }
+    return {**fields, "text": any_text(_LONGEST_ANSWER, halves=True)} if texts else fields
+
+
+def item_of(question: str, ids: Container[str]) -> str | None:
+    """Finds the item a question is about.
+
+    Args:
+        question: its name: the item's id alone, or with `/` and more behind it.
+        ids: of the task's items; they may hold `/` as well, and the longest one that fits is meant.
+
+    Returns:
+        The id, or None.
+    """
+    while question not in ids:
+        question, slash, _ = question.rpartition("/")
+        if not slash:
+            return None
+    return question
+
+
+def verdicts_of_items(
+    rows: Iterable[Mapping[str, Any]], ids: Container[str]
+) -> tuple[dict[str, list[Mapping[str, Any]]], list[str]]:
+    """Sorts a task's verdicts by item.
+
+    Args:
+        rows: the verdicts, in order.
+        ids: of the task's items.
+
+    Returns:
+        Item id to its verdicts in order, and the questions that are about no item.
+    """
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    lost: list[str] = []
+    for row in rows:
+        item = item_of(str(row["id"]), ids)
+        if item is None:
+            lost.append(str(row["id"]))
+        else:
+            found.setdefault(item, []).append(row)
+    return found, lost

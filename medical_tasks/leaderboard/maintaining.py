@@ -1,23 +1,150 @@
-"""What the maintainer's command line prints: submissions, their history, entries, the state of the store."""
+"""A maintainer's work on the board: verify before accepting, check the store, and the tables that the command prints."""
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.benchmarks.catalog import dataset_spec, task_spec, tasks
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.table import align
-from medical_tasks.leaderboard.checking import StoreCheck
-from medical_tasks.leaderboard.places import name_notes
+from medical_tasks.leaderboard.admission import name_notes
+from medical_tasks.leaderboard.board import EVENT, PACKAGE, Board, event_name, package_name
 from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 from medical_tasks.runs.recipe_differences import one_line
 
-__all__ = ["check_lines", "entry_lines", "history_lines", "package_lines", "submission_lines"]
+__all__ = [
+    "check_lines",
+    "check_store",
+    "entry_lines",
+    "history_lines",
+    "package_lines",
+    "submission_lines",
+    "verified_report",
+]
+
+
+def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> Mapping[str, Any]:
+    """Verifies a submission's package.
+
+    Args:
+        board: the submissions.
+        name: id of the submission.
+        arguments: parsed options: those named as the fields of `VerifyOptions`, None for what is left to it, and the guard's.
+
+    Returns:
+        The report, of a verification that matches.
+
+    Raises:
+        RefusedError: A judge is not on this machine, and the data are credentialed.
+        UsageError: Something does not match, or of some task nothing could be compared.
+        MissingError: The judge that was named is not there, or the store cannot be reached.
+    """
+    from medical_tasks.guard import policy
+    from medical_tasks.leaderboard.submission_package.verifying import VerifyOptions, verify_package
+    from medical_tasks.models.opener import parse_model_args
+
+    given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
+    for setting in ("task_args", "judge_args"):
+        if given[setting] is not None:
+            given[setting] = parse_model_args(given[setting], option=f"--{setting.replace('_', '-')}")
+    options = VerifyOptions(**{key: value for key, value in given.items() if value is not None})
+    if options.sample < 1 or options.seed < 0:
+        raise UsageError(f"--sample must be 1 or more and --seed 0 or more, got {options.sample} and {options.seed}.")
+    package = board.package(name)
+    tasks = [task_spec(each) for each in package.manifest.tasks]
+    # The answers to credentialed data, and what is asked of a judge about them, stay on this machine.
+    subjects = [policy.Subject.of(dataset_spec(task.dataset), task=task.name) for task in tasks]
+    with policy.protect(subjects, policy.attestation_from(arguments)):
+        found = verify_package(package, options)
+    told = "\n".join(
+        f"  {check.outcome}: {check.name}: {check.detail}" for check in found.checks if check.outcome != "match"
+    )
+    if found.differs:
+        raise UsageError(
+            f"{name}: does not match, and was not accepted. Nothing was changed; reject it, or ask its submitter.\n{told}"
+        )
+    # Hashes of answers that the package itself holds prove nothing: they must have been scored.
+    scored = {check.name for check in found.checks if check.outcome == "match"}
+    lacking = [task.name for task in tasks if f"{task.name}: scores" not in scored]
+    if lacking or not found.matches:
+        raise UsageError(
+            f"{name}: of {', '.join(lacking or found.unproven)} nothing could be scored again, and it was not accepted. Give what "
+            f"is lacking, or accept it with --unverified.\n{told}"
+        )
+    return found.as_json()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreCheck:
+    """What was found.
+
+    Attributes:
+        packages: how many packages there are.
+        events: how many events.
+        problems: what is wrong, a sentence each; empty when the store is whole.
+        strangers: names of files that a leaderboard does not write; nobody reads them.
+        waiting: ids of packages whose event a killed process did not write; they get it when submissions are listed.
+    """
+
+    packages: int
+    events: int
+    problems: tuple[str, ...]
+    strangers: tuple[str, ...]
+    waiting: tuple[str, ...]
+
+
+def check_store(board: Board) -> StoreCheck:
+    """Reads the whole store; changes nothing.
+
+    Args:
+        board: on the store.
+
+    Raises:
+        MissingError: The store cannot be reached.
+    """
+    names = board.storage.names()
+    packages = [match[1] for name in names if (match := PACKAGE.fullmatch(name))]
+    events = [match[1] for name in names if (match := EVENT.fullmatch(name))]
+    strangers = tuple(name for name in names if not (PACKAGE.fullmatch(name) or EVENT.fullmatch(name)))
+    with_events = set(events)
+    waiting = tuple(each for each in packages if each not in with_events)
+    problems = []
+    for each in sorted({*packages, *events} - {*waiting}):
+        try:
+            problems += _differences(board, each)
+        except (UsageError, MissingError) as error:
+            problems.append(f"{each}: {error}")
+    for each in waiting:
+        try:
+            board.check_waiting(each)
+        except (UsageError, MissingError) as error:
+            problems.append(f"{each}: {error}")
+    return StoreCheck(
+        packages=len(packages),
+        events=len(events),
+        problems=tuple(problems),
+        strangers=strangers,
+        waiting=waiting,
+    )
+
+
+def _differences(board: Board, name: str) -> list[str]:
+    """What a package and the event that it was handed in by say otherwise."""
+    submission = board.submission(name)
+    manifest = board.package(name).manifest
+    found = []
+    if manifest.id != name:
+        found.append(f"{package_name(name)}: is the package {manifest.id}.")
+    if manifest.submitter != submission.submitter or manifest.tasks != submission.tasks:
+        found.append(f"{event_name(name, 1)}: names another submitter or other tasks than the package.")
+    return found
 
 
 def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submission], *, as_json: bool) -> list[str]:

@@ -1,0 +1,292 @@
+"""What several pages share: table cells, links within the app, notices, titles, and groups of comparable entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+from urllib.parse import urlencode
+
+from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
+from medical_tasks.leaderboard.app.snapshot import Snapshot
+from medical_tasks.leaderboard.ranking import group_label, measure_of
+from medical_tasks.leaderboard.records import Entry, EntryState
+from medical_tasks.report.entry_notes import warning
+from medical_tasks.report.html_table import Cell
+from medical_tasks.report.html_text import Markup, escaped, markup
+from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
+from medical_tasks.spec import MetricSpec
+
+__all__ = [
+    "PAGES", "STATE_WORDS", "Address", "Group", "address_of", "badge", "benchmark_title", "coverage_cell", "day",
+    "groups_of", "in_app_link", "measures_of", "metric_cell", "metric_heading", "metrics_of", "notice",
+    "ranked_metrics", "state_cell", "store_notice", "task_order", "task_title", "yes_no",
+]  # fmt: skip
+
+
+STATE_WORDS: Final[Mapping[str, str]] = {
+    "verified": "a maintainer scored the answers again and found the same numbers",
+    "unverified": "a maintainer looked at the package; its answers were not scored again, or not its judge asked again",
+    "accepted": "shown in the tables",
+    "reported": "a figure from a paper, verified by nobody here",
+    "pending": "waits for a maintainer",
+    "rejected": "not shown in the tables",
+}
+"""What the states mean, for the reader."""
+
+
+def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: bool = False) -> Cell:
+    """Writes a metric's value with its interval below it.
+
+    Args:
+        metric: as in `results.json`; None where the entry does not have it.
+        state: of the entry: a paper's figure has no interval of ours.
+        strong: whether it is the one the table is about.
+
+    Returns:
+        The cell, sorted by the value; the title says the number of items and the bounds.
+    """
+    if metric is None:
+        return Cell("n/a", title="not reported")
+    value = metric.get("value")
+    if metric.get("ci_low") is None or metric.get("ci_high") is None:
+        note = "no interval reported" if state == "reported" else "no interval"
+        note = note if value is not None else str(metric.get("reason", ""))
+    else:
+        note = interval(metric)
+    words = []
+    if metric.get("n") is not None:
+        words.append(f"over {metric['n']:,} items")
+    if metric.get("bound_low") is not None and metric.get("bound_high") != metric["bound_low"]:
+        words.append(f"bounds, whatever is missing: {bounds({'bound_high': None, **metric})}")
+    return Cell(valued(metric), sort=value, note=note, title="; ".join(words), strong=strong)
+
+
+def metric_heading(metric: MetricSpec, *, comparable: bool = True) -> Markup:
+    """Writes a metric's name with its unit, so that it can go over several lines.
+
+    Args:
+        metric: the metric.
+        comparable: whether its numbers can be set beside others'.
+    """
+    label = metric_label(metric.name, {"unit": metric.unit, "comparable": comparable})
+    return markup(escaped(label).replace("_", "_<wbr>"))
+
+
+def coverage_cell(entry: Entry) -> Cell:
+    """Writes how many of the items asked were scored, and why the others were not."""
+    if entry.coverage is None:
+        return Cell("not reported")
+    counts = entry.coverage
+    missing = ", ".join(f"{count} x {reason}" for reason, count in dict(counts.get("unscored") or {}).items())
+    asked = counts["asked"]
+    share = counts["scored"] / asked if asked else 0.0
+    return Cell(coverage({"coverage": counts}), sort=float(share), title=f"not scored: {missing}" if missing else "")
+
+
+def badge(state: str) -> Markup:
+    """Writes a state as a word in its colour."""
+    return markup(f'<span class="mtl-badge mtl-{escaped(state)}">', escaped(state), "</span>")
+
+
+def state_cell(state: str) -> Cell:
+    """Writes a state, with what it means."""
+    return Cell(badge(state), sort=state, title=STATE_WORDS.get(state, ""))
+
+
+def day(moment: str) -> str:
+    """The day of a moment in ISO 8601; what is not known is said."""
+    return moment[:10] or "not known"
+
+
+def yes_no(value: bool | None) -> str:
+    """Writes what a submitter says or leaves open."""
+    return "not said" if value is None else "yes" if value else "no"
+
+
+PAGES: Final = ("leaderboard", "model", "compare", "submit", "queue", "about")
+_LONGEST_VALUE = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """A place in the app. Its first part is called `view` after the `?`: Gradio keeps `page` to itself.
+
+    Attributes:
+        view: one of `PAGES`.
+        task: a task, or `overall`; "" for the first.
+        metric: one of the task's metrics; "" for the headline.
+        group: the group that is shown; "" for the largest.
+        model: name of a model.
+        first: submission to compare.
+        second: the other.
+    """
+
+    view: str = PAGES[0]
+    task: str = ""
+    metric: str = ""
+    group: str = ""
+    model: str = ""
+    first: str = ""
+    second: str = ""
+
+    @property
+    def query(self) -> str:
+        """The same as `?...`, without what is not said."""
+        named = {name: value for name, value in self.__dict__.items() if value}
+        if self.view == PAGES[0] or (self.view == "model" and self.model):
+            del named["view"]
+        return f"?{urlencode(named, errors='replace')}"
+
+
+def address_of(query: Mapping[str, str]) -> Address:
+    """Reads an address that anybody may have written.
+
+    Args:
+        query: names and values after the `?`.
+
+    Returns:
+        The place. What is not known of it is left out: an odd address shows the leaderboard.
+    """
+    known = {name: str(query.get(name, ""))[:_LONGEST_VALUE] for name in Address.__dataclass_fields__}
+    if known["view"] not in PAGES:
+        known["view"] = "model" if known["model"] else "compare" if known["first"] else PAGES[0]
+    return Address(**known)
+
+
+def in_app_link(text: str, address: Address) -> Markup:
+    """Makes a link to a place of the app; it works as an address of its own too."""
+    return markup(f'<a href="{escaped(address.query)}" data-app-link>', escaped(text), "</a>")
+
+
+def notice(kind: Literal["good", "bad", "note"], heading: str, *texts: str) -> Markup:
+    """Writes a box.
+
+    Args:
+        kind: its colour; the heading says the same in words.
+        heading: what happened.
+        texts: paragraphs; escaped, unless they are `Markup`.
+    """
+    paragraphs = "".join(f"<p>{escaped(text)}</p>" for text in texts)
+    # An error is read out at once, the others when there is time.
+    role = "alert" if kind == "bad" else "status"
+    return markup(
+        f'<div class="mtl-notice mtl-notice-{kind}" role="{role}"><p class="mtl-notice-head">',
+        escaped(heading),
+        f"</p>{paragraphs}</div>",
+    )
+
+
+def store_notice(snapshot: Snapshot) -> Markup:
+    """Says that the store could not be read, if so, and of when what is shown is."""
+    if not snapshot.problem:
+        return Markup("")
+    shown = (
+        f"What is shown is of {snapshot.taken[:16].replace('T', ' ')} UTC."
+        if snapshot.taken
+        else "Nothing can be shown."
+    )
+    return notice("bad", "The leaderboard's store cannot be read now", f"{shown} Reload the page to try again.")
+
+
+def benchmark_title(task: str) -> str:
+    """Title of a task's benchmark; the task itself when this version does not know it."""
+    for benchmark in BENCHMARKS:
+        if any(known.name == task for known in benchmark.tasks):
+            return benchmark.title
+    return task
+
+
+def task_title(task: str) -> str:
+    """Title of a task; its name when this version does not know it."""
+    known = tasks().get(task)
+    return known.title if known is not None else task
+
+
+def task_order(names: Iterable[str]) -> list[str]:
+    """Sorts tasks as the documentation does; what this version does not know comes last."""
+    order = {name: place for place, name in enumerate(tasks())}
+    return sorted(set(names), key=lambda name: (order.get(name, len(order)), name))
+
+
+def metrics_of(task: str, entries: Sequence[Entry]) -> list[MetricSpec]:
+    """Lists the metrics of a task that at least one of the entries reports, the headline first.
+
+    Args:
+        task: its name.
+        entries: entries of the task.
+
+    Returns:
+        The suite's declarations; metrics it does not declare are left out, since their direction is not known.
+    """
+    known = tasks().get(task)
+    reported = {name for entry in entries for name in entry.metrics}
+    return [] if known is None else [metric for metric in known.metrics if metric.name in reported]
+
+
+def ranked_metrics(task: str, entries: Sequence[Entry]) -> list[MetricSpec]:
+    """Lists the metrics that submissions of a task can be ranked by; those of papers where nothing was submitted.
+
+    Args:
+        task: its name.
+        entries: entries of the task.
+    """
+    return metrics_of(task, [entry for entry in entries if entry.state != "reported"]) or metrics_of(task, entries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Entries of one task that are of the same task version, data, prompts, judge and scoring.
+
+    Attributes:
+        name: the hash in short.
+        entries: at least one.
+    """
+
+    name: str
+    entries: Sequence[Entry]
+
+    @property
+    def words(self) -> str:
+        """What is common to its entries, in a line."""
+        recipe = self.entries[0].recipe
+        return f"task version {recipe.get('task_version', 'not known')}, {group_label(recipe)}"
+
+    @property
+    def warning(self) -> str:
+        """What must be said in bold with its numbers, "" for nothing."""
+        judge = self.entries[0].recipe.get("judge")
+        return warning({"judge": judge}) or "" if judge else ""
+
+
+def groups_of(entries: Sequence[Entry]) -> list[Group]:
+    """Sorts entries of one task into their groups.
+
+    Args:
+        entries: of one task; a paper's results are in no group and are left out.
+
+    Returns:
+        The groups, those with more entries first.
+    """
+    members: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.state != "reported":
+            members.setdefault(entry.group, []).append(entry)
+    made = [Group(name=name, entries=of) for name, of in members.items()]
+    return sorted(made, key=lambda group: (-len(group.entries), group.name))
+
+
+def measures_of(group: Group, by: MetricSpec) -> list[Group]:
+    """Splits a group by what else one metric's numbers depend on, such as the settings that this metric alone needs.
+
+    Args:
+        group: the group.
+        by: the metric.
+
+    Returns:
+        Groups of the same name, the largest first; for most metrics it is the group alone.
+    """
+    members: dict[str, list[Entry]] = {}
+    for entry in group.entries:
+        members.setdefault(measure_of(by, entry.metrics.get(by.name, {}), entry.recipe), []).append(entry)
+    return [Group(name=group.name, entries=of) for of in sorted(members.values(), key=len, reverse=True)]

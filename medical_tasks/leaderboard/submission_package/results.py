@@ -1,0 +1,482 @@
+"""The results of a package: their form, and the same numbers computed again from the items.
+
+This catches every edited number without the data. What items do not show is left to `verifying`, which scores the answers again:
+the estimate where a metric is not decided on some answer, which here has to lie where every such answer may have any value; and
+intervals of metrics without a largest value. Numbers are the same within a billionth: other processors round sums otherwise.
+
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeGuard
+
+from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.io.json_records import Field, optional
+from medical_tasks.leaderboard.submission_package.contents import RESULTS, WRITE_AGAIN, PackageError, ReadLimits, shown
+from medical_tasks.leaderboard.submission_package.privacy import scrub
+from medical_tasks.leaderboard.submission_package.values import (
+    check_fields,
+    hash_or_empty,
+    is_object,
+    line_text,
+    number,
+    one_of,
+    plain_json,
+    suite_name,
+    true_or_false,
+    whole_number,
+)
+from medical_tasks.runs.estimation import NO_VERDICT
+from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
+from medical_tasks.scoring.averages import components
+from medical_tasks.spec import Item, ItemScore, TaskSpec
+
+__all__ = ["check_results", "differences", "partial_facts", "recompute", "reported_task", "result_differences", "told"]
+
+
+_OBJECT: Final = Field(holds=is_object, rule="an object with short names")
+_SETTING: Final = plain_json(of=dict)
+_SETTING_OR_NULL: Final = Field(
+    holds=lambda value: value is None or _SETTING.holds(value), rule=f"{_SETTING.rule}; or null"
+)
+_COUNTS: Final = Field(
+    holds=lambda value: is_object(value) and all(whole_number().holds(each) for each in value.values()),
+    rule="an object of whole numbers",
+)
+_USAGE: Final = Field(
+    holds=lambda value: (
+        is_object(value)
+        and set(value) == {"requests", "prompt_tokens", "output_tokens", "seconds"}
+        and whole_number().holds(value["requests"])
+        and all(number(0.0, math.inf, null=True).holds(each) for each in value.values())
+    ),
+    rule="an object of requests, prompt_tokens, output_tokens and seconds, numbers or null",
+)
+_ENTRY: Final[Mapping[str, Field]] = {
+    "n_items": whole_number(1),
+    "metrics": _SETTING,
+    "coverage": _OBJECT,
+    "breakdown": _SETTING,
+    "recipe": _SETTING,
+    "cut_at_length": whole_number(),
+    "shortened": optional(whole_number()),
+    "usage": optional(_USAGE),
+    "judge": optional(_OBJECT),
+    "notes": optional(_COUNTS),
+}
+_COVERAGE: Final = {
+    "asked": whole_number(1),
+    "answered": whole_number(),
+    "scored": whole_number(),
+    "unscored": _COUNTS,
+}
+_RECIPE: Final[Mapping[str, Field]] = {
+    "suite": suite_name(),
+    "task": line_text(64, least=1),
+    "task_version": line_text(16, least=1),
+    "data": _OBJECT,
+    "prompts": _SETTING_OR_NULL,
+    "generation": _SETTING_OR_NULL,
+    "max_samples": Field(
+        holds=lambda value: value is None or whole_number(1).holds(value), rule="a whole number or null"
+    ),
+    "metrics": _SETTING,
+    "statistics": _SETTING,
+    "model": _SETTING,
+    "judge": _SETTING_OR_NULL,
+    "python": line_text(40),
+    "packages": _SETTING,
+    "task_args": optional(_SETTING),
+    "protocol": optional(_SETTING),
+    "truncation": optional(_SETTING),
+    "baseline": optional(_SETTING),
+    "leaking_examples": optional(plain_json(of=list)),
+    "scoring": optional(_SETTING),
+}
+_DATA: Final[Mapping[str, Field]] = {
+    "name": line_text(64, least=1),
+    "config": line_text(64, least=1),
+    "split": Field(
+        holds=lambda value: (
+            isinstance(value, str) and len(value) <= 64 and re.fullmatch(r"[\w-]+(?:\+[\w-]+)*", value) is not None
+        ),
+        rule="the name of a split, or names with + between: letters, digits, - and _",
+    ),
+    "version": line_text(16, least=1),
+    "source": _SETTING,
+    "rows_sha256": hash_or_empty(),
+}
+_VERDICT_COUNTS: Final = {"asked": whole_number(), "decided": whole_number(), "unscored": _COUNTS}
+_JUDGE: Final[Mapping[str, Field]] = {
+    "name": line_text(200, least=1),
+    "comparable": true_or_false(),
+    "votes": whole_number(1, 99),
+    "verdicts": _OBJECT,
+    "from_store": whole_number(),
+    "calls": whole_number(),
+    "votes_saved": whole_number(),
+    "reasked": whole_number(),
+    "prompt_tokens": whole_number(),
+    "output_tokens": whole_number(),
+    "tokens_estimated": true_or_false(),
+    "check": plain_json(of=str),
+    "trouble": Field(holds=lambda value: value is None or plain_json(of=str).holds(value), rule="a text or null"),
+}
+_JUDGED_BY: Final = {"name": line_text(200, least=1), "comparable": true_or_false(), "votes": whole_number(1, 99)}
+
+
+def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Checks the form of `results.json`; not yet its numbers.
+
+    Args:
+        value: its JSON.
+        names: the tasks that `package.json` names.
+
+    Returns:
+        The results.
+
+    Raises:
+        PackageError: It is not of the form.
+    """
+    results = check_fields(RESULTS, value, {"schema_version": one_of((SCHEMA_VERSION,)), "tasks": _OBJECT})
+    known = tasks()
+    for name in results["tasks"]:
+        if name not in known:
+            raise PackageError(
+                f"{RESULTS}: the task {shown(name)} is not known here. Leave it out (--task NAME), or update this suite."
+            )
+    if tuple(results["tasks"]) != names:
+        raise PackageError(f"{RESULTS}: its tasks are not those that package.json names, in that order. {WRITE_AGAIN}")
+    for name, entry in results["tasks"].items():
+        _check_entry(f"{RESULTS}, {name}", entry, known[name])
+    if scrub(results) != results:
+        raise PackageError(
+            f"{RESULTS}: a recipe names a path, a file or an address of the machine it was made on. {WRITE_AGAIN}"
+        )
+    return results
+
+
+def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
+    """The task with the metrics that an entry reports: all, but for those that need something which may not have been given.
+
+    Args:
+        task: as the catalogue has it.
+        entry: of `results.json`.
+    """
+    breakdown = entry["breakdown"]
+
+    def told(name: str, part: tuple[()] | tuple[str, str], whole: str) -> bool:
+        if not part:
+            return name in entry["metrics"]
+        return whole in dict(dict(breakdown.get(part[0]) or {}).get(part[1]) or {})
+
+    metrics = tuple(
+        metric for metric in task.metrics if not metric.needs or told(metric.name, metric.part, metric.whole)
+    )
+    return replace(task, metrics=metrics)
+
+
+def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
+    entry = check_fields(where, value, _ENTRY)
+    check_fields(f"{where}, coverage", entry["coverage"], _COVERAGE)
+    recipe = check_fields(f"{where}, recipe", entry["recipe"], _RECIPE)
+    data = check_fields(f"{where}, recipe, data", recipe["data"], _DATA)
+    spec = dataset_spec(task.dataset)
+    if recipe["task"] != task.name or data["name"] != spec.name or data["config"] not in spec.configs:
+        raise PackageError(
+            f"{where}: its recipe must be of {task.name} on {spec.name} ({', '.join(spec.configs)}), got "
+            f"{shown(recipe['task'])} on {shown(data['name'])} ({shown(data['config'])}). {WRITE_AGAIN}"
+        )
+    for by, groups in entry["breakdown"].items():
+        if not is_object(groups) or not all(is_object(group) for group in groups.values()):
+            raise PackageError(f"{where}, breakdown, {shown(by)}: must be an object of objects. {WRITE_AGAIN}")
+    cut = recipe.get("truncation", {}).get("words_left_out", {})
+    if entry["cut_at_length"] > entry["coverage"]["answered"] or entry.get("shortened", 0) != len(cut):
+        raise PackageError(f"{where}: cut_at_length or shortened is not of as many items as it can be. {WRITE_AGAIN}")
+    model = recipe["model"]
+    if not line_text(300, least=1).holds(model.get("name")):
+        raise PackageError(f"{where}, recipe, model: must have a name of one line. {WRITE_AGAIN}")
+    _check_prompts(where, recipe)
+    _check_judge(where, entry, task)
+
+
+def _check_prompts(where: str, recipe: Mapping[str, Any]) -> None:
+    prompts = recipe["prompts"]
+    sound = prompts is None or (
+        prompts.get("set") in ("own", "official") and hash_or_empty().holds(prompts.get("sha256"))
+    )
+    if not sound:
+        raise PackageError(f"{where}, recipe, prompts: must be null, or name a set and its sha256. {WRITE_AGAIN}")
+    arguments = recipe.get("task_args", {})
+    if not all(isinstance(value, str) for value in arguments.values()):
+        raise PackageError(f"{where}, recipe, task_args: must be texts. {WRITE_AGAIN}")
+
+
+def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
+    named, told = entry["recipe"]["judge"], entry.get("judge")
+    if task.judge != (named is not None) or task.judge != (told is not None):
+        rule = (
+            "is scored by a judge, and both recipe and entry say which" if task.judge else "is scored without a judge"
+        )
+        raise PackageError(f"{where}: the task {rule}; that is not so here. {WRITE_AGAIN}")
+    if named is None or told is None:
+        return
+    check_fields(f"{where}, judge", told, _JUDGE)
+    check_fields(f"{where}, judge, verdicts", told["verdicts"], _VERDICT_COUNTS)
+    same = {name: named.get(name) for name in _JUDGED_BY}
+    check_fields(f"{where}, recipe, judge", same, _JUDGED_BY)
+    prompts = named.get("prompts")
+    if not isinstance(prompts, dict) or not hash_or_empty().holds(prompts.get("sha256")):
+        raise PackageError(f"{where}, recipe, judge: must name its prompts' set and sha256. {WRITE_AGAIN}")
+    if any(told[name] != same[name] for name in same):
+        raise PackageError(f"{where}: says one thing of the judge in its recipe, and another beside it. {WRITE_AGAIN}")
+    words = "lexical" in (named["name"], named.get("kind"))
+    if words and (named["comparable"] or named["name"] != named.get("kind")):
+        raise PackageError(f"{where}: the judge lexical is never comparable with others. {WRITE_AGAIN}")
+
+
+def partial_facts(results: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Says of which tasks a result is not over the whole official split, and why.
+
+    Args:
+        results: content of `results.json`, of known tasks.
+
+    Returns:
+        Task to reasons, each a sentence; tasks without any are not in it.
+    """
+    found = {name: tuple(_partial_reasons(name, entry["recipe"])) for name, entry in results["tasks"].items()}
+    return {name: reasons for name, reasons in found.items() if reasons}
+
+
+def _partial_reasons(name: str, recipe: Mapping[str, Any]) -> list[str]:
+    task = tasks()[name]
+    data = recipe["data"]
+    said: list[str] = []
+    if data["config"] == "demo":
+        said.append("It ran on the synthetic demo records.")
+    elif data["config"] != dataset_spec(task.dataset).default_config:
+        said.append(f"It ran on configuration {data['config']}, not {dataset_spec(task.dataset).default_config}.")
+    if data["split"] != task.split:
+        said.append(f"It ran on split {data['split']}, not {task.split}.")
+    if recipe["max_samples"] is not None:
+        said.append(f"It ran on at most {recipe['max_samples']} items (--max-samples).")
+    return said
+
+
+_UNANSWERED: Final = "no answer: "
+_BOUNDS: Final = frozenset({"bound_low", "bound_high"})
+_INTERVAL: Final = frozenset({"ci_low", "ci_high"})
+_ESTIMATE: Final = _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
+_COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
+
+
+def recompute(
+    task: TaskSpec, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], limits: ReadLimits
+) -> dict[str, Any]:
+    """Computes a task's entry of `results.json` from its items.
+
+    Args:
+        task: with the metrics that are reported.
+        entry: what the package says; its breakdown tells how groups are called.
+        rows: the task's items.
+        limits: of the package.
+
+    Raises:
+        PackageError: The items are in more groups than a package may have, or no number can be made of them.
+    """
+    items: list[Item] = []
+    scores: dict[str, ItemScore] = {}
+    unanswered: dict[str, str] = {}
+    for row in rows:
+        groups = {by: _groups(str(row[f"group_{by}"]), entry["breakdown"].get(by, {})) for by in task.groups}
+        if any(len(each) > limits.item_groups for each in groups.values()):
+            raise PackageError(f"items.jsonl: an item is in more than {limits.item_groups} groups of one breakdown.")
+        items.append(Item(id=row["id"], fields={}, groups=groups, cluster=row["cluster"]))
+        reason = row["unscored"]
+        if reason is not None and reason.startswith(_UNANSWERED):
+            unanswered[row["id"]] = reason.removeprefix(_UNANSWERED)
+        else:
+            scores[row["id"]] = _score(task, row)
+    for by in task.groups:
+        if len({group for item in items for group in item.groups[by]}) > limits.groups:
+            raise PackageError(f"items.jsonl, group_{by}: more than {limits.groups} groups. Is it the official data?")
+    try:
+        made = summarise(task, items, scores, unanswered, recipe={})
+    except (ValueError, OverflowError) as error:
+        raise PackageError(f"items.jsonl: no result can be computed of the items of {task.name} ({error}).") from error
+    if not entry["recipe"].get("judge") or entry["recipe"]["judge"]["comparable"]:
+        return made
+    mark_incomparable(task, made)
+    return made
+
+
+def mark_incomparable(task: TaskSpec, entry: dict[str, Any]) -> None:
+    """Marks the judged metrics of an entry as runs do for a judge that is not comparable."""
+    judged = {metric.whole or metric.name for metric in task.metrics if metric.judged}
+    for metrics in (entry["metrics"], *(group for by in entry["breakdown"].values() for group in by.values())):
+        for name in judged.intersection(metrics):
+            metrics[name]["comparable"] = False
+
+
+def result_differences(
+    task: TaskSpec, entry: Mapping[str, Any], made: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> Iterator[Difference]:
+    """Compares what a package says with what its items give.
+
+    Args:
+        task: with the metrics that are reported.
+        entry: of the package.
+        made: from `recompute`.
+        rows: the task's items.
+
+    Yields:
+        Each difference, but for what the items do not tell.
+    """
+    unknown = _unknown(task, rows)
+    reasons = {NO_VERDICT, *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"])}
+    for name in _COMPARED:
+        for found in differences(entry[name], made[name], (name,)):
+            place, said, _ = found
+            if unknown(place) and (
+                said in reasons if isinstance(said, str) else not isinstance(said, bool | Mapping | list)
+            ):
+                continue
+            yield found
+    outer = dict(_metrics(made))
+    for place, metric in _metrics(entry):
+        for names in (
+            ("ci_low", "value", "ci_high"),
+            ("bound_low", "value", "bound_high"),
+            ("bound_low", "bound_high"),
+        ):
+            known = [end for end in map(metric.get, names) if _is_number(end)]
+            if known != sorted(known):
+                yield (*place, names[0]), metric.get(names[0]), metric.get(names[1])
+        limits, value = outer.get(place, {}), metric.get("value")
+        low, high = limits.get("bound_low"), limits.get("bound_high")
+        if not _is_number(value) or not unknown((*place, "value")):
+            continue
+        if metric.get("n") != limits.get("n", 0) + metric.get("estimated", 0):
+            yield (*place, "n"), metric.get("n"), limits.get("n")
+        if (_is_number(low) and value < low - TOLERANCE) or (_is_number(high) and value > high + TOLERANCE):
+            yield (*place, "value"), value, low
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _metrics(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    for name, metric in entry["metrics"].items():
+        yield ("metrics", name), metric if isinstance(metric, Mapping) else {}
+    for by, groups in entry["breakdown"].items():
+        for group, metrics in groups.items():
+            for name, metric in metrics.items():
+                yield ("breakdown", by, group, name), metric if isinstance(metric, Mapping) else {}
+
+
+def _unknown(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> Callable[[tuple[str, ...]], bool]:
+    """Says of a place in an entry whether the items do not decide what stands there."""
+    own = {metric.name: metric for metric in task.metrics}
+    endless = {name for name, metric in own.items() if not all(map(math.isfinite, metric.limits))}
+    lacking = {
+        name: {bool(row["answer_sha256"]) for row in rows if row[name] is None}
+        for name, metric in own.items()
+        if metric.kind != "average"
+    }
+    # What an unanswered item can be at most, only the benchmark knows.
+    estimated = {
+        name for name, found in lacking.items() if (True in found or (found and name in endless)) and not own[name].ends
+    }
+    open_bounds = estimated | {name for name, found in lacking.items() if True in found or (found and endless)}
+    for name, metric in own.items():
+        if metric.kind == "average":
+            parts = components(metric, own).shares
+            open_bounds |= {name} if open_bounds.intersection(parts) else set()
+            estimated |= {name} if estimated.intersection(parts) else set()
+    open_intervals = {name for name in endless if own[name].kind == "mean"}
+    for names in (open_bounds, open_intervals, estimated):
+        names |= {own[name].whole for name in tuple(names) if own[name].whole}
+
+    def unknown(place: tuple[str, ...]) -> bool:
+        if len(place) < 3:
+            return False
+        leaf, name = place[-1], place[-2]
+        known = (leaf in _BOUNDS and name in open_bounds) or (leaf in _INTERVAL and name in open_intervals)
+        return known or (leaf in _ESTIMATE and name in estimated)
+
+    return unknown
+
+
+def _groups(said: str, known: Mapping[str, Any]) -> tuple[str, ...]:
+    """The groups that a cell names: one, whose name may hold spaces, or several with spaces between."""
+    return (said,) if said in known else tuple(dict.fromkeys(said.split(" ")))
+
+
+def _score(task: TaskSpec, row: Mapping[str, Any]) -> ItemScore:
+    values: dict[str, float] = {}
+    weights: dict[str, float] = {}
+    for metric in task.metrics:
+        if metric.kind == "average" or row[metric.name] is None:
+            continue
+        values[metric.name] = float(row[metric.name])
+        if metric.kind == "ratio":
+            weights[metric.name] = float(row[weight_column(metric.name)])
+    return ItemScore(id=row["id"], values=values, weights=weights, unscored=row["unscored"])
+
+
+TOLERANCE: Final = 1e-9
+Difference = tuple[tuple[str, ...], Any, Any]
+"""Where, what the package says, what was computed here."""
+
+_ABSENT: Final = object()
+
+
+def same_value(said: Any, here: Any) -> bool:
+    """Whether two single values are the same; `nan` is the same as `nan`, true is not 1."""
+    if isinstance(said, bool) or isinstance(here, bool):
+        return said is here
+    if isinstance(said, int | float) and isinstance(here, int | float):
+        if math.isnan(said) or math.isnan(here):
+            return math.isnan(said) and math.isnan(here)
+        return math.isclose(said, here, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return bool(said == here)
+
+
+def differences(said: Any, here: Any, place: tuple[str, ...] = ()) -> Iterator[Difference]:
+    """Compares JSON values.
+
+    Args:
+        said: of the package.
+        here: computed here.
+        place: names on the way to them.
+
+    Yields:
+        Each difference.
+    """
+    if isinstance(said, Mapping) and isinstance(here, Mapping):
+        for name in dict.fromkeys((*said, *here)):
+            yield from differences(said.get(name, _ABSENT), here.get(name, _ABSENT), (*place, name))
+    elif isinstance(said, list | tuple) and isinstance(here, list | tuple):
+        if len(said) != len(here):
+            yield place, said, here
+            return
+        for number, (one, other) in enumerate(zip(said, here, strict=True), start=1):
+            yield from differences(one, other, (*place, str(number)))
+    elif not same_value(said, here):
+        yield place, said, here
+
+
+def told(difference: Difference) -> str:
+    """A difference in words; without any value that is more than a line of plain text."""
+    place, said, here = difference
+    where = ", ".join(part if part.isascii() and part.isprintable() else shown(part) for part in place)
+    return f"{where}: {_value_or_nothing(said)} in the package, {_value_or_nothing(here)} computed"
+
+
+def _value_or_nothing(value: Any) -> str:
+    return "nothing" if value is _ABSENT else shown(value)

@@ -1,0 +1,301 @@
+"""Values of a package, read without trust: what each field must be, in code and in words, and JSON within limits.
+
+Depth, length of numbers and count of values are limited before anything is parsed, and no name may occur twice in an object.
+
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from medical_tasks.io.json_records import Field, once
+from medical_tasks.leaderboard.submission_package.contents import WRITE_AGAIN, PackageError, ReadLimits, shown
+
+__all__ = [
+    "JsonReader",
+    "any_text",
+    "check_fields",
+    "hash_or_empty",
+    "is_object",
+    "line_text",
+    "number",
+    "one_of",
+    "plain_json",
+    "suite_name",
+    "true_or_false",
+    "whole_number",
+]
+
+
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+_SUITE: Final = re.compile(r"medical-tasks [0-9][0-9A-Za-z.+-]{0,30}")
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_LONGEST_SETTING: Final = 2000
+_LARGEST: Final = 2**53
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has no character that hides something: control and bidirectional characters, separators of lines."""
+    return (text.isascii() and text.isprintable()) or not any(unicodedata.category(each) in _HIDDEN for each in text)
+
+
+def _encodes(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
+
+
+def line_text(most: int, *, least: int = 0) -> Field:
+    """A text of one line, without characters that hide something."""
+    return Field(
+        holds=lambda value: isinstance(value, str) and least <= len(value) <= most and is_plain(value),
+        rule=f"a text of {least} to {most} characters, none of them a control or bidirectional one",
+    )
+
+
+def any_text(most: int, *, halves: bool = False) -> Field:
+    """Any text, as models write them; with `halves` also halves of surrogate pairs."""
+    return Field(
+        holds=lambda value: isinstance(value, str) and len(value) <= most and (halves or _encodes(value)),
+        rule=f"a text of at most {most:,} characters",
+    )
+
+
+def hash_or_empty(*, empty: bool = False) -> Field:
+    """A SHA-256 in hexadecimal; with `empty` also the empty text."""
+    return Field(
+        holds=lambda value: isinstance(value, str) and (bool(_HASH.fullmatch(value)) or (empty and not value)),
+        rule=f"64 digits of a SHA-256{' or empty' if empty else ''}",
+    )
+
+
+def number(low: float, high: float, *, null: bool = False, nan: bool = False) -> Field:
+    """A number in a range, ends included; with `nan` also the text that stands for a value without a denominator."""
+    also = f"{', null' if null else ''}{', or the text nan' if nan else ''}"
+
+    def holds(value: Any) -> bool:
+        if value is None:
+            return null
+        if nan and value == "nan":
+            return True
+        return not isinstance(value, bool) and isinstance(value, int | float) and low <= value <= high
+
+    return Field(holds=holds, rule=f"a number of {low:g} to {high:g}{also}")
+
+
+def whole_number(low: int = 0, high: int = _LARGEST) -> Field:
+    """A whole number in a range."""
+    return Field(
+        holds=lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high,
+        rule=f"a whole number of {low:,} to {high:,}",
+    )
+
+
+def suite_name() -> Field:
+    """Name and version of this suite."""
+    return Field(
+        holds=lambda value: isinstance(value, str) and bool(_SUITE.fullmatch(value)),
+        rule="medical-tasks and its version",
+    )
+
+
+def true_or_false(*, null: bool = False) -> Field:
+    """True or false; with `null` also null."""
+    return Field(
+        holds=lambda value: isinstance(value, bool) or (null and value is None),
+        rule=f"true or false{' or null' if null else ''}",
+    )
+
+
+def one_of(allowed: Collection[Any]) -> Field:
+    """One of a few values."""
+    return Field(
+        holds=lambda value: isinstance(value, str | int | None) and not isinstance(value, bool) and value in allowed,
+        rule=f"one of {', '.join(map(repr, allowed))}",
+    )
+
+
+def is_object(value: Any) -> bool:
+    """Whether it is an object whose names are short and plain."""
+    return isinstance(value, dict) and all(len(name) <= 200 and is_plain(name) for name in value)
+
+
+def plain_json(*, of: type | None = None) -> Field:
+    """Any JSON whose texts are settings: short, and with no hidden character but line feeds and tabs."""
+    return Field(
+        holds=lambda value: (of is None or isinstance(value, of)) and _plain(value),
+        rule=f"{'an object' if of is dict else 'JSON'} with texts of at most {_LONGEST_SETTING:,} characters, none of them hidden, "
+        "and numbers that can be counted",
+    )
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return is_object(value) and all(map(_plain, value.values()))
+    if isinstance(value, list):
+        return all(map(_plain, value))
+    if isinstance(value, str):
+        return len(value) <= _LONGEST_SETTING and is_plain(value.translate({9: " ", 10: " "}))
+    if isinstance(value, bool) or value is None:
+        return True
+    return bool(math.isfinite(value)) and abs(value) <= _LARGEST
+
+
+def check_fields(where: str, value: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Checks an object: these fields and no other, each as it must be.
+
+    Args:
+        where: where it stands, for messages.
+        value: as read.
+        fields: name to form.
+
+    Raises:
+        PackageError: It is not of that form; names the first thing that is wrong.
+    """
+    if not isinstance(value, dict):
+        raise PackageError(f"{where}: must be an object, got {shown(value)}. {WRITE_AGAIN}")
+    missing = [name for name, form in fields.items() if form.required and name not in value]
+    unknown = [name for name in value if name not in fields]
+    if missing or unknown:
+        wrong = f"lacks {missing[0]!r}" if missing else f"has a field {shown(unknown[0])}, which is none of its own"
+        raise PackageError(f"{where}: {wrong}. {WRITE_AGAIN}")
+    for name, each in value.items():
+        if not fields[name].holds(each):
+            raise PackageError(f"{where}, {name}: must be {fields[name].rule}, got {shown(each)}. {WRITE_AGAIN}")
+    return value
+
+
+# A text, a quote that begins one without an end, or one character that makes structure.
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{},:]', re.DOTALL)
+
+
+class JsonReader:
+    """Reads the JSON files of one package.
+
+    Args:
+        limits: of the package; `total_values` is counted over everything read.
+    """
+
+    def __init__(self, limits: ReadLimits) -> None:
+        self._limits = limits
+        self._values = 0
+
+    def whole(self, name: str, content: bytes) -> Any:
+        """Reads a file that is one JSON value.
+
+        Raises:
+            PackageError: It is not, or breaks a limit.
+        """
+        return self._read(name, content, self._limits.values)
+
+    def lines(self, name: str, content: bytes, *, most: int) -> Iterator[tuple[str, Any]]:
+        """Reads a file with a JSON value a line.
+
+        Args:
+            name: of the file.
+            content: of the file; its last line ends like every other.
+            most: lines it may have.
+
+        Yields:
+            Where the value stands (`items.jsonl, line 3`), and the value.
+
+        Raises:
+            PackageError: A line is not JSON, or breaks a limit.
+        """
+        if content.count(b"\n") > most:
+            raise PackageError(
+                f"{name}: {content.count(10):,} lines, and at most {most:,} are taken. Submit fewer tasks at once "
+                "(--task NAME), or a run of fewer items."
+            )
+        if content and not content.endswith(b"\n"):
+            raise PackageError(f"{name}: its last line is cut off. {WRITE_AGAIN}")
+        start = number = 0
+        while start < len(content):
+            number += 1
+            end = content.index(b"\n", start)
+            where = f"{name}, line {number}"
+            if end - start > self._limits.line_bytes:
+                raise PackageError(
+                    f"{where}: has {end - start:,} bytes, and a line has at most {self._limits.line_bytes:,}. Submit the run "
+                    "without that task, or shorten its answers."
+                )
+            yield where, self._read(where, content[start:end], self._limits.line_values)
+            start = end + 1
+
+    def _read(self, where: str, raw: bytes, most: int) -> Any:
+        depth = raw.count(b"[") + raw.count(b"{")
+        values = 1 + depth + raw.count(b",") + raw.count(b":")
+        if depth > self._limits.depth or values > most:
+            # Brackets and commas of texts were counted too: look closely, before a parser does.
+            values = self._scan(where, raw, most)
+        self._values += values
+        if self._values > self._limits.total_values:
+            raise PackageError(
+                f"{where}: the package has more than {self._limits.total_values:,} values. Submit fewer tasks at once "
+                "(--task NAME)."
+            )
+        try:
+            return json.loads(
+                raw.decode("utf-8"),
+                object_pairs_hook=once,
+                parse_constant=_no_constant,
+                parse_int=self._whole_number,
+                parse_float=self._number,
+            )
+        except UnicodeDecodeError as error:
+            raise PackageError(f"{where}: not UTF-8 text (byte {error.start}). {WRITE_AGAIN}") from error
+        except (ValueError, RecursionError) as error:
+            raise PackageError(f"{where}: not JSON ({_fault_of(error)}). {WRITE_AGAIN}") from error
+
+    def _scan(self, where: str, raw: bytes, most: int) -> int:
+        """Counts values and depth with no recursion; a text is one step, whatever it holds."""
+        depth = 0
+        values = 1
+        for found in _TOKEN.finditer(raw):
+            token = found[0]
+            if token in (b"[", b"{"):
+                depth += 1
+                values += 1
+            elif token in (b"]", b"}"):
+                depth -= 1
+            elif token in (b",", b":"):
+                values += 1
+            elif token == b'"':
+                raise PackageError(f"{where}: not JSON (a text without an end). {WRITE_AGAIN}")
+            if depth > self._limits.depth:
+                raise PackageError(
+                    f"{where}: lists and objects stand more than {self._limits.depth} deep in one another. {WRITE_AGAIN}"
+                )
+            if values > most:
+                raise PackageError(f"{where}: more than {most:,} values. {WRITE_AGAIN}")
+        return values
+
+    def _whole_number(self, text: str) -> int:
+        self._check_length(text)
+        return int(text)
+
+    def _number(self, text: str) -> float:
+        self._check_length(text)
+        value = float(text)
+        if not math.isfinite(value):
+            raise ValueError(f"the number {shown(text)} is too large")
+        return value
+
+    def _check_length(self, text: str) -> None:
+        if len(text) > self._limits.number_characters:
+            raise ValueError(
+                f"a number of {len(text):,} characters; at most {self._limits.number_characters} are taken"
+            )
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON; a value without a denominator is written as the text nan")
+
+
+def _fault_of(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg}, character {error.pos}"  # `doc` stays out: it is the whole text
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
