@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.medcalc_bench.formulas import formula_value
+from medical_tasks.benchmarks.medcalc_bench.expression import formula_value
 from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
-from medical_tasks.benchmarks.medcalc_bench.recomputed import entities_of
+from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
 from medical_tasks.calculators import CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
 

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from medical_tasks.benchmarks.medcalc_bench.decision import Decision
+from medical_tasks.benchmarks.medcalc_bench.gold import Decision
 from medical_tasks.benchmarks.medcalc_bench.official import official_decision
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 

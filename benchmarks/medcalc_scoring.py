@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
-from medical_tasks.benchmarks.medcalc_bench.decision import Decision, answer_kind
+from medical_tasks.benchmarks.medcalc_bench.gold import Decision, answer_kind
 from medical_tasks.benchmarks.medcalc_bench.official import official_answer, official_check, official_decision
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide, score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC

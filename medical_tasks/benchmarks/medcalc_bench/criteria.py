@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.medcalc_bench.plain_text import NUMBER_WORDS
+from medical_tasks.benchmarks.medcalc_bench.quantities import NUMBER_WORDS
 from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Piece, Working, close
 from medical_tasks.calculators import CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice

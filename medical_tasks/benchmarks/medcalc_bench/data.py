@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
-from medical_tasks.benchmarks.medcalc_bench.entities import canonical_entities
+from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.data.build_options import BuildOption, Generated
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile

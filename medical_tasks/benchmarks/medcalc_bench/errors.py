@@ -26,10 +26,14 @@ from medical_tasks.benchmarks.medcalc_bench.criteria import (
     read_score,
     words_of,
 )
-from medical_tasks.benchmarks.medcalc_bench.decision import decimal_or_none, limits
-from medical_tasks.benchmarks.medcalc_bench.plain_text import plain
-from medical_tasks.benchmarks.medcalc_bench.quantities import dates
-from medical_tasks.benchmarks.medcalc_bench.recomputed import entities_of, label_agrees, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    decimal_or_none,
+    entities_of,
+    label_agrees,
+    limits,
+    recompute_or_none,
+)
+from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Equation, Working, close, read_working
 from medical_tasks.calculators import Result, find

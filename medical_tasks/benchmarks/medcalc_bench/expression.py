@@ -1,22 +1,70 @@
-"""A small interpreter for arithmetic written in Python's notation; text is never run as code.
+"""Works out the arithmetic of a reply with a small interpreter; text is never run as code.
 
 The authors' scorer hands model text to Python. What that gives for arithmetic is worked out here instead, by a parser of
-our own over a fixed table of names, with bounds on everything that could grow: length, nesting, size of whole numbers.
+our own over fixed tables of names, with bounds on everything that could grow: length, nesting, size of whole numbers.
 There are no attributes, no loops, no assignments and no way to reach an object that is not in the table.
 
 Part of the language: numbers, quoted strings without escapes, lists, tuples, + - * / // % **, comparisons, and/or/not,
 `a if b else c`, subscripts, and calls of the functions in the table, also with keywords.
+
+The table `EXTRACTION` is what the authors offer to a `str(...)` answer; `CHECK` what stands around when an extracted answer
+is evaluated once more, as far as it is arithmetic; `FORMULA` is our own, wider one for the sane reading. NumPy's functions
+are stood in for by scalar ones: an undefined result is `nan` or `inf`, as there, and no error.
 """
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Mapping
+import re
+import statistics
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from medical_tasks.benchmarks.medcalc_bench.expression_tokens import END, ExpressionError, tokens
+__all__ = [
+    "CHECK",
+    "EXTRACTION",
+    "FORMULA",
+    "MAX_BITS",
+    "MAX_CHARACTERS",
+    "MAX_DEPTH",
+    "ExpressionError",
+    "evaluate",
+    "formula_value",
+    "inside_str",
+]
 
-__all__ = ["MAX_BITS", "MAX_CHARACTERS", "MAX_DEPTH", "ExpressionError", "evaluate"]
+
+_SIGNS = str.maketrans({"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "²": "^2", "³": "^3", "√": " sqrt"})
+_UNITS = re.compile(
+    r"(?<=[0-9)])\s{0,3}(?:(?:mg|g|µg|mcg|mmol|mEq|umol|µmol|mOsm|mL|L|U|IU)/(?:d?L|dl|l|kg|min|hr|day)|kg/m\^?2|kg|mg|mL|"
+    r"mm ?Hg|msec|ms|cm|years?|mEq|mmol|liters?)(?![A-Za-z0-9])"
+)
+
+
+def inside_str(text: str) -> str | None:
+    """What stands between the first `str(` and the last closing bracket; None when the answer has no such form."""
+    start, end = text.find("str("), text.rfind(")")
+    return text[start + len("str(") : end] if start >= 0 and end >= start + len("str(") else None
+
+
+def formula_value(text: str) -> float | None:
+    """The value of an arithmetic expression as a model writes it.
+
+    Units after numbers and a comment behind `#` do not count, `^` is a power, missing brackets are added.
+
+    Returns:
+        The number; None when the text is no arithmetic or has no finite value.
+    """
+    expression = _UNITS.sub("", text.split("#")[0].translate(_SIGNS)).replace("^", "**")
+    missing = expression.count("(") - expression.count(")")
+    try:
+        value = evaluate("(" * -missing + expression + ")" * missing, FORMULA)
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except (ExpressionError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
 
 MAX_CHARACTERS = 1_000
 """Longest expression that is read; formulas of models are a third of it at most."""
@@ -299,3 +347,189 @@ def _apply(function: Callable[..., Value], *arguments: Value, **named: Value) ->
 
 def _bounded(value: Value) -> Value:
     return _FAILED if isinstance(value, int) and value.bit_length() > MAX_BITS else value
+
+
+class ExpressionError(ValueError):
+    """The text is no expression of the language, or has no value (division by zero, unknown name, too large)."""
+
+
+_TOKEN = re.compile(
+    r"""[ \t\f]*+(?:
+      (?P<number>
+          0[xX](?:_?[0-9a-fA-F])++ | 0[oO](?:_?[0-7])++ | 0[bB](?:_?[01])++
+        | (?: [0-9](?:_?[0-9])*+ (?:\.(?:[0-9](?:_?[0-9])*+)?+)?+ | \.[0-9](?:_?[0-9])*+ )
+          (?:[eE][+-]?[0-9](?:_?[0-9])*+)?+ [jJ]?+
+      )
+    | (?P<name>[A-Za-z_][A-Za-z_0-9]*+ (?:\.[A-Za-z_][A-Za-z_0-9]*+)*+)
+    | (?P<text>'[^'\\\n]*+' | "[^"\\\n]*+")
+    | (?P<sign>\*\*|//|==|!=|<=|>=|<<|>>|[-+*/%()\[\],<>=&|^~])
+    | (?P<newline>\n|\r\n?)
+    | (?P<comment>\#[^\n]*+)
+    )""",
+    re.VERBOSE,
+)
+END = ("end", "")
+_KEYWORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "lambda", "for", "await", "yield"})
+
+
+def tokens(text: str) -> list[tuple[str, str]]:
+    """Kind and spelling of each token; the last is `END`.
+
+    Args:
+        text: the expression, of bounded length.
+
+    Raises:
+        ExpressionError: A character that starts no token, or a second line outside of brackets.
+    """
+    found_tokens: list[tuple[str, str]] = []
+    position, depth = 0, 0
+    text = text.lstrip(" \t").lstrip("\r\n").rstrip(" \t\f\r\n")
+    if text[:1] in (" ", "\t"):
+        raise ExpressionError("unexpected indent")
+    while position < len(text):
+        found = _TOKEN.match(text, position)
+        if found is None:
+            raise ExpressionError(f"unexpected character {text[position]!r}")
+        position = found.end()
+        kind, written = found.lastgroup or "", found[found.lastgroup or 0]
+        if kind == "newline" and depth <= 0:
+            raise ExpressionError("more than one line")
+        if kind in ("newline", "comment"):
+            continue
+        depth += (written in "([") - (written in ")]") if kind == "sign" else 0
+        found_tokens.append(("word" if kind == "name" and written in _KEYWORDS else kind, written))
+    found_tokens.append(END)
+    return found_tokens
+
+
+Function = Callable[..., Any]
+
+MAX_NDIGITS = 400
+"""Places a whole number may be rounded to: beyond them Python builds a power of ten as large as it is told to."""
+
+
+def _round(number: float, ndigits: int | None = None) -> float:
+    if isinstance(number, int) and ndigits is not None and abs(ndigits) > MAX_NDIGITS:
+        raise ValueError(f"rounding to {ndigits} places")
+    return round(number, ndigits)
+
+
+def _pow(base: float, exp: float) -> float:
+    # Python's own would build a number of any size; as floats it overflows instead.
+    if isinstance(base, int) and isinstance(exp, int) and exp > 0 and abs(base) > 1 and base.bit_length() * exp > 4096:
+        raise OverflowError("power too large")
+    return base**exp  # type: ignore[no-any-return]
+
+
+def _factorial(number: int) -> int:
+    if number > 300:
+        raise OverflowError("factorial too large")
+    return math.factorial(number)
+
+
+def _prod(values: Iterable[Any]) -> float:
+    # As floats, for the same reason.
+    return math.prod(float(value) for value in _flat(values))
+
+
+def _quiet(function: Callable[..., float]) -> Function:
+    """NumPy's way with arguments a function is not defined for: no error."""
+
+    def scalar(*arguments: float) -> float:
+        try:
+            return float(function(*arguments))
+        except ValueError:
+            return -math.inf if function in (math.log, math.log2, math.log10) and arguments[0] == 0 else math.nan
+        except OverflowError:
+            return math.inf
+
+    return scalar
+
+
+def _np_round(a: float, decimals: int = 0) -> float:
+    scale = 10.0**decimals
+    return float(round(float(a) * scale)) / scale
+
+
+def _flat(values: Iterable[Any] | float) -> list[Any]:
+    if not isinstance(values, list | tuple):
+        return [values]
+    return [member for value in values for member in _flat(value)]
+
+
+def _clip(a: float, a_min: float, a_max: float) -> float:
+    return min(max(a, a_min), a_max)
+
+
+_NUMPY_SCALAR = (
+    *("cbrt", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "fabs", "floor", "hypot", "log", "log10", "log1p", "log2"),
+    *("sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+)
+_MATH_FUNCTIONS = (
+    *_NUMPY_SCALAR,
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "copysign", "degrees", "dist", "fmod", "fsum", "pow"),
+    *("radians", "remainder"),
+)
+
+_MATH: dict[str, Any] = {f"math.{name}": getattr(math, name) for name in _MATH_FUNCTIONS}
+_MATH |= {f"math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")}
+_MATH |= {"math.factorial": _factorial, "math.prod": _prod}
+
+_NUMPY: dict[str, Any] = {name: _quiet(getattr(math, name)) for name in _NUMPY_SCALAR}
+_NUMPY |= {"e": math.e, "inf": math.inf, "nan": math.nan, "pi": math.pi}
+_NUMPY |= {
+    "abs": abs,
+    "absolute": abs,
+    "around": _np_round,
+    "array": list,
+    "clip": _clip,
+    "float64": float,
+    "int64": int,
+    "max": lambda values: max(_flat(values)),
+    "maximum": lambda a, b: max(a, b),
+    "mean": lambda values: statistics.fmean(_flat(values)),
+    "median": lambda values: statistics.median(_flat(values)),
+    "min": lambda values: min(_flat(values)),
+    "minimum": lambda a, b: min(a, b),
+    "power": _pow,
+    "prod": _prod,
+    "rint": lambda a: float(round(a)),
+    "round": _np_round,
+    "square": lambda a: a * a,
+    "sum": lambda values: sum(_flat(values)),
+}
+_NP = {f"np.{name}": value for name, value in _NUMPY.items()}
+_BUILTIN: dict[str, Any] = {"abs": abs, "float": float, "int": int, "min": min, "pow": _pow, "round": _round}
+
+EXTRACTION: Mapping[str, Any] = {
+    **_BUILTIN,
+    **_MATH,
+    **_NP,
+    **{f"numpy.{name}": value for name, value in _NUMPY.items()},
+}
+
+CHECK: Mapping[str, Any] = {
+    **_BUILTIN,
+    **_NP,
+    "bool": bool,
+    "complex": complex,
+    "len": len,
+    "max": max,
+    "sorted": sorted,
+    "str": str,
+    "sum": sum,
+}
+
+FORMULA: Mapping[str, Any] = {
+    **EXTRACTION,
+    **{
+        name.removeprefix("math."): value
+        for name, value in _MATH.items()
+        if name not in ("math.pow", "math.inf", "math.nan")
+    },
+    "ln": math.log,
+    "max": max,
+    "math.max": max,
+    "math.min": min,
+    "sum": sum,
+}

@@ -26,9 +26,8 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from medical_tasks.benchmarks.medcalc_bench.decision import MAX_REPLY, AnswerKind, Decision, known_kind, within
-from medical_tasks.benchmarks.medcalc_bench.expression import ExpressionError, evaluate
-from medical_tasks.benchmarks.medcalc_bench.expression_names import CHECK, EXTRACTION
+from medical_tasks.benchmarks.medcalc_bench.expression import CHECK, EXTRACTION, ExpressionError, evaluate
+from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, AnswerKind, Decision, known_kind, within
 
 __all__ = [
     "NOT_FOUND",

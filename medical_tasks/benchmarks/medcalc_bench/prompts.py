@@ -4,15 +4,20 @@ Ours are written from the protocol's facts: the note and the question are given,
 with the keys of the paper's output format. Everything is in one user message, so that lighteval (which has no system
 prompt of a task's own), inspect and our own runner send the same text. Worked examples are our own, for all 55 calculators:
 drawn with keys of their own (`exemplar:<calculator id>`), which no seed of the `fresh` configuration can give, so that the
-example of a calculator is never one of its questions. With `official` the authors' messages, a system message among them, are
-read from a checkout the user has (`official_prompts`).
+example of a calculator is never one of its questions. The specifications of the open book are rendered from the calculators'
+docstrings, inputs and units; one depends on the calculator alone, never on an item. With `official` the authors' messages, a
+system message among them, are read from a checkout the user has (`official_prompts`).
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import hashlib
+import inspect
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,10 +25,20 @@ from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.official_prompts import of_calculator, read_code, read_questions
+from medical_tasks.calculators.cardiac_risk import MEN, WOMEN, Coefficients
+from medical_tasks.calculators.index import CALCULATORS, AnyCalculator
+from medical_tasks.calculators.inputs import REQUIRED, Choice, Flag, Input, Quantity
+from medical_tasks.calculators.measures import Measure
+from medical_tasks.calculators.units import conversion
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Example, Item, Message, PromptSet, TaskSpec
 
-__all__ = ["PROMPT_SETS", "follow_up", "gold_response", "load_prompts", "own_exemplars"]
+__all__ = [
+    "AGAIN", "ANSWER_FORM", "BUILDS_ON", "CHAIN_OF_THOUGHT", "DIRECT", "FAILED", "INTRODUCTION", "NOTHING_SAID",
+    "NO_OUTPUT", "NO_PROGRAM", "QUESTION", "follow_up", "gold_response", "load_prompts", "own_exemplars",
+    "render_specification", "specifications",
+]  # fmt: skip
+
 
 PROMPT_SETS = ("own", "official")
 
@@ -192,14 +207,11 @@ def _further_texts(style: str) -> list[str]:
     if style == "code":
         return [PROGRAM, NO_PROGRAM, NO_OUTPUT, FAILED, AGAIN, NOTHING_SAID]
     if style == "open_book":
-        from medical_tasks.benchmarks.medcalc_bench.open_book import specifications
-
         return [REFERENCE, *(f"{key}\n{text}" for key, text in sorted(specifications().items()))]
     return []
 
 
 def _reference(item: Item) -> str:
-    from medical_tasks.benchmarks.medcalc_bench.open_book import render_specification
 
     return REFERENCE.format(specification=render_specification(int(item.fields["calculator_id"])))
 
@@ -220,3 +232,148 @@ def gold_response(task: TaskSpec, item: Item) -> str:
     return json.dumps(
         {"step_by_step_thinking": item.fields["ground_truth_explanation"], "answer": answer}, ensure_ascii=False
     )
+
+
+BUILDS_ON: Final = {
+    2: (6, 10, 62),
+    28: (5,),
+    43: (5,),
+    62: (10,),
+    63: (39,),
+    64: (39,),
+    65: (39,),
+    66: (65, 39),
+    67: (65, 39),
+}
+"""Calculator to those whose rules its own rule names without repeating them."""
+
+_RR: Final = "RR in seconds is 60 divided by the heart rate per minute."
+_RULE_NOTES: Final = {11: _RR, 56: _RR, 57: _RR}
+
+_DOCSTRING_SECTION = re.compile(r"^(?:Args|Raises|Returns|Source)\b.*$")
+# What a docstring says of the function rather than of the rule.
+_OF_THE_CODE: Final = (
+    (re.compile(r"`None`: "), ""),
+    (re.compile(r"(?<=\. )`None`"), "A missing value"),
+    (re.compile(r"`None`"), "a missing value"),
+    (re.compile(r" \(give one of the two\)"), ""),
+    (re.compile(r" which the dataset does not hold,"), ""),
+    (re.compile(r"are not among the dataset's inputs"), "do not count"),
+)
+_RESULT_FORMS: Final = {"decimal": "a number", "integer": "a whole number", "date": "a date"}
+
+
+def specifications() -> dict[int, str]:
+    """Renders every calculator's specification, by id."""
+    return {entry.id: render_specification(entry.id) for entry in CALCULATORS}
+
+
+@functools.cache
+def render_specification(calculator_id: int) -> str:
+    """Renders one calculator's specification.
+
+    Args:
+        calculator_id: id in the dataset.
+
+    Returns:
+        Name, rule, rules it builds on, inputs with units and conversions, and the result's form.
+
+    Raises:
+        UsageError: There is no such calculator.
+    """
+    entries = {entry.id: entry for entry in CALCULATORS}
+    if calculator_id not in entries:
+        raise UsageError(
+            f"there is no calculator {calculator_id}, so the open book has no page for it. Ids: "
+            f"{', '.join(map(str, sorted(entries)))}."
+        )
+    entry = entries[calculator_id]
+    parts = [entry.name, _rule(entry)]
+    if calculator_id in _RULE_NOTES:
+        parts.append(_RULE_NOTES[calculator_id])
+    if calculator_id == 46:
+        parts.append(_coefficients())
+    parts += [f"{entries[other].name}: {_rule(entries[other])}" for other in BUILDS_ON.get(calculator_id, ())]
+    parts.append("\n".join(["Inputs:", *_inputs(entry)]))
+    unit = f" in {entry.unit}" if entry.unit else ""
+    form = "whole weeks and remaining days" if entry.id == 69 else _RESULT_FORMS[entry.output]
+    parts.append(f"Result: {form}{unit}.\nSource: {entry.source}")
+    return "\n\n".join(parts)
+
+
+def _rule(entry: AnyCalculator) -> str:
+    """The docstring without what it says of arguments, errors and source; each paragraph and list item on one line."""
+    paragraphs = [list(_rule_lines(text)) for text in (inspect.getdoc(entry.function) or "").split("\n\n")]
+    text = "\n".join("\n".join(lines) for lines in paragraphs if lines and not _DOCSTRING_SECTION.match(lines[0]))
+    for pattern, instead in _OF_THE_CODE:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _rule_lines(paragraph: str) -> Iterator[str]:
+    line = ""
+    for piece in paragraph.split("\n"):
+        if piece.startswith("- ") and line:
+            yield line
+            line = ""
+        line = f"{line} {piece.strip()}".strip()
+    if line:
+        yield line
+
+
+def _coefficients() -> str:
+    """The two columns of numbers that the Framingham equation's docstring leaves to the code."""
+
+    def column(sex: str, table: Coefficients) -> str:
+        b = {name: f"{value:.12g}" for name, value in dataclasses.asdict(table).items()}
+        squared = f" + ({b['age_squared']}) × ln(age)²" if table.age_squared else ""
+        return (
+            f"{sex}: L = {b['age']} × ln(age) + {b['cholesterol']} × ln(total cholesterol) + ({b['hdl']}) × ln(HDL) + "
+            f"{b['systolic']} × ln(systolic pressure) + {b['treated']} if blood pressure is treated + {b['smoker']} if a "
+            f"smoker + ({b['age_cholesterol']}) × ln(age) × ln(total cholesterol) + ({b['age_smoker']}) × ln(age, at most "
+            f"{b['smoker_age_cap']}) if a smoker{squared} + ({b['constant']}); S₀ = {b['survival']}."
+        )
+
+    return f"{column('Men', MEN)}\n{column('Women', WOMEN)}"
+
+
+def _inputs(entry: AnyCalculator) -> Iterator[str]:
+    """A line an input, but one for all the findings that are absent when nothing is said of them."""
+    findings = [item.name for item in entry.inputs if isinstance(item, Flag) and item.absent is False]
+    yield from (_input(item) for item in entry.inputs if item.name not in findings)
+    if findings:
+        yield f"- findings, each there or not, and not there when the note does not mention it: {'; '.join(findings)}"
+
+
+def _input(item: Input) -> str:
+    if isinstance(item, Quantity):
+        form = _units(item.measure)
+    elif isinstance(item, Flag):
+        form = "yes or no"
+    elif isinstance(item, Choice):
+        form = f"one of {item.expects.replace(chr(39), '')}"
+    else:
+        form = item.expects.split(", such as")[0]
+    return f"- {item.name}: {form}{_when_missing(item)}"
+
+
+def _when_missing(item: Input) -> str:
+    if item.absent is REQUIRED or item.silent:
+        return ""
+    told = item.absent_line.removeprefix(f"{item.name}: ").rstrip(".")
+    if told == "not given":
+        return "; may be missing"
+    needed_only = told.removeprefix("not given, counted only")
+    return f"; counted only{needed_only}" if needed_only != told else f"; when {told}"
+
+
+def _units(measure: Measure) -> str:
+    """The unit the rule takes, and what other units are multiplied with to get there."""
+    if not measure.unit:
+        return "a number"
+    others: list[str] = []
+    for unit in measure.accepts:
+        way = conversion(unit, measure.unit, substance=measure.substance).text.split(" (")[0]
+        others.append(f"{unit}{way}" if way else f"{unit} is the same")
+    unit = measure.unit if measure.unit.startswith("per ") else f"in {measure.unit}"
+    return unit + (f" ({'; '.join(others)})" if others else "")

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from medical_tasks.benchmarks.medcalc_bench.decision import MAX_REPLY
+from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.grammar import HERE, NO_ANSWER, RETRACTION, Q
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement, Subject, read_statement
 from medical_tasks.scoring.reasoning import spoken

@@ -18,14 +18,17 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from medical_tasks.benchmarks.medcalc_bench.decision import (
+from medical_tasks.benchmarks.medcalc_bench.gold import (
     PERCENT_IDS,
     SCORE_IDS,
     AnswerKind,
     Decision,
     answer_kind,
+    answer_text,
     decimal_or_none,
+    label_agrees,
     limits,
+    recompute_or_none,
     within,
 )
 from medical_tasks.benchmarks.medcalc_bench.grammar import OTHER_UNIT
@@ -40,7 +43,6 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     scores,
 )
 from medical_tasks.benchmarks.medcalc_bench.reading import read_answer
-from medical_tasks.benchmarks.medcalc_bench.recomputed import answer_text, label_agrees, recompute_or_none
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement, Subject
 from medical_tasks.calculators import CalculatorInputError, find
 from medical_tasks.errors import UsageError

@@ -182,7 +182,7 @@ class MedCalcBench(Benchmark):
 
     def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
         """See `attributes`."""
-        from medical_tasks.benchmarks.medcalc_bench.attributes import attribute_plots
+        from medical_tasks.benchmarks.medcalc_bench.errors_report import attribute_plots
 
         return attribute_plots(rows, items)
 

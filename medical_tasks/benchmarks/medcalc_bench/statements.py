@@ -23,9 +23,8 @@ import re
 from dataclasses import dataclass, replace
 
 from medical_tasks.benchmarks.medcalc_bench import grammar as g
-from medical_tasks.benchmarks.medcalc_bench.formulas import formula_value, inside_str
-from medical_tasks.benchmarks.medcalc_bench.plain_text import plain
-from medical_tasks.benchmarks.medcalc_bench.quantities import Quantity, Scanner, dimension
+from medical_tasks.benchmarks.medcalc_bench.expression import formula_value, inside_str
+from medical_tasks.benchmarks.medcalc_bench.quantities import Quantity, Scanner, dimension, plain
 
 __all__ = ["Statement", "Subject", "read_statement"]
 

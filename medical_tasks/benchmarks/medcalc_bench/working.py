@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from medical_tasks.benchmarks.medcalc_bench.decision import MAX_REPLY
-from medical_tasks.benchmarks.medcalc_bench.formulas import formula_value
-from medical_tasks.benchmarks.medcalc_bench.plain_text import plain
+from medical_tasks.benchmarks.medcalc_bench.expression import formula_value
+from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
+from medical_tasks.benchmarks.medcalc_bench.quantities import plain
 
 __all__ = ["NUMBER", "Equation", "Piece", "Working", "close", "read_working"]
 

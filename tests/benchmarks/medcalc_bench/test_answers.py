@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.decision import MAX_REPLY
-from medical_tasks.benchmarks.medcalc_bench.formulas import formula_value
-from medical_tasks.benchmarks.medcalc_bench.plain_text import plain
-from medical_tasks.benchmarks.medcalc_bench.quantities import ages, dates, measurements
+from medical_tasks.benchmarks.medcalc_bench.expression import formula_value
+from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
+from medical_tasks.benchmarks.medcalc_bench.quantities import ages, dates, measurements, plain
 from medical_tasks.benchmarks.medcalc_bench.reading import MAX_VALUE, read_answer
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.statements import Subject

@@ -7,9 +7,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from medical_tasks.benchmarks.medcalc_bench.attributes import accuracy_by_attributes, count_attributes, kind_of
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
-from medical_tasks.benchmarks.medcalc_bench.errors_report import write_attributes
+from medical_tasks.benchmarks.medcalc_bench.errors_report import (
+    accuracy_by_attributes,
+    count_attributes,
+    kind_of,
+    write_attributes,
+)
 from medical_tasks.io.interval_plot import PlotPoint, interval_plot
 from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import SHARED, needs_shared

@@ -15,13 +15,15 @@ from medical_tasks.benchmarks.medcalc_bench.audit import (
     AuditedRow,
     audit_file,
     audit_row,
+    derivation,
+    label_quirks,
+    score_items,
     summary,
     write_audit,
 )
-from medical_tasks.benchmarks.medcalc_bench.audit_reasons import derivation, items, label_quirks
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
 from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
-from medical_tasks.benchmarks.medcalc_bench.recomputed import answer_text, label_agrees, recompute, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.gold import answer_text, label_agrees, recompute, recompute_or_none
 from medical_tasks.calculators import CALCULATORS, calculate, find
 from medical_tasks.errors import UsageError
 from tests.support import ROOT, SHARED, needs_shared
@@ -285,7 +287,7 @@ def test_the_demo_labels_all_agree() -> None:
     scores = 0
     for entry in demo_rows():
         result = recompute(entry)
-        if counted := items(result):
+        if counted := score_items(result):
             scores += 1
             assert sum(item.points for item in counted) == result.answer
             assert derivation(result).endswith(f"= {answer_text(result.answer)}")
@@ -395,7 +397,7 @@ def test_scores_of_v1_add_up() -> None:
         if result is None or find(result.calculator_id).output != "integer" or isinstance(result.answer, tuple):
             continue
         counted += 1
-        assert sum(item.points for item in items(result)) == result.answer
+        assert sum(item.points for item in score_items(result)) == result.answer
     assert counted == 18 * 20 - 4 - 3  # four comas have no total, three counts of white cells no unit
 
 

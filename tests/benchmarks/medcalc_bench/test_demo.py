@@ -15,7 +15,7 @@ import pytest
 
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES, COLUMNS
 from medical_tasks.benchmarks.medcalc_bench.demo import RECORDS, decimal_limits, demo_rows
-from medical_tasks.benchmarks.medcalc_bench.demo_record import CALCULATORS
+from medical_tasks.benchmarks.medcalc_bench.demo_equations import CALCULATORS
 
 ROWS = demo_rows()
 Entities = dict[str, Any]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.entities import MAX_CHARS, canonical_entities, parse_entities
+from medical_tasks.benchmarks.medcalc_bench.gold import MAX_ENTITIES_CHARS, canonical_entities, parse_entities
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_canonical_form(text: str, canonical: str) -> None:
         ('{"a": -Infinity}', "-Infinity is not a number"),
         ("{'a': " + "[" * 20 + "]" * 20 + "}", "nested too deeply"),
         ("{'a': '\\ud800'}", "lone surrogate"),
-        ("{'a': '" + "x" * MAX_CHARS + "'}", f"characters, at most {MAX_CHARS} are read"),
+        ("{'a': '" + "x" * MAX_ENTITIES_CHARS + "'}", f"characters, at most {MAX_ENTITIES_CHARS} are read"),
     ],
 )
 def test_refused(text: str, message: str) -> None:
@@ -69,9 +69,9 @@ def test_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "-" * (MAX_CHARS - 1) + "1",
-        "[" * MAX_CHARS,
-        "[" * (MAX_CHARS // 2) + "]" * (MAX_CHARS // 2),
+        "-" * (MAX_ENTITIES_CHARS - 1) + "1",
+        "[" * MAX_ENTITIES_CHARS,
+        "[" * (MAX_ENTITIES_CHARS // 2) + "]" * (MAX_ENTITIES_CHARS // 2),
         '{"a":' * 10_000 + "1" + "}" * 10_000,
         "{'a': " + "1+" * 30_000 + "1}",
         "{'a': " + "9" * 60_000 + "}",

@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 
 from benchmarks import medcalc_errors
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
-from medical_tasks.benchmarks.medcalc_bench.decision import answer_kind
 from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, sort_error
-from medical_tasks.benchmarks.medcalc_bench.recomputed import answer_text, entities_of, label_agrees, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    answer_kind,
+    answer_text,
+    entities_of,
+    label_agrees,
+    recompute_or_none,
+)
 from medical_tasks.benchmarks.medcalc_bench.working import read_working
 from medical_tasks.calculators import CalculatorInputError, find
 from tests.support import SHARED, needs_shared

@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.expression import MAX_BITS, MAX_CHARACTERS, MAX_DEPTH, evaluate
-from medical_tasks.benchmarks.medcalc_bench.expression_names import CHECK, EXTRACTION, FORMULA
-from medical_tasks.benchmarks.medcalc_bench.expression_tokens import ExpressionError
+from medical_tasks.benchmarks.medcalc_bench.expression import (
+    CHECK,
+    EXTRACTION,
+    FORMULA,
+    MAX_BITS,
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    ExpressionError,
+    evaluate,
+)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.decision import MAX_REPLY, known_kind
+from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, known_kind
 from medical_tasks.benchmarks.medcalc_bench.official import (
     NOT_FOUND,
     official_answer,

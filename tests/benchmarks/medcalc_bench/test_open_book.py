@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.medcalc_bench.open_book import BUILDS_ON, render_specification, specifications
-from medical_tasks.benchmarks.medcalc_bench.prompts import QUESTION, load_prompts
+from medical_tasks.benchmarks.medcalc_bench.prompts import (
+    BUILDS_ON,
+    QUESTION,
+    load_prompts,
+    render_specification,
+    specifications,
+)
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE, MEDCALC_OPEN_BOOK
 from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.cardiac_risk import MEN, WOMEN
@@ -153,7 +158,7 @@ def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     assert before == load_prompts(MEDCALC_OPEN_BOOK).sha256
     assert len({load_prompts(task).sha256 for task in (MEDCALC, MEDCALC_OPEN_BOOK, MEDCALC_CODE)}) == 3
     changed = {**PAGES, 69: PAGES[69] + "."}
-    monkeypatch.setattr("medical_tasks.benchmarks.medcalc_bench.open_book.specifications", lambda: changed)
+    monkeypatch.setattr("medical_tasks.benchmarks.medcalc_bench.prompts.specifications", lambda: changed)
     assert load_prompts(MEDCALC_OPEN_BOOK).sha256 != before
 
 

@@ -14,8 +14,15 @@ import pytest
 from benchmarks import medcalc_reading
 from medical_tasks.benchmarks.medcalc_bench import grammar
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
-from medical_tasks.benchmarks.medcalc_bench.decision import DATE_IDS, DECIMAL_IDS, INTEGER_IDS, Decision, answer_kind
-from medical_tasks.benchmarks.medcalc_bench.recomputed import answer_text, recompute_or_none
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    DATE_IDS,
+    DECIMAL_IDS,
+    INTEGER_IDS,
+    Decision,
+    answer_kind,
+    answer_text,
+    recompute_or_none,
+)
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide, score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, MEDCALC
 from medical_tasks.errors import UsageError

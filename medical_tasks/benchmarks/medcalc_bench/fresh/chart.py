@@ -1,23 +1,121 @@
-"""What is known of one invented patient while a question is made: the note's parts and the entities, written together.
+"""An invented patient and the note about them: the person, the chart of all that is stated, and five kinds of note.
 
-Every statement goes into the chart once and from there into both, so that a note and its entities cannot differ.
+Every statement goes into the chart once and from there into the note's parts and the entities, so that a note and its entities
+cannot differ. The kinds are narrative, referral letter, SOAP, telegraphic triage and discharge summary.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.amounts import Amount, Reading, System
-from medical_tasks.benchmarks.medcalc_bench.fresh.amounts import Place as ValuePlace
-from medical_tasks.benchmarks.medcalc_bench.fresh.draw import Draw
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, Grade, Kind
-from medical_tasks.benchmarks.medcalc_bench.fresh.person import Person
-from medical_tasks.benchmarks.medcalc_bench.fresh.wording import STATEMENTS, Place, Voice, place_of
+from medical_tasks.benchmarks.medcalc_bench.fresh.findings import (
+    STATEMENTS,
+    Finding,
+    Grade,
+    Kind,
+    Place,
+    Voice,
+    list_sentence,
+    place_of,
+    values_sentence,
+)
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Amount, Draw, Reading, System
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Place as ValuePlace
 from medical_tasks.calculators import AnyCalculator
 
-__all__ = ["Chart", "Setting", "Style"]
+__all__ = ["Chart", "Setting", "draw_person", "note_text"]
+
+
+Sex: TypeAlias = Literal["male", "female"]
+
+_ADULT = 18
+_VOWEL_AGES = frozenset({8, 11, 18, *range(80, 90)})
+# Initials are all the name a patient gets; O and I read as digits, X is too rare to look like a name.
+_LETTERS = "ABCDEFGHJKLMNPRSTVW"
+_MALE = {"He": "He", "he": "he", "His": "His", "his": "his", "him": "him", "himself": "himself"}
+_FEMALE = {"He": "She", "he": "she", "His": "Her", "his": "her", "him": "her", "himself": "herself"}
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A patient.
+
+    Attributes:
+        sex: `male` or `female`.
+        age: completed years; months for infants.
+        months: whether `age` counts months.
+        initials: two letters, the only name.
+    """
+
+    sex: Sex
+    age: int
+    months: bool
+    initials: str
+
+    @property
+    def child(self) -> bool:
+        """Whether the patient is under 18."""
+        return self.months or self.age < _ADULT
+
+    @property
+    def noun(self) -> str:
+        """`man`, `woman`, `boy` or `girl`."""
+        if self.child:
+            return "boy" if self.sex == "male" else "girl"
+        return "man" if self.sex == "male" else "woman"
+
+    @property
+    def article(self) -> str:
+        """`A` or `An`, as the age is read aloud."""
+        return "An" if self.age in _VOWEL_AGES else "A"
+
+    @property
+    def described(self) -> str:
+        """For example `72-year-old woman`."""
+        return f"{self.age}-{'month' if self.months else 'year'}-old {self.noun}"
+
+    @property
+    def brief(self) -> str:
+        """For example `72 y F`, as in a telegraphic note."""
+        return f"{self.age} {'mo' if self.months else 'y'} {'M' if self.sex == 'male' else 'F'}"
+
+    @property
+    def title(self) -> str:
+        """How a letter names the patient: `Ms K.`; a child by both initials."""
+        if self.child:
+            return f"{self.initials[0]}.{self.initials[1]}."
+        return f"{'Mr' if self.sex == 'male' else 'Ms'} {self.initials[1]}."
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """Pronouns for templates, by their male form."""
+        return _MALE if self.sex == "male" else _FEMALE
+
+
+def draw_person(
+    draw: Draw, low: int, high: int, *, near: tuple[int, ...] = (), sex: Sex | None = None, months: bool = False
+) -> Person:
+    """Draws a patient.
+
+    Args:
+        draw: source of chance.
+        low: youngest age.
+        high: oldest age.
+        near: ages at which the calculator's points change; every third patient stands on one or a year beside it.
+        sex: where only one is possible.
+        months: whether ages count months.
+
+    Returns:
+        The patient.
+    """
+    age = draw.pick(near) + draw.pick((-1, 0, 0, 1)) if near and draw.chance(1 / 3) else draw.whole(low, high)
+    initials = draw.pick(_LETTERS) + draw.pick(_LETTERS)
+    chosen: Sex = sex or ("female" if draw.chance(0.5) else "male")
+    return Person(chosen, min(max(age, low), high), months, initials)
+
 
 Setting: TypeAlias = Literal["clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"]
 Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "discharge"]
@@ -275,3 +373,129 @@ class Chart:
             else:
                 fitting.append(wording)
         return fitting
+
+
+_OPENINGS: Final[Mapping[Setting, tuple[str, ...]]] = {
+    "clinic": ("is seen in clinic", "attends the outpatient clinic", "comes to the practice"),
+    "emergency": ("presents to the emergency department", "comes to the emergency department", "is seen in the ED"),
+    "resus": ("is brought in by ambulance", "is taken to the resuscitation room", "is admitted through the ED"),
+    "ward": ("has been admitted to the ward", "is in hospital", "is seen on the morning round"),
+    "icu": ("is treated in the intensive care unit", "was taken to intensive care", "is in the ICU"),
+    "obstetric": ("attends the antenatal clinic", "comes to the midwife", "is seen in the antenatal clinic"),
+    "child": ("is brought to the paediatric clinic", "is brought to the practice by {his} parents", "is seen"),
+}
+_Texts = Mapping[Place, str]
+
+
+def note_text(chart: Chart) -> str:
+    """Writes the note of a chart.
+
+    Args:
+        chart: the patient, complete.
+
+    Returns:
+        The text, paragraphs between line breaks.
+    """
+    texts: dict[Place, list[str]] = {place: list(sentences) for place, sentences in chart.sentences.items()}
+    for (kind, present), phrases in chart.phrases.items():
+        sentence = list_sentence(
+            chart.draw, kind, chart.draw.shuffled(phrases), present=present, brief=chart.brief, voice=chart.voice
+        )
+        texts.setdefault(place_of(kind), []).append(sentence)
+    values = {
+        place: values_sentence(chart.draw, place, chart.draw.shuffled(readings), brief=chart.brief)
+        for place, readings in chart.values.items()
+    }
+    joined: dict[Place, str] = {place: " ".join(chart.draw.shuffled(parts)) for place, parts in texts.items()}
+    joined["story"] = _both(*chart.story, joined.get("story"))
+    joined["exam"] = _both(values.get("vitals"), joined.get("exam"))
+    joined["tests"] = _both(values.get("labs"), values.get("gas"), joined.get("tests"))
+    text = _WRITERS[chart.style](chart, joined)
+    words = {**chart.person.words, "side": chart.side, "other": chart.other}
+    for name, word in words.items():
+        text = text.replace(f"{{{name}}}", word)
+    return text
+
+
+def _both(*parts: str | None) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _some(texts: _Texts, *places: Place) -> str:
+    return _both(*(texts.get(place) for place in places))
+
+
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _headed(*parts: tuple[str, str], end: str = "\n") -> str:
+    return end.join(f"{head} {text}" for head, text in parts if text)
+
+
+def _narrative(chart: Chart, texts: _Texts) -> str:
+    person = chart.person
+    opening = f"{person.article} {person.described} {chart.draw.pick(_OPENINGS[chart.setting])} {chart.reason}."
+    past: tuple[Place, ...] = ("history", "medication", "social")
+    first = _both(opening, _some(texts, "story", *past))
+    rest = _paragraphs(_some(texts, "exam", "care"), _some(texts, "tests", "impression", "plan"))
+    if chart.draw.chance(0.4):
+        first = _paragraphs(_both(opening, _some(texts, "story")), _some(texts, *past))
+    return _paragraphs(first, rest)
+
+
+def _referral(chart: Chart, texts: _Texts) -> str:
+    person = chart.person
+    thanks = chart.draw.pick(
+        ("Thank you for seeing this {described} {reason}.", "Please could you see this {described} {reason}.")
+    )
+    opening = thanks.replace("{described}", person.described).replace("{reason}", chart.reason)
+    return _paragraphs(
+        f"Re: {person.title}",
+        "Dear colleague,",
+        _both(opening, _some(texts, "story")),
+        _some(texts, "history", "medication", "social"),
+        _some(texts, "exam", "care", "tests"),
+        _some(texts, "impression", "plan"),
+        chart.draw.pick(("With kind regards", "Yours sincerely", "Many thanks")),
+    )
+
+
+def _soap(chart: Chart, texts: _Texts) -> str:
+    person = chart.person
+    return _headed(
+        ("S:", _both(f"{person.article} {person.described} {chart.reason}.", _some(texts, "story", "history"))),
+        ("Medication and social history:", _some(texts, "medication", "social")),
+        ("O:", _some(texts, "exam", "care", "tests")),
+        ("A:", texts.get("impression", "")),
+        ("P:", texts.get("plan", "")),
+    )
+
+
+def _telegraphic(chart: Chart, texts: _Texts) -> str:
+    opening = f"{chart.person.brief} {chart.reason}."
+    return _both(
+        opening,
+        _some(texts, "story", "history", "medication", "social", "exam", "care", "tests", "impression", "plan"),
+    )
+
+
+def _discharge(chart: Chart, texts: _Texts) -> str:
+    person = chart.person
+    return _headed(
+        ("Reason for admission:", f"{person.article} {person.described} was admitted {chart.reason}."),
+        ("On admission:", _some(texts, "story", "exam", "care")),
+        ("Past history and medication:", _some(texts, "history", "medication", "social")),
+        ("Investigations:", texts.get("tests", "")),
+        ("Assessment and plan:", _some(texts, "impression", "plan")),
+        end="\n\n",
+    )
+
+
+_WRITERS: Final[Mapping[Style, Callable[[Chart, _Texts], str]]] = {
+    "narrative": _narrative,
+    "referral": _referral,
+    "soap": _soap,
+    "telegraphic": _telegraphic,
+    "discharge": _discharge,
+}

@@ -1,15 +1,26 @@
-"""The stock of distractors: sentences and findings that no calculator asks for, each with the concepts it tells of."""
+"""Distractors: what a note says besides, which the calculator does not use.
+
+Each carries the concepts it tells of. A note whose calculator needs one of these concepts does not get it, so that a
+distractor never contradicts a finding, never answers one that was left out on purpose, and never gives a second value.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Setting
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, finding
-from medical_tasks.benchmarks.medcalc_bench.fresh.wording import Place
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import Chart, Setting
+from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, Place, finding
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import (
+    BACKGROUND_LABS,
+    BACKGROUND_VITALS,
+    SPO2,
+    TEMPERATURE,
+)
 
-__all__ = ["ASIDES", "REMARKS", "Aside", "Remark"]
+__all__ = ["ASIDES", "REMARKS", "add_background"]
+
 
 _ADULT: Final[frozenset[Setting]] = frozenset({"clinic", "emergency", "ward"})
 _ALL: Final[frozenset[Setting]] = frozenset({"clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"})
@@ -282,3 +293,76 @@ ASIDES: Final[tuple[Aside, ...]] = (
     (frozenset({"child"}), finding("history", "lungs", "asthma|wheezing in infancy", "asthma"), 0.2),
     (frozenset({"obstetric"}), finding("symptom", "pregnancy", "backache", "abdominal pain or vaginal bleeding"), 0.0),
 )
+
+
+_MOST_WORDS: Final = 225
+_MOST_VITALS, _MOST_LABS = 3, 4
+_FEWEST: Final = 2
+_MOST_ASIDES: Final = 5
+
+
+@lru_cache(maxsize=1024)
+def _candidates(setting: Setting, concepts: frozenset[str], asides: bool) -> tuple[Remark | Aside, ...]:
+    remarks = (remark for remark in REMARKS if setting in remark.settings and not remark.concepts & concepts)
+    findings = (aside for aside in ASIDES if asides and setting in aside[0] and not aside[1].concepts & concepts)
+    return (*remarks, *findings)
+
+
+def add_background(chart: Chart, words: int, least: int) -> None:
+    """Adds distractors until a note is long enough.
+
+    Args:
+        chart: the patient, with all that the calculator needs; concepts complete.
+        words: length of the note without distractors.
+        least: length to reach; one or two distractors are added in any case, as long as the note stays readable.
+    """
+    draw = chart.draw
+    words += _add_values(chart, room=words < least - 20)
+    talks = chart.voice != "none"
+    blocked = chart.concepts if talks else chart.concepts | {"talk"}
+    told: set[str] = set()  # two remarks on one topic (two homes, two allergies) would contradict each other
+    count = asides = 0
+    for candidate in draw.shuffled(_candidates(chart.setting, frozenset(blocked), talks)):
+        if (words >= least and count >= _FEWEST) or words >= _MOST_WORDS:
+            break
+        if isinstance(candidate, Remark):
+            low, high = candidate.ages
+            age = 0 if chart.person.months else chart.person.age
+            if candidate.concepts & told or not low <= age <= high:
+                continue
+            told |= candidate.concepts
+            text = candidate.brief if chart.brief else candidate.text
+            chart.say(candidate.place, text)
+            words += len(text.split())
+        else:
+            _, entry, present = candidate
+            if entry.concepts & told or asides == _MOST_ASIDES:
+                continue
+            told |= entry.concepts
+            chart.state(entry, there=draw.chance(present))
+            words += 2
+            asides += 1
+        count += 1
+
+
+def _add_values(chart: Chart, *, room: bool) -> int:
+    """Adds usual bedside and laboratory values; returns how many words they take."""
+    draw = chart.draw
+    taken = set(chart.concepts)
+    added = 0
+    # Usual values are those of adults; what is usual in a child or in pregnancy depends on too much.
+    vitals = (TEMPERATURE, SPO2) if chart.person.child else BACKGROUND_VITALS
+    labs = () if chart.person.child or chart.setting == "obstetric" else BACKGROUND_LABS
+    for pool, most in ((vitals, _MOST_VITALS), (labs, _MOST_LABS)):
+        if not draw.chance(0.75 if room else 0.4):
+            continue
+        for amount in draw.some(pool, draw.whole(1, most)):
+            if amount.concepts & taken:
+                continue
+            if "red" in amount.concepts:  # hemoglobin and hematocrit drawn apart might not fit each other
+                taken.add("red")
+            low, high = amount.usual
+            reading = amount.read(draw, chart.system, low, high)
+            chart.note_value(amount.place, reading)
+            added += len(reading.written(brief=chart.brief).split())
+    return added

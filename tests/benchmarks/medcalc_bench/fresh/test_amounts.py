@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.fresh import quantities
-from medical_tasks.benchmarks.medcalc_bench.fresh.amounts import MARGIN, Amount, System
-from medical_tasks.benchmarks.medcalc_bench.fresh.draw import Draw
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import MARGIN, Amount, Draw, System
 from medical_tasks.calculators import labs, patient, substances
 from medical_tasks.calculators.units import convert
 

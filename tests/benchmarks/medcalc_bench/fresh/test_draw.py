@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.draw import Draw
-from medical_tasks.benchmarks.medcalc_bench.fresh.person import draw_person
+from medical_tasks.benchmarks.medcalc_bench.fresh.chart import draw_person
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw
 
 
 def test_the_stream_is_the_one_that_was_always_drawn() -> None:

@@ -6,22 +6,20 @@ import re
 
 import pytest
 
-from medical_tasks.benchmarks.medcalc_bench.fresh import events, grades, history, history_clots
-from medical_tasks.benchmarks.medcalc_bench.fresh.cases import CASES
-from medical_tasks.benchmarks.medcalc_bench.fresh.draw import Draw
-from medical_tasks.benchmarks.medcalc_bench.fresh.findings import Finding, Grade
-from medical_tasks.benchmarks.medcalc_bench.fresh.questions import QUESTIONS
+from medical_tasks.benchmarks.medcalc_bench.fresh import history, illness
+from medical_tasks.benchmarks.medcalc_bench.fresh.findings import STATEMENTS, Finding, Grade, list_sentence
+from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import Draw
 from medical_tasks.benchmarks.medcalc_bench.fresh.remarks import ASIDES, REMARKS
-from medical_tasks.benchmarks.medcalc_bench.fresh.wording import STATEMENTS, list_sentence
+from medical_tasks.benchmarks.medcalc_bench.fresh.rows import CASES, QUESTIONS
 from medical_tasks.calculators import CALCULATORS
 
 FINDINGS = {
     name: value
-    for module in (events, history, history_clots)
+    for module in (illness, history, history)
     for name, value in vars(module).items()
     if isinstance(value, Finding)
 }
-GRADES = {name: value for name, value in vars(grades).items() if isinstance(value, tuple) and name.isupper()}
+GRADES = {name: value for name, value in vars(illness).items() if isinstance(value, tuple) and name.isupper()}
 PLACEHOLDERS = {"He", "he", "His", "his", "him", "side", "other"}
 
 

@@ -1,0 +1,333 @@
+"""What is right for a row: the form and limits of its answer, its entities, and what the published rule gives for them.
+
+The form follows the calculator, not the dataset's `Output Type` column, which calls gestational age an integer (Khandekar et
+al. 2024, section 3.1: rule-based scores exact, lab, physical and dosage results within 5 %, dates exact). The labels of the
+released files come from a program with mistakes of its own (`docs/medcalc_audit.md`), so the calculators of this package work
+a row out again from its entities. The entities come from a downloaded file and are parsed as data: JSON, or a Python literal
+made of nothing but dicts, lists, tuples, strings, numbers, booleans and None.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal
+
+from medical_tasks.calculators import Answer, CalculatorInputError, Result, find
+from medical_tasks.errors import UsageError
+
+__all__ = [
+    "DATE_IDS", "DECIMAL_IDS", "INTEGER_IDS", "MAX_ENTITIES_CHARS", "MAX_REPLY", "PERCENT_IDS", "SCORE_IDS",
+    "AnswerKind", "Decision", "answer_kind", "answer_text", "canonical_entities", "decimal_or_none", "entities_of",
+    "known_kind", "label_agrees", "limits", "parse_entities", "recompute", "recompute_or_none", "within",
+]  # fmt: skip
+
+
+MAX_REPLY = 16_384
+"""How much of a reply is read, in characters, from its end: about 5,000 tokens."""
+
+AnswerKind = Literal["integer", "decimal", "date", "gestational_age"]
+
+DATE_IDS = frozenset({13, 68})
+GESTATIONAL_AGE_ID = 69
+INTEGER_IDS = frozenset({4, 15, 16, 17, 18, 20, 21, 25, 27, 28, 29, 32, 33, 36, 43, 45, 48, 51})
+DECIMAL_IDS = frozenset(
+    {2, 3, 5, 6, 7, 8, 9, 10, 11, 19, 22, 23, 24, 26, 30, 31, 38, 39, 40, 44, 46, 49}
+    | {56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67}
+)
+
+SCORE_IDS = INTEGER_IDS | {8, 23}
+"""Calculators whose result is a number of points, so that "3/9" means 3 of 9 and no quotient."""
+
+PERCENT_IDS = frozenset({40, 46})
+"""Calculators whose result is a percentage (fractional excretion of sodium, Framingham risk): "0.8" and "0.8 %" are the same."""
+
+RELATIVE = Decimal("0.05")
+"""Relative tolerance of measurements (paper, section 3.1), used where a row brings no limits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Right or wrong, and why.
+
+    Attributes:
+        correct: the decision.
+        parsed: the answer as it was read, "" where none was found.
+        why: one line for a person.
+        notes: what a reader of the score should know of this answer, such as `unit_mismatch`.
+    """
+
+    correct: bool
+    parsed: str
+    why: str
+    notes: tuple[str, ...] = ()
+
+
+def known_kind(calculator_id: int) -> AnswerKind | None:
+    """The answer's form for one of the 55 calculators, None for any other id."""
+    if calculator_id in DECIMAL_IDS:
+        return "decimal"
+    if calculator_id in INTEGER_IDS:
+        return "integer"
+    if calculator_id in DATE_IDS:
+        return "date"
+    return "gestational_age" if calculator_id == GESTATIONAL_AGE_ID else None
+
+
+def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKind:
+    """The form in which a calculator's answer is given.
+
+    Args:
+        calculator_id: id in the dataset.
+        output_type: the dataset's `Output Type`, asked only for an id that is not one of the 55.
+
+    Raises:
+        UsageError: The id is unknown and the output type does not say either.
+    """
+    kind = known_kind(calculator_id)
+    if kind is not None:
+        return kind
+    if output_type in ("integer", "decimal", "date"):
+        return output_type  # type: ignore[return-value]  # narrowed by the line above, which mypy does not follow
+    raise UsageError(
+        f"calculator {calculator_id} is not one of the 55 of MedCalc-Bench, and its output type is {output_type!r}: "
+        "expected 'integer', 'decimal' or 'date'. Check the row's Calculator ID and Output Type columns."
+    )
+
+
+def limits(gold: Decimal, lower: str | float | None = None, upper: str | float | None = None) -> tuple[float, float]:
+    """The interval of right values.
+
+    A row whose limits coincide asks for its gold to the last digit it gives; a gold of 0 for 0.
+
+    Args:
+        gold: the right answer.
+        lower: the row's lower limit; either may be the larger one, as in rows with a negative gold.
+        upper: the row's upper limit. Where one is missing, both are 5 % of the gold away.
+
+    Raises:
+        UsageError: A limit is no number.
+    """
+    ends: list[Decimal] = []
+    for given in (lower, upper):
+        if given is None or given == "":
+            continue
+        end = decimal_or_none(given)
+        if end is None:
+            raise UsageError(f"the limit {given!r} is no number. Check the row's Lower Limit and Upper Limit.")
+        ends.append(end)
+    if len(ends) < 2:
+        ends = [gold * (1 - RELATIVE), gold * (1 + RELATIVE)]
+    if ends[0] == ends[1] and gold != 0:
+        exponent = gold.as_tuple().exponent
+        half = Decimal(5).scaleb(exponent - 1) if isinstance(exponent, int) else Decimal(0)
+        ends = [gold - half, gold + half]
+    return float(min(ends)), float(max(ends))
+
+
+def decimal_or_none(value: str | float) -> Decimal | None:
+    """The number as it is written, or None where it is none or not finite."""
+    try:
+        number = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def within(value: float, lower: float, upper: float) -> str:
+    """Says where a number lies: `25.2 is within 23.98 to 26.5`."""
+    place = "within" if lower <= value <= upper else "outside"
+    return f"{value:.6g} is {place} {lower:.6g} to {upper:.6g}"
+
+
+_NO_CONVENTIONS: frozenset[str] = frozenset()
+_DIGITS = re.compile("[0-9]+")
+
+
+def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
+    """The row's entities.
+
+    Args:
+        row: as built, with `relevant_entities` as canonical JSON.
+
+    Raises:
+        CalculatorInputError: The row has none, or a text of another form.
+    """
+    text = row.get("relevant_entities")
+    try:
+        entities = json.loads(text or "")
+    except (TypeError, ValueError, RecursionError):
+        entities = None
+    if not isinstance(entities, dict):
+        raise CalculatorInputError(f"relevant_entities: expected a JSON object, got {str(text)[:60]!r}")
+    return entities
+
+
+def recompute(row: Mapping[str, Any], conventions: frozenset[str] = _NO_CONVENTIONS) -> Result:
+    """Applies the published rule to a row's entities.
+
+    Args:
+        row: as built, with `calculator_id` and `relevant_entities`.
+        conventions: names of departures from the published rule to follow.
+
+    Raises:
+        CalculatorInputError: The calculator is not one of the 55, the rule has no answer for these entities, or a unit
+            among them cannot be meant.
+    """
+    result = find(int(row["calculator_id"])).calculate(entities_of(row), conventions)
+    if result.unit_doubts:
+        raise CalculatorInputError(" ".join(result.unit_doubts).removesuffix("."))
+    return result
+
+
+def recompute_or_none(row: Mapping[str, Any]) -> Result | None:
+    """As `recompute`, and None where the rule has no answer."""
+    try:
+        return recompute(row)
+    except CalculatorInputError:
+        return None
+
+
+def label_agrees(row: Mapping[str, Any], answer: Answer) -> bool:
+    """Whether an answer is right by the row's label and limits.
+
+    Args:
+        row: as built, with the label and its limits.
+        answer: of a calculator: a float within the limits, an integer equal to the label, the same date, or the same weeks
+            and days.
+
+    Raises:
+        UsageError: The label or a limit cannot be read.
+    """
+    label = str(row["ground_truth_answer"])
+    if isinstance(answer, str | tuple):
+        return _numbers(label) == _numbers(answer if isinstance(answer, str) else " ".join(answer))
+    number = decimal_or_none(label)
+    if number is None:
+        raise UsageError(f"the gold answer {label!r} is no number. Check the row's Ground Truth Answer.")
+    if isinstance(answer, int):
+        return Decimal(answer) == number
+    low, high = limits(number, row.get("lower_limit"), row.get("upper_limit"))
+    return low <= answer <= high
+
+
+def _numbers(text: str) -> list[int]:
+    """Month, day and year, or weeks and days: zeros before a number do not matter."""
+    return [int(part) for part in _DIGITS.findall(text)]
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer as the dataset writes one: `25.28`, `4`, `05/30/2024` or `('15 weeks', '1 days')`."""
+    return f"{answer:.10g}" if isinstance(answer, float) else str(answer)
+
+
+MAX_ENTITIES_CHARS = 64 * 1024  # the longest of v1.0 has 1,292
+MAX_ENTITIES_DEPTH = 16
+
+Entities = dict[str, Any]
+
+
+def parse_entities(text: str) -> Entities:
+    """Parses the entities of one row.
+
+    Args:
+        text: a JSON object or a Python dict literal, entity name to value; values are numbers, strings, booleans, nulls, or
+            lists of them (value and unit).
+
+    Returns:
+        The entities in the order of the text, tuples as lists.
+
+    Raises:
+        ValueError: The text is too long, of another form, holds a name twice, or a number that JSON cannot hold.
+    """
+    if len(text) > MAX_ENTITIES_CHARS:
+        raise ValueError(f"{len(text)} characters, at most {MAX_ENTITIES_CHARS} are read")
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError:
+        value = _python_literal(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"a mapping of entity names is expected, got {type(value).__name__}")
+    entities: Entities = _checked(value, 0)
+    return entities
+
+
+def canonical_entities(text: str) -> str:
+    """Rewrites the entities of one row as canonical JSON: sorted names, no spaces, text as it is.
+
+    Args:
+        text: as for `parse_entities`.
+
+    Returns:
+        JSON text; equal for equal entities, however they were written.
+
+    Raises:
+        ValueError: As for `parse_entities`.
+    """
+    canonical = json.dumps(
+        parse_entities(text), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+    try:
+        canonical.encode("utf-8")
+    except UnicodeEncodeError as error:  # an escape of half a character pair
+        raise ValueError("holds a lone surrogate, which no UTF-8 file can") from error
+    return canonical
+
+
+def _python_literal(text: str) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd backslash in a string is no concern of the user
+            tree = ast.parse(text.strip(), mode="eval")
+        value = ast.literal_eval(tree)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+        # A hostile text exhausts the parser's own bounds; that is as unreadable as a misspelt one.
+        raise ValueError("neither a JSON object nor a Python dict literal") from error
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            _unique([(ast.literal_eval(key), None) for key in node.keys if key is not None])
+    return value
+
+
+def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    result: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise ValueError(f"the name {key!r} stands twice")
+        result[key] = value
+    return result
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
+
+
+def _checked(value: Any, depth: int) -> Any:
+    """Checks a value and makes its tuples lists."""
+    if depth > MAX_ENTITIES_DEPTH:
+        raise ValueError("nested too deeply")
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} is not a number")
+        return value
+    if isinstance(value, list | tuple):
+        return [_checked(item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {_checked_name(key): _checked(item, depth + 1) for key, item in value.items()}
+    raise ValueError(f"a value of type {type(value).__name__}")
+
+
+def _checked_name(key: object) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"names are text, got {key!r}")
+    return key
