@@ -221,8 +221,7 @@ def write_keys(folder: Path) -> dict[str, Path]:
     """Cases as official files: of all kinds, without essential sentences, and one alone."""
     from dataclasses import replace
 
-    from medical_tasks.benchmarks.archehr_qa.official_files import FullCase, write_split
-    from medical_tasks.benchmarks.archehr_qa.twin import twin_cases
+    from medical_tasks.benchmarks.archehr_qa.twin import FullCase, twin_cases, write_split
 
     def relabelled(each: FullCase, new: Mapping[str, str]) -> FullCase:
         labels = {name: new.get(label, label) for name, label in each.key.relevance.items()}
@@ -279,7 +278,7 @@ def _is_typed(subtask: str, value: Any) -> bool:
 
 def submissions(subtask: str, count: int, keys: Mapping[str, Path]) -> Iterator[tuple[str, Records]]:
     """Draws submissions, the same for the same subtask and number; yields the name of the key, and the records."""
-    from medical_tasks.benchmarks.archehr_qa.rows import read_case_rows
+    from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
 
     rows = {name: list(read_case_rows(folder / "archehr-qa.xml")) for name, folder in keys.items()}
     for number in range(count):
@@ -383,7 +382,7 @@ def _line(draw: random.Random, texts: Sequence[str], length: int) -> str:
 
 def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[dict[str, Any]]:
     """Scores submissions by the command line; their official entries of results.json, or that the file was refused."""
-    from medical_tasks.benchmarks.archehr_qa import relevance_models
+    from medical_tasks.benchmarks.archehr_qa import measures
     from medical_tasks.cli.entry import main
 
     def drawn(metric: str) -> Any:
@@ -393,8 +392,8 @@ def ours(subtask: str, files: Sequence[tuple[Path, Path]], work: Path) -> list[d
     models = ",".join(f"{name}=stand-in" for name in MODELS) if subtask in TEXT_WORDS else ""
     found = []
     with (
-        patch.dict(relevance_models._COMPUTED, {name: drawn(metric) for name, metric in MODELS.items()}),
-        patch.dict(relevance_models._IDENTITIES, {name: lambda _: {} for name in MODELS}),
+        patch.dict(measures._COMPUTED, {name: drawn(metric) for name, metric in MODELS.items()}),
+        patch.dict(measures._IDENTITIES, {name: lambda _: {} for name in MODELS}),
         contextlib.redirect_stdout(io.StringIO()) as said,
         contextlib.redirect_stderr(said),
     ):

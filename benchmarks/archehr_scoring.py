@@ -23,10 +23,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-from medical_tasks.benchmarks.archehr_qa.gold import gold_cited_answer
+from medical_tasks.benchmarks.archehr_qa.data import case_row
+from medical_tasks.benchmarks.archehr_qa.measures import answer_comparison, notes_comparison
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
-from medical_tasks.benchmarks.archehr_qa.relevance import answer_comparison, notes_comparison
-from medical_tasks.benchmarks.archehr_qa.rows import case_row
+from medical_tasks.benchmarks.archehr_qa.prompts import gold_cited_answer
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
 from medical_tasks.benchmarks.archehr_qa.twin import twin_cases

@@ -37,13 +37,13 @@ from medical_tasks.benchmarks.doclens.spec import TASKS as DOCLENS
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts as ehrnoteqa_prompts
 from medical_tasks.benchmarks.ehrnoteqa.judging import choice_question, evidence_question, open_question
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS as EHRNOTEQA
-from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts as kqa_prompts
-from medical_tasks.benchmarks.kqa.judge_reading import (
+from medical_tasks.benchmarks.kqa.judge_prompts import (
     abstention_question,
     batched_question,
     official_question,
     single_question,
 )
+from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts as kqa_prompts
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Question, Unscored, Verdict

@@ -25,9 +25,9 @@ from medical_tasks.benchmarks.doclens.spec import TASKS as DOCLENS
 from medical_tasks.benchmarks.ehrnoteqa.judging import AnswerVerdict as RightVerdict
 from medical_tasks.benchmarks.ehrnoteqa.scoring import open_score
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS as EHRNOTEQA
+from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementVerdict, statement_verdict
 from medical_tasks.benchmarks.kqa.scoring import item_score as kqa_score
 from medical_tasks.benchmarks.kqa.spec import KQA
-from medical_tasks.benchmarks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict, statement_verdict
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 

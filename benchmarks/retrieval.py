@@ -15,9 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from medical_tasks.benchmarks.kqa.chunks import chunk_documents
-from medical_tasks.benchmarks.kqa.demo import demo_rows
-from medical_tasks.benchmarks.kqa.documents import read_documents
+from medical_tasks.benchmarks.kqa.data import demo_rows
+from medical_tasks.benchmarks.kqa.documents import chunk_documents, read_documents
 from medical_tasks.benchmarks.kqa.retrieval import Index
 
 CHUNK_WORDS = 150

@@ -31,7 +31,7 @@ from medical_tasks.runs.judge_arguments import add_judge_arguments
 
 if TYPE_CHECKING:
     from medical_tasks.benchmarks.doclens.decompose import Part
-    from medical_tasks.benchmarks.kqa.decompose_prompts import Importance
+    from medical_tasks.benchmarks.kqa.decompose import Importance
     from medical_tasks.guard.policy import Subject
     from medical_tasks.spec import DatasetSpec, TaskSpec
 

@@ -41,7 +41,7 @@ def entry(folder: str, task: str) -> dict[str, Any]:
 
 
 def kqa_id() -> str:
-    from medical_tasks.benchmarks.kqa.row import question_id
+    from medical_tasks.benchmarks.kqa.data import question_id
 
     return question_id(QUESTION)
 

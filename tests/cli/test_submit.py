@@ -14,8 +14,8 @@ import pytest
 
 from medical_tasks.benchmarks.archehr_qa.data import SOURCES
 from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
-from medical_tasks.benchmarks.archehr_qa.official import official_answer
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
+from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.cli.entry import main
 from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_store import source_files

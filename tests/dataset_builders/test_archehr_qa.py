@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.data import COLUMNS, SOURCES, read_rows, source_at
-from medical_tasks.benchmarks.archehr_qa.release import FOLDERS
+from medical_tasks.benchmarks.archehr_qa.data import COLUMNS, FOLDERS, SOURCES, read_rows, source_at
 from medical_tasks.benchmarks.archehr_qa.twin import write_twin
 from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.card import card_text

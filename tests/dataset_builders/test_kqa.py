@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.kqa.data import COLUMNS
-from medical_tasks.benchmarks.kqa.demo import demo_rows
+from medical_tasks.benchmarks.kqa.data import COLUMNS, demo_rows
 from tests.support import ROOT, SHARED, needs_shared
 
 HUB_FOLDER = ROOT / "dataset_builders" / "kqa"

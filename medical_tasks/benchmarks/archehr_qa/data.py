@@ -1,37 +1,270 @@
-"""ArchEHR-QA from the user's own PhysioNet copy: cases with their note excerpts, keys where released, and as items of a task.
+"""ArchEHR-QA from the user's own PhysioNet copy: where a release's files lie, its cases as rows, and as items of a task.
 
-A release has a folder for each split, and not each release has all, so what is built depends on what lies there (`source_at`).
-The configuration `questions` is of the organizers' open files, without note excerpts, likewise. The checks are those of the files'
-own modules: `xml_cases`, `key_file`, `mapping_file`.
+PhysioNet's releases have `dev` and `test` (and `test-2026` since the second shared task), each with `archehr-qa.xml` and, where
+released, `archehr-qa_key.json` and `archehr-qa_mapping.json`. They may lie in a folder of the version, and that below folders as a
+browser's or wget's download makes them. Not each release has all splits, so what is built depends on what lies there.
+
+The configuration `questions` is built from the organizers' repositories on GitHub, which have questions without note excerpts:
+that of 2025 in `data/dev`, that of 2026 in `data/subtask_1/test`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
-from medical_tasks.benchmarks.archehr_qa.key_file import KEY_FILE
-from medical_tasks.benchmarks.archehr_qa.mapping_file import MAPPING_FILE
 from medical_tasks.benchmarks.archehr_qa.release import (
-    FOLDERS,
-    QUESTION_SPLITS,
-    SPLITS,
-    find_questions,
-    find_splits,
-    question_files,
+    CASES_FILE,
+    KEY_FILE,
+    MAPPING_FILE,
+    Case,
+    CaseKey,
+    Document,
+    read_cases,
+    read_key,
+    read_mapping,
 )
-from medical_tasks.benchmarks.archehr_qa.rows import COLUMNS, case_row, read_case_rows
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET
-from medical_tasks.benchmarks.archehr_qa.xml_cases import CASES_FILE
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
+from medical_tasks.io.columns import Column
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["COLUMNS", "SOURCES", "load_items", "read_rows", "source_at"]
+__all__ = [
+    "COLUMNS",
+    "FOLDERS",
+    "SOURCES",
+    "SPLITS",
+    "case_row",
+    "find_splits",
+    "load_items",
+    "read_case_rows",
+    "read_rows",
+    "source_at",
+    "split_of",
+]
+
+
+FOLDERS: Final = {"dev": "dev", "test": "test", "test_2026": "test-2026"}
+"""Split to its folder in a release."""
+
+SPLITS: Final = tuple(FOLDERS)
+
+QUESTION_SPLITS: Final = {
+    "dev": "archehr-qa/data/dev/archehr-qa.xml",
+    "test_2026": "archehr-qa-2026/data/subtask_1/test/archehr-qa.xml",
+}
+"""Split of the open questions to its file, in the folder above the organizers' checkouts."""
+
+_TEST: Final = re.compile(r"(?:^|[^a-z])test(?:$|[^a-z])")
+_LATER_TEST: Final = re.compile(r"(?:^|[^a-z])test[^a-z0-9]*2026(?![0-9])")
+_VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+_PROJECT: Final = "archehr-qa"
+_DEV_IDS: Final = frozenset(map(str, range(1, 21)))
+
+
+def split_of(folder: Path) -> str:
+    """Says which split a folder with a file of cases is, by its name: `test_2026`, `test` if it has that word, else `dev`."""
+    name = folder.resolve().name.lower()
+    if _LATER_TEST.search(name):
+        return "test_2026"
+    return "test" if _TEST.search(name) else "dev"
+
+
+def find_splits(place: Path) -> dict[str, Path]:
+    """Finds the files of cases of a release.
+
+    Args:
+        place: a folder: of one split, of a release, or of PhysioNet's folders above one.
+
+    Returns:
+        Split to its file of cases, in the order of `SPLITS`; empty when there is none.
+
+    Raises:
+        UsageError: It is no folder, there are several releases, or it is not clear which file is meant.
+    """
+    _check_folder(place)
+    found = _splits(place)
+    if found:
+        return found
+    releases = {root: splits for root in _roots(place) if (splits := _splits(root))}
+    if len(releases) > 1:
+        names = ", ".join(root.relative_to(place).as_posix() for root in releases)
+        raise UsageError(f"{place}: has several releases: {names}. Give --source the folder of one.")
+    return next(iter(releases.values()), {})
+
+
+def find_questions(place: Path) -> dict[str, Path]:
+    """Finds the organizers' open files of questions, and says by the ids of their cases which split each is.
+
+    Args:
+        place: a checkout of theirs, the folder above one or both, or a folder in one.
+
+    Returns:
+        Split to its file; empty when there is none.
+
+    Raises:
+        UsageError: It is no folder, there are two files of a split, or one is no file of questions.
+    """
+    _check_folder(place)
+    found: dict[str, Path] = {}
+    for path in question_files(place):
+        split = "dev" if {case.id for case in read_cases(path, notes=False)} <= _DEV_IDS else "test_2026"
+        if split in found:
+            raise UsageError(
+                f"{place}: has two files of the split {split}: {found[split]} and {path}. Give one of them."
+            )
+        found[split] = path
+    return {split: found[split] for split in QUESTION_SPLITS if split in found}
+
+
+def question_files(place: Path) -> list[Path]:
+    """Lists the files that lie where the organizers' checkouts have theirs; `find_questions` says what they are."""
+    alone = place / CASES_FILE
+    if alone.is_file():
+        return [alone]
+    above = [each for each in _folders(place) if each.name.startswith(_PROJECT)]
+    inner = [path.split("/", 1)[1] for path in QUESTION_SPLITS.values()]
+    ends = dict.fromkeys(path.split("/", start)[-1] for path in inner for start in range(path.count("/")))
+    paths = [*(place / end for end in ends), *(folder / path for folder in above for path in inner)]
+    return [path for path in paths if path.is_file()]
+
+
+def _check_folder(place: Path) -> None:
+    if place.is_file():
+        raise UsageError(f"{place}: is a file. Give --source its folder, since key and mapping lie beside it.")
+
+
+def _splits(root: Path) -> dict[str, Path]:
+    alone = root / CASES_FILE
+    places = {split: root / folder / CASES_FILE for split, folder in FOLDERS.items()}
+    found = {split: path for split, path in places.items() if path.is_file()}
+    if not alone.is_file():
+        return found
+    if found:
+        folders = " and ".join(FOLDERS[split] for split in found)
+        raise UsageError(
+            f"{root}: has {CASES_FILE} in itself and in {folders}. Give --source the folder of one split, or move "
+            "the file that belongs to neither away."
+        )
+    return {split_of(root): alone}
+
+
+def _roots(place: Path) -> Iterator[Path]:
+    """Folders that could be a release: versions, and the project's folders with theirs."""
+    for folder in _folders(place):
+        if _VERSION.fullmatch(folder.name):
+            yield folder
+        elif folder.name == "data":
+            yield from [folder] if _splits(folder) else _folders(folder)
+        elif folder.name.startswith(_PROJECT):
+            yield from (folder, *(each for each in _folders(folder) if _VERSION.fullmatch(each.name)))
+
+
+def _folders(place: Path) -> list[Path]:
+    return sorted(each for each in place.iterdir() if each.is_dir()) if place.is_dir() else []
+
+
+COLUMNS = (
+    Column(name="id", description="Id of the case, as released"),
+    Column(
+        name="source",
+        description="Whose note it is: `mimic-iii` (intensive care), `mimic-iv` (emergency department); '' where it is not told",
+    ),
+    Column(name="patient_narrative", description="What the patient, or a relative, wrote"),
+    Column(
+        name="patient_question",
+        description="The parts of it that ask, a line each, as clinicians marked them; '' where none is",
+    ),
+    Column(
+        name="clinician_question", description="The question as a clinician would put it; '' where it is not released"
+    ),
+    Column(
+        name="sentence_ids",
+        repeated=True,
+        description="Ids of the note excerpt's sentences, whole numbers as text; empty in `questions`, which has no excerpts",
+    ),
+    Column(name="sentences", repeated=True, description="The sentences, in the same order; may have line ends within"),
+    Column(
+        name="paragraph_ids", repeated=True, description="Of each sentence, in the same order; '' where it is not told"
+    ),
+    Column(
+        name="relevance",
+        repeated=True,
+        description="What each sentence is worth: `essential`, `supplementary` or `not-relevant`; empty without a key",
+    ),
+    Column(name="clinician_answer", description="A clinician's answer, without citations; '' where it is not released"),
+    Column(
+        name="answer_sentences", repeated=True, description="Its sentences, without citations; empty where not released"
+    ),
+    Column(
+        name="answer_citations",
+        repeated=True,
+        description="Sentence ids that each of them rests on, commas between, or ''; empty where not released",
+    ),
+    Column(name="answer_sentence_ids", repeated=True, description="Ids of the answer's sentences, in the same order"),
+    Column(
+        name="document_id",
+        description="The note: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV; '' where it is not told",
+    ),
+)
+"""Of every configuration, in this order."""
+
+
+def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
+    """Puts a row together, with the columns in their order.
+
+    Args:
+        case: the case.
+        key: its key.
+        document: the note it is from.
+
+    Returns:
+        Column name to value.
+    """
+    return {
+        "id": case.id,
+        "source": document.source,
+        "patient_narrative": case.narrative,
+        "patient_question": "\n".join(case.phrases),
+        "clinician_question": case.clinician_question,
+        "sentence_ids": [sentence.id for sentence in case.sentences],
+        "sentences": [sentence.text for sentence in case.sentences],
+        "paragraph_ids": [sentence.paragraph_id for sentence in case.sentences],
+        "relevance": [key.relevance[sentence.id] for sentence in case.sentences] if key.relevance else [],
+        "clinician_answer": key.clinician_answer,
+        "answer_sentences": [sentence.text for sentence in key.answer_sentences],
+        "answer_citations": [",".join(sentence.citations) for sentence in key.answer_sentences] if key.cited else [],
+        "answer_sentence_ids": [sentence.id for sentence in key.answer_sentences],
+        "document_id": document.id,
+    }
+
+
+def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[dict[str, Any]]:
+    """Reads a split: the file of cases, and beside it the key and the mapping, where they are.
+
+    Args:
+        path: the file of cases.
+        notes: False for the organizers' open questions, which have no note excerpts and no key.
+
+    Yields:
+        One mapping a case, with the names and types of `COLUMNS`, in the file's order.
+
+    Raises:
+        UsageError: A file is not of the official form, or they are not of the same cases; messages hold no text of theirs.
+    """
+    cases = read_cases(path, notes=notes)
+    key, mapping = path.with_name(KEY_FILE), path.with_name(MAPPING_FILE)
+    keys = read_key(key, cases) if notes and key.is_file() else {}
+    documents = read_mapping(mapping, cases) if mapping.is_file() else {}
+    for case in cases:
+        yield case_row(case, keys.get(case.id, CaseKey()), documents.get(case.id, Document()))
+
 
 _OFFICIAL: Final = "official"
 _QUESTIONS: Final = "questions"

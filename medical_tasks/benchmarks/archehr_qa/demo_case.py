@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from medical_tasks.benchmarks.archehr_qa.cases import Case, Sentence
-from medical_tasks.benchmarks.archehr_qa.key_file import AnswerSentence, CaseKey
-from medical_tasks.benchmarks.archehr_qa.mapping_file import Document
+from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, Case, CaseKey, Document, Sentence
 
 __all__ = ["DemoCase"]
 

@@ -1,4 +1,4 @@
-"""How like the questions each sentence of a note is, and which sentences are most like them (paper, Validation; figure 2).
+"""How like the questions each sentence of a note is, and which are most like them (paper, Validation; figure 2).
 
 A sentence's similarity is the mean of its similarities to the patient's question and to the clinician's. Two measures:
 
@@ -7,7 +7,7 @@ A sentence's similarity is the mean of its similarities to the patient's questio
 - Embeddings: cosine by a checkpoint on this machine; the paper's is a MiniLM (docs/embeddings.md says how to get one).
 
 Similarities are rounded to six digits and equal ones go by the order of the note, so that the last digits of a device, or what
-else was in a batch, choose nothing.
+else was in a batch, choose nothing. What a user may set (`--task-args`) is read here too.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from medical_tasks.errors import UsageError
 from medical_tasks.scoring.porter import stem
-from medical_tasks.spec import Item
+from medical_tasks.spec import Item, TaskSpec
 
 if TYPE_CHECKING:
     from medical_tasks.models.embedder import Embedder
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Chooser",
     "Embeddings",
-    "Similarity",
     "Words",
     "lexical_similarities",
     "note_sentences",
@@ -36,7 +37,9 @@ __all__ = [
     "open_similarity",
     "questions",
     "ranked",
+    "read_arguments",
 ]
+
 
 # Robertson and Zaragoza 2009: saturation of counts, weight of the length.
 _K1: Final = 1.5
@@ -252,3 +255,63 @@ def _means(rows: Sequence[Sequence[float]]) -> list[float]:
 
 def _words(text: str) -> list[str]:
     return [stem(word) for word in _WORD.findall(text.casefold()) if word not in _SKIPPED]
+
+
+TRIES: Final = 5
+"""Most tries for a step (paper, Validation: each prompt is put up to five times)."""
+
+EVIDENCE: Final = 10
+"""How many sentences are chosen by similarity; the paper does not say how many were."""
+
+_MOST_TRIES: Final = 20
+_MOST_EVIDENCE: Final = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What decides how a task is asked.
+
+    Attributes:
+        tries: most tries for a step.
+        evidence: how many sentences of the note are chosen.
+        embedder: checkpoint that compares sentences; None for their words.
+    """
+
+    tries: int = TRIES
+    evidence: int = EVIDENCE
+    embedder: str | None = None
+
+
+def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
+    """Reads the arguments of a task's questions.
+
+    Args:
+        task: a task of the benchmark.
+        arguments: name to value.
+
+    Raises:
+        UsageError: An argument the task does not take, or a value that is not allowed.
+    """
+    if unknown := [name for name in arguments if name not in task.arguments]:
+        known = ", ".join(task.arguments) or "none"
+        raise UsageError(f"{task.name}: it takes no argument {unknown[0]!r}. Arguments: {known}.")
+    embedder = arguments.get("embedder")
+    if embedder is not None and not embedder.strip():
+        raise UsageError(
+            f"{task.name}: embedder must be the folder of a checkpoint, got {embedder!r}. Leave it out to compare words."
+        )
+    return Settings(
+        tries=_number(task, arguments, "tries", TRIES, _MOST_TRIES),
+        evidence=_number(task, arguments, "evidence", EVIDENCE, _MOST_EVIDENCE),
+        embedder=embedder,
+    )
+
+
+def _number(task: TaskSpec, arguments: Mapping[str, str], name: str, default: int, most: int) -> int:
+    if name not in arguments:
+        return default
+    text = str(arguments[name]).strip()
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if not 1 <= number <= most:
+        raise UsageError(f"{task.name}: {name} must be a whole number from 1 to {most}, got {arguments[name]!r}.")
+    return number

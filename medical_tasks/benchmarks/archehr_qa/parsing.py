@@ -1,33 +1,30 @@
-"""Reads a grounded answer: its sentences, what each cites, and what is wrong with it (shared task's form, 2025 and 2026).
+"""Reads replies: grounded answers with their citations (shared tasks of 2025 and 2026), and ids alone (subtasks 2 and 4).
 
-The form is a sentence a line with `|1,2|` at its end, 75 words in all. Read as well: spaces in a group, several groups, ranges,
-other separators, `[1, 2]` in lines without pipes, several sentences in a line, a fenced block, reasoning before `</think>`. The
-reading never fails. Bug for bug is `official`.
+An answer's form is a sentence a line with `|1,2|` at its end, 75 words in all. Read as well: spaces in a group, several groups,
+ranges (`1-3`, `1 to 3`), other separators, `[1, 2]` in lines without pipes, several sentences in a line, a fenced block, reasoning
+before `</think>`. Groups that stand together are one. Numbers in brackets that are no id list are prose: `[8.2 -> 6.9]`,
+`[**2150-1-1**]`, `[1.5]`, `[2150]`, and a range from where the note has no sentence (`[70-100]`). The reading never fails; the
+shared tasks' own reading, bug for bug, is in `scoring`.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import takewhile
+from typing import Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.citation_groups import Group, bracket_groups, pipe_groups
-from medical_tasks.benchmarks.archehr_qa.reply_text import unfenced
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.scoring.reasoning import spoken
 
 __all__ = [
-    "EMPTY",
-    "NO_CITATIONS",
-    "PROBLEMS",
-    "TOO_LONG",
-    "UNKNOWN_IDS",
-    "WRONG_FORM",
-    "Answer",
-    "Sentence",
-    "read_answer",
-]
+    "EMPTY", "MAX_RANGE", "NO_CITATIONS", "NO_IDS", "PROBLEMS", "TOO_LONG", "UNKNOWN_IDS", "WRONG_FORM", "Answer",
+    "Group", "Sentence", "bracket_groups", "pipe_groups", "read_alignment", "read_answer", "read_evidence", "read_ids",
+    "unfenced",
+]  # fmt: skip
+
 
 EMPTY: Final = "empty"
 NO_CITATIONS: Final = "no citations"
@@ -182,3 +179,364 @@ def _off_form(line: str, groups: list[Group]) -> bool:
     # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a group in the text.
     same = [(group.start, *group.ids) for group in groups] == [(len(text), *read)]
     return not same or not any(map(str.isalnum, text)) or bool(rest.strip()) or bool(bracket_groups(text))
+
+
+NO_IDS: Final = "no ids found"
+"""Problem of a reply that says something, and nothing that can be read."""
+
+_MARKS: Final = r"[\s|\[\](){}.,;:\"'`*-]*+"
+_NOTHING: Final = re.compile(rf"{_MARKS}(?:none|nothing|no sentences?)?{_MARKS}", re.IGNORECASE)
+_LABEL: Final = re.compile(
+    r"^\W*(?:(?:the|relevant|essential|needed|necessary|evidence|cited|note|answer|citations?|sentences?|ids?|numbers?|are|is)\b\W*)+",
+    re.IGNORECASE,
+)
+_LIST_WORDS: Final = re.compile(r"(?:[\s,;&.()]|and\b|[sS#]?[0-9]++|[-\u2010-\u2015\u2212])*+")
+_NUMBERED: Final = re.compile(
+    r"^\W*(?:answer[ \t]+)?(?:sentence[ \t]+)?([0-9]{1,4})(?:[\])]?[ \t]*(?::|->|=)|[ \t]*[.)](?![^\s|\[]))[ \t]*(.*)$",
+    re.IGNORECASE,
+)
+_LEADING: Final = re.compile(
+    r"^[\s*\u2022-]*\(?(?:sentence[ \t]+)?[sS#]?([0-9]{1,4})(?:[.):](?=\s|$)|$)(.*)$", re.IGNORECASE
+)
+_DISMISSED: Final = re.compile(
+    r"\W*(?:not[ -](?:relevant|essential|needed|necessary)|irrelevant|non-?essential|supplementary)(?:[ \t]+sentences?)?"
+    r"[*_]*(?::|\W*$)",
+    re.IGNORECASE,
+)
+_EMPHASIS: Final = re.compile(r"(?<!\[)\*\*(?!\])|`")  # "[**" is a mark of de-identification
+_BESIDE: Final = re.compile(r"\bsentences?\b|\([^()0-9]{0,200}\)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IdReply:
+    """Ids of a reply.
+
+    Attributes:
+        ids: in their order, each once; also such as the note does not have.
+        problems: short classes; none for a reply that says nothing at all.
+    """
+
+    ids: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairReply:
+    """What sentences of an answer rest on.
+
+    Attributes:
+        pairs: id of the answer's sentence and id of a sentence of the note, known or not; each pair once.
+        problems: short classes; none for a reply that says nothing at all.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    problems: tuple[str, ...] = ()
+
+
+def read_evidence(text: str, known_ids: Collection[str]) -> IdReply:
+    """Reads which sentences a reply names.
+
+    It is read as the first of these that fits: JSON (a list of ids, or an object with one list in it or one named `essential`, or a
+    list of objects with a sentence's id, of which a `relevance` other than essential leaves it out); groups `|1,2|` or `[1, 2]`; a
+    list of ids, behind a label or not (`Essential sentences: 1, 3-5`), between lines without numbers; lines that begin with an id
+    and a mark. What a heading calls supplementary or not relevant ends what is read; a line that calls its id so is passed over.
+
+    Args:
+        text: a model's reply.
+        known_ids: ids of the note's sentences.
+    """
+    said = _said(text)
+    if _NOTHING.fullmatch(said):
+        return IdReply(ids=())
+    value = _json(said)
+    if value is not None:
+        read = _json_ids(value, known_ids)
+        return IdReply(ids=tuple(dict.fromkeys(read or ())), problems=(NO_IDS,) if read is None else ())
+    lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(said)))
+    groups = [group for line in lines for group in pipe_groups(line, known_ids) or bracket_groups(line, known_ids)]
+    rests = [_BESIDE.sub(" ", _LABEL.sub("", line)) for line in lines]
+    if any(group.ids for group in groups):
+        listed = tuple(cited for group in groups for cited in group.ids)
+    elif all(_LIST_WORDS.fullmatch(rest) or not re.search("[0-9]", rest) for rest in rests):
+        lists = [rest for rest in rests if _LIST_WORDS.fullmatch(rest)]
+        listed = tuple(cited for rest in lists for cited in read_ids(rest.replace(".", " "), known_ids))
+    else:
+        leading = [found for line in lines if (found := _LEADING.match(line)) and not _DISMISSED.fullmatch(found[2])]
+        listed = tuple(cited for found in leading for cited in read_ids(found[1], known_ids))
+    return IdReply(ids=tuple(dict.fromkeys(listed)), problems=() if listed else (NO_IDS,))
+
+
+def read_alignment(text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()) -> PairReply:
+    """Reads what each sentence of an answer rests on.
+
+    It is read strictly: lines `1: 2,3` (the answer's sentence, then an id list, with bars or brackets or without); where no line
+    is numbered, lines that end with a group, in the answer's order (`||` for a sentence that rests on nothing); or JSON, an object
+    from number to list, a list of lists, or a list of objects with `answer_id` and `evidence_id`. Other lines are passed over.
+
+    Args:
+        text: a model's reply.
+        known_ids: ids of the note's sentences.
+        answer_ids: ids of the answer's sentences, in order; a number that is none of them means the sentence at that place.
+    """
+    said = _said(text)
+    if _NOTHING.fullmatch(said):
+        return PairReply(pairs=())
+    rows = _json_rows(_json(said), known_ids, answer_ids)
+    if rows is None:
+        lines = _lines(said)
+        numbered = [(found[1], found[2]) for line in lines if (found := _NUMBERED.match(line))]
+        if numbered:
+            rows = [(number, _listed_ids(rest, known_ids)) for number, rest in numbered]
+        else:
+            found_groups = (pipe_groups(line, known_ids) or bracket_groups(line, known_ids) for line in lines)
+            grouped = [groups for groups in found_groups if groups]
+            rows = [
+                (str(place), [cited for group in groups for cited in group.ids])
+                for place, groups in enumerate(grouped, 1)
+            ]
+    pairs = tuple(dict.fromkeys((_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids))
+    return PairReply(pairs=pairs, problems=() if rows else (NO_IDS,))
+
+
+def _said(text: str) -> str:
+    return _EMPHASIS.sub("", unfenced(spoken(text).strip())).strip()
+
+
+def _lines(said: str) -> list[str]:
+    return [line.strip() for line in said.splitlines() if line.strip()]
+
+
+def _listed_ids(rest: str, known_ids: Collection[str]) -> Iterable[str]:
+    """Ids behind a number: of groups, or of nothing but a list."""
+    groups = pipe_groups(rest, known_ids) or bracket_groups(rest, known_ids)
+    if groups:
+        return [cited for group in groups for cited in group.ids]
+    rest = _BESIDE.sub(" ", rest)
+    return read_ids(rest.replace(".", " "), known_ids) if _LIST_WORDS.fullmatch(rest) else ()
+
+
+def _json(text: str) -> Any:
+    """The value of a reply that is JSON as a whole; None of any other."""
+    if not text.startswith(("[", "{")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_ids(value: Any, known_ids: Collection[str]) -> tuple[str, ...] | None:
+    if isinstance(value, dict):
+        lists = [each for each in value.values() if isinstance(each, list)]
+        value = lists[0] if len(lists) == 1 else value.get("essential")
+    if not isinstance(value, list):
+        return None
+    ids: list[str] = []
+    for each in value:
+        if isinstance(each, dict):
+            if str(each.get("relevance", "essential")).strip().lower() != "essential":
+                continue
+            each = next((each[name] for name in ("sentence_id", "id") if name in each), None)
+        if isinstance(each, bool) or not isinstance(each, str | int):
+            return None
+        ids += read_ids(str(each), known_ids)
+    return tuple(ids)
+
+
+def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
+    if name in answer_ids:
+        return name
+    place = int(name)
+    return answer_ids[place - 1] if 0 < place <= len(answer_ids) and str(place) not in answer_ids else str(place)
+
+
+def _json_rows(
+    value: Any, known_ids: Collection[str], answer_ids: Sequence[str]
+) -> list[tuple[str, Iterable[str]]] | None:
+    if isinstance(value, dict):
+        pairs = [(str(name).strip(), ids) for name, ids in value.items()]
+    elif isinstance(value, list) and value and all(isinstance(each, list) for each in value):
+        pairs = [(str(place), ids) for place, ids in enumerate(value, 1)]
+    elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+        pairs = [(str(each.get("answer_id")).strip(), each.get("evidence_id")) for each in value]
+    else:
+        return None
+    if not all(name in answer_ids or re.fullmatch("[0-9]{1,4}", name) for name, _ in pairs):
+        return None
+    rows: list[tuple[str, Iterable[str]]] = []
+    for name, ids in pairs:
+        found = _json_ids(ids, known_ids)
+        if found is None:
+            found = read_ids(str(ids), known_ids) if isinstance(ids, str | int) and not isinstance(ids, bool) else ()
+        rows.append((name, found))
+    return rows
+
+
+MAX_RANGE: Final = 100
+"""Most sentences a range can cite."""
+
+_DASH = "[-\u2010-\u2015\u2212]"
+_SEPARATOR: Final = re.compile(r"[,;&\s\uff0c\uff1b\u3001]+|\band\b", re.IGNORECASE)
+_AROUND_DASH: Final = re.compile(rf"(?<=\d)(?:\s*{_DASH}\s*|\s+to\s+)(?=[sS#]?\d)", re.IGNORECASE)
+_RANGE: Final = re.compile(rf"[sS#]?(\d{{1,6}}){_DASH}[sS#]?(\d{{1,6}})", re.ASCII)
+_RANGE_BEGIN: Final = re.compile(rf"(\d+)\s*{_DASH}", re.ASCII)
+_NUMBER: Final = re.compile(r"[sS#]?0*(\d{1,6})", re.ASCII)
+_AROUND_ID: Final = "\"'`\u201c\u201d\u2018\u2019[](){}*\\"
+
+_ONE = rf"[\"']?[sS#]?[0-9]{{1,4}}(?:[ \t]{{0,3}}{_DASH}[ \t]{{0,3}}[sS#]?[0-9]{{1,4}})?[\"']?"
+_BETWEEN = r"(?:[ \t]{0,3}[,;&][ \t]{0,3}(?:and[ \t]{1,3})?|[ \t]{1,3}and[ \t]{1,3}|[ \t]{1,3})"
+_LIST = rf"[ \t,;]{{0,4}}(?:{_ONE}(?:{_BETWEEN}{_ONE}){{0,99}})?[ \t,;]{{0,4}}"
+_PIPES: Final = re.compile(rf"\|{_LIST}\|(?:{_LIST}\|)*")
+_SMALL = rf"[0-9]{{1,3}}(?:[ \t]{{0,3}}{_DASH}[ \t]{{0,3}}[0-9]{{1,3}})?"
+_BRACKET = rf"\[[ \t]{{0,3}}{_SMALL}(?:{_BETWEEN}{_SMALL}){{0,99}}[ \t]{{0,3}}\]"
+_BRACKETS: Final = re.compile(rf"{_BRACKET}(?:[ \t,;]{{0,3}}{_BRACKET})*")
+_LAST: Final = re.compile(r"\|([^|]*)\|$")
+_PAIRS: Final = {"(": ")", "[": "]", "{": "}", "*": "*", "_": "_", "`": "`", '"': '"'}
+_LIST_WORD: Final = re.compile(
+    r"(?:and|to|ids?|sentences?)[:.,;]?|[sS#]?[0-9]+(?:[^\w\s][0-9]+)*[^\w\s]?", re.IGNORECASE
+)
+_FIRST: Final = re.compile(r"[ \t.!?\"'\u201c(]*+(.)")
+_DIGIT: Final = re.compile(r"\d", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """Citations that stand together.
+
+    Attributes:
+        start: of their first mark, in characters of the line.
+        end: behind their last.
+        ids: in their order, each once; also such as the note does not have.
+    """
+
+    start: int
+    end: int
+    ids: tuple[str, ...]
+
+
+def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
+    """Reads an id list.
+
+    Args:
+        text: what stands between the marks. Quotes and brackets around an id, leading zeros and `S` or `#` before a number play
+            no part.
+        known_ids: ids of the note's sentences, which are read as they are.
+
+    Returns:
+        The ids in their order, each once. What is no number is an id all the same, which no note has; so is a range that runs
+        backwards or over more than `MAX_RANGE` sentences, as it stands there.
+    """
+    found: list[str] = []
+    for part in _SEPARATOR.split(_AROUND_DASH.sub("-", text)):
+        token = part.strip(_AROUND_ID)
+        if any(map(str.isalnum, token)):
+            found += _resolved(token, known_ids)
+    return tuple(dict.fromkeys(found))
+
+
+def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
+    """Finds the groups of a line in the official form, and in forms near to it.
+
+    The group at the line's end may hold any words (`|x|`: an id that no note has), and marks without letters or digits may stand
+    behind it. One within the line holds numbers alone, and counts where another sentence follows it, or another group ends the
+    line.
+
+    Args:
+        line: without its line end.
+        known_ids: as in `read_ids`.
+
+    Returns:
+        They, from left to right. `||` is a group without ids.
+    """
+    end = _end(line)
+    groups = [_group(line, found, known_ids) for found in _PIPES.finditer(line)]
+    if not groups or groups[-1].end != end:
+        last = _LAST.search(line[:end])
+        if last is not None and _may_be_ids(last[1]):
+            groups = [group for group in groups if group.end <= last.start()]
+            groups.append(Group(start=last.start(), end=end, ids=read_ids(last[1], known_ids)))
+    if not groups or groups[-1].end != end:
+        groups = [group for group in groups if _sentence_begins(line, group.end)]
+    return [_widened(line, group) for group in groups]
+
+
+def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
+    """Finds the groups of a line that stand in square brackets, `[1, 2]` or `[1][2]`, wherever they are.
+
+    Args:
+        line: without its line end.
+        known_ids: ids of the note's sentences, one of which a range begins with; without any it can begin anywhere.
+
+    Returns:
+        They, from left to right.
+    """
+    groups = []
+    for found in _BRACKETS.finditer(line):
+        text = re.sub(r"[\[\]]", " ", found[0])
+        ids = read_ids(text, ())
+        begun = {str(int(first)) for first in _RANGE_BEGIN.findall(text)}
+        # "[120-80]" is a blood pressure, "[70-100]" what is normal.
+        if all(id_.isdecimal() for id_ in ids) and (not known_ids or all(first in known_ids for first in begun)):
+            groups.append(_widened(line, Group(start=found.start(), end=found.end(), ids=ids)))
+    return groups
+
+
+def _end(line: str) -> int:
+    """Where a line ends, but for marks."""
+    end = len(line)
+    while end and line[end - 1] != "|" and not line[end - 1].isalnum():
+        end -= 1
+    return end
+
+
+def _widened(line: str, group: Group) -> Group:
+    """The group with the marks that stand close around it: `(|1|)`, `**[1]**`."""
+    start, end = group.start, group.end
+    while start and end < len(line) and _PAIRS.get(line[start - 1]) == line[end]:
+        start, end = start - 1, end + 1
+    return Group(start=start, end=end, ids=group.ids)
+
+
+def _group(line: str, found: re.Match[str], known_ids: Collection[str]) -> Group:
+    return Group(
+        start=found.start(), end=found.end(), ids=read_ids(line[slice(*found.span())].replace("|", " "), known_ids)
+    )
+
+
+def _may_be_ids(text: str) -> bool:
+    """Whether words between pipes may be meant as ids: two at most, or a list of numbers; others are a table's cell."""
+    words = text.split()
+    return (
+        len(words) <= 2
+        or (len(words) <= 4 and _DIGIT.search(text) is not None)
+        or all(map(_LIST_WORD.fullmatch, words))
+    )
+
+
+def _sentence_begins(line: str, start: int) -> bool:
+    found = _FIRST.match(line, start)
+    return found is not None and found[1].isupper()
+
+
+def _resolved(token: str, known_ids: Collection[str]) -> tuple[str, ...]:
+    if token in known_ids:
+        return (token,)
+    if spread := _RANGE.fullmatch(token):
+        first, last = int(spread[1]), int(spread[2])
+        return tuple(map(str, range(first, last + 1))) if 0 <= last - first < MAX_RANGE else (token,)
+    number = _NUMBER.fullmatch(token)
+    return (number[1],) if number else (token,)
+
+
+_FENCE: Final = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE_LINE: Final = re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE)
+
+
+def unfenced(text: str) -> str:
+    """The inside of the last fenced block that says anything; the text itself where there is none.
+
+    Args:
+        text: a reply. A block that never ends goes on to its end.
+    """
+    blocks = [block for block in _FENCE.findall(text) if block.strip()]
+    return blocks[-1] if blocks else _FENCE_LINE.sub("", text)

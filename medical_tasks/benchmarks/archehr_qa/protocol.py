@@ -13,11 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.draft import written_sentences
-from medical_tasks.benchmarks.archehr_qa.evidence import Chooser, open_chooser
-from medical_tasks.benchmarks.archehr_qa.feedback import cited_faults, feedback_text, uncited_faults
-from medical_tasks.benchmarks.archehr_qa.prompts import question_text
-from medical_tasks.benchmarks.archehr_qa.task_arguments import read_arguments
+from medical_tasks.benchmarks.archehr_qa.evidence import Chooser, open_chooser, read_arguments
+from medical_tasks.benchmarks.archehr_qa.prompts import (
+    cited_faults,
+    feedback_text,
+    question_text,
+    uncited_faults,
+    written_sentences,
+)
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Ask, Dialogue, Done, Message, MultiStep, Records, TaskSpec, Turn
 

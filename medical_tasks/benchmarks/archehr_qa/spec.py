@@ -369,7 +369,7 @@ class ArchEHRQA(Benchmark):
 
     def baselines(self) -> Mapping[str, Baseline]:
         """`heuristic`: the sentences most like the questions."""
-        from medical_tasks.benchmarks.archehr_qa.heuristic import heuristic_identity, heuristic_responses
+        from medical_tasks.benchmarks.archehr_qa.baselines import heuristic_identity, heuristic_responses
 
         return {"heuristic": Baseline(heuristic_responses, heuristic_identity)}
 

@@ -1,4 +1,4 @@
-"""K-QA from its official JSON Lines files, and as items of a task.
+"""K-QA from its official JSON Lines files, as rows of the dataset, and as items of a task.
 
 The release has two files: 201 questions with a physician's answer taken apart into statements, and all 1,212 questions with
 what is known of each (paper, table 2). Both become rows of the same columns; `questions` has no answers and no statements.
@@ -7,14 +7,14 @@ The texts of statements stay as released, three blank ones among the must-have i
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.kqa.demo import demo_rows
-from medical_tasks.benchmarks.kqa.question_form import question_form
-from medical_tasks.benchmarks.kqa.row import question_id, typed_row
+from medical_tasks.benchmarks.kqa.demo import QUESTIONS
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
@@ -25,13 +25,146 @@ from medical_tasks.spec import Item, TaskSpec
 __all__ = [
     "ANSWERED_SHA256",
     "COLUMNS",
+    "FORMS",
     "QUESTIONS_SHA256",
     "SOURCES",
+    "demo_ids",
+    "demo_rows",
     "load_items",
+    "question_form",
     "question_id",
     "read_gold_file",
     "read_rows",
+    "typed_row",
 ]
+
+
+_ID_DIGITS = 16
+_DIAGNOSIS_DIGITS = 8
+
+
+def question_id(question: str, diagnosis: str | None = None) -> str:
+    """Names a question by its text.
+
+    White space does not count: one question of the release ends in a line break, and copies of a dataset differ there.
+
+    Args:
+        question: the question.
+        diagnosis: tells repeats of one question apart; not part of the name of its first occurrence.
+
+    Returns:
+        16 hexadecimal digits, with a dash and 8 more for a repeat.
+    """
+    name = _digest(question, _ID_DIGITS)
+    return name if diagnosis is None else f"{name}-{_digest(diagnosis, _DIAGNOSIS_DIGITS)}"
+
+
+def _digest(text: str, digits: int) -> str:
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:digits]
+
+
+def typed_row(
+    *,
+    question: str,
+    answer: str = "",
+    must_have: Sequence[str] = (),
+    nice_to_have: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    icd_10_diag: str = "",
+    entity_text: Sequence[str] = (),
+    matched_entity: str = "",
+    entity_tag: Sequence[str] = (),
+    id: str = "",  # noqa: A002 - the column's name
+) -> dict[str, Any]:
+    """Puts a row together, with the columns in their order.
+
+    Args:
+        question: column of that name, as all that follow.
+        answer: see `data.COLUMNS`.
+        must_have: see there.
+        nice_to_have: see there.
+        sources: see there.
+        icd_10_diag: see there.
+        entity_text: see there.
+        matched_entity: see there.
+        entity_tag: see there.
+        id: the row's id; made from the question when it is empty.
+
+    Returns:
+        Column name to value.
+    """
+    return {
+        "id": id or question_id(question),
+        "question": question,
+        "answer": answer,
+        "must_have": list(must_have),
+        "nice_to_have": list(nice_to_have),
+        "sources": list(sources),
+        "icd_10_diag": icd_10_diag,
+        "entity_text": list(entity_text),
+        "matched_entity": matched_entity,
+        "entity_tag": list(entity_tag),
+    }
+
+
+FORMS = ("yes or no", "open", "other")
+
+_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
+_OPENERS = frozenset(
+    "so and but or also ok okay oh alright well then now hi hello wait sorry question lets just".split()
+)
+_YES_OR_NO = frozenset(
+    "is are am was were isnt arent do does did doe dont doesnt didnt have has had havent hasnt can could cant couldnt will "
+    "would wont wouldnt should shouldnt shall may might must".split()
+)
+_OPEN = frozenset("what whats which who whos whom whose when whens where wheres why whys how hows".split())
+
+
+def question_form(question: str) -> str:
+    """Says whether a question asks for a yes or no, or begins with a question word.
+
+    Only the first word counts, after words that merely open a turn ("Ok so", "Also"): what patients write has too little
+    punctuation to look for the question within it.
+
+    Args:
+        question: the question.
+
+    Returns:
+        One of `FORMS`.
+    """
+    for match in _WORD.finditer(question.lower()):
+        word = match[0].replace("'", "").replace("’", "")
+        if word in _OPENERS:
+            continue
+        if word in _YES_OR_NO:
+            return FORMS[0]
+        return FORMS[1] if word in _OPEN else FORMS[2]
+    return FORMS[2]
+
+
+def demo_rows() -> list[dict[str, Any]]:
+    """Makes the rows of the `demo` configuration.
+
+    Returns:
+        One mapping a row, with the names and types of the rows of the release.
+    """
+    return [
+        typed_row(
+            question=record.question,
+            answer=record.answer,
+            must_have=record.must_have,
+            nice_to_have=record.nice_to_have,
+            icd_10_diag=record.diagnosis,
+        )
+        for record in QUESTIONS
+    ]
+
+
+@lru_cache(maxsize=1)
+def demo_ids() -> frozenset[str]:
+    """Returns the ids of the demo's questions."""
+    return frozenset(question_id(record.question) for record in QUESTIONS)
+
 
 COLUMNS = (
     Column(name="id", description="Hash of the question's text; repeats of a question add a hash of their diagnosis"),

@@ -1,8 +1,11 @@
-"""The documents passages are retrieved from: files of a user's folder, read as plain text in an order that does not change.
+"""The documents passages are retrieved from: files of a user's folder, read as plain text and cut into passages.
 
-.txt .md        as they are; the title is a Markdown heading, or the file's name
-.html .htm      the text that a browser would show, by the standard library's parser
-.jsonl          one document a line: {"text": ..., "title"?: ..., "url"?: ...}; other keys are left alone
+    .txt .md        as they are; the title is a Markdown heading, or the file's name
+    .html .htm      the text that a browser would show, by the standard library's parser
+    .jsonl          one document a line: {"text": ..., "title"?: ..., "url"?: ...}; other keys are left alone
+
+Their order does not change from one reading to the next. A passage has a bounded number of words and ends at a paragraph where
+there is one.
 """
 
 from __future__ import annotations
@@ -11,17 +14,19 @@ import json
 import os
 import re
 import sys
+from bisect import bisect_left
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.kqa.html_text import html_text
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
 
-__all__ = ["SUFFIXES", "Document", "read_documents"]
+__all__ = ["OVERLAP", "Chunk", "Document", "chunk_documents", "html_text", "read_documents"]
+
 
 SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
 
@@ -199,3 +204,144 @@ def _encodes(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# What a browser does not show, and what begins a paragraph of its own.
+_HIDDEN = frozenset({"script", "style", "noscript", "template", "head", "svg"})
+_BLOCKS = frozenset(
+    "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
+    "h6 header hr html legend li main nav ol optgroup option p pre section select summary table tbody td textarea tfoot th "
+    "thead tr ul".split()
+)
+
+
+def html_text(page: str) -> tuple[str, str]:
+    """Takes the tags off a page.
+
+    Args:
+        page: HTML, well-formed or not.
+
+    Returns:
+        Its title, "" when it has none, and its paragraphs divided by blank lines.
+    """
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    return reader.title, reader.text
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._hidden: list[str] = []
+        self._in_title = False
+        self._title: list[str] = []
+        self._paragraphs: list[list[str]] = [[]]
+
+    @property
+    def title(self) -> str:
+        return " ".join("".join(self._title).split())
+
+    @property
+    def text(self) -> str:
+        paragraphs = (" ".join("".join(parts).split()) for parts in self._paragraphs)
+        return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Skips `<![...>` as browsers do; some releases of the standard library fail an assertion on an unknown keyword."""
+        end = self.rawdata.find(">", i)
+        return end + 1 if end >= 0 else -1
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "body":
+            self._hidden.clear()  # a head that was never closed ends here
+        if tag == "title" and "svg" not in self._hidden:
+            self._in_title = True
+        elif tag in _HIDDEN:
+            self._hidden.append(tag)
+        elif tag in _BLOCKS:
+            self._paragraphs.append([])
+        elif tag == "br":
+            self._paragraphs[-1].append("\n")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in _HIDDEN and tag != "title":
+            self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "title":
+            self._in_title = False
+        elif tag in self._hidden:
+            while self._hidden.pop() != tag:
+                pass
+        elif tag in _BLOCKS:
+            self._paragraphs.append([])
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self._title.append(data)
+        elif not self._hidden:
+            self._paragraphs[-1].append(data)
+
+
+OVERLAP = 5
+"""Up to one word in so many is repeated from the passage before, so that a sentence cut in two stands whole somewhere."""
+
+# Text without spaces (some scripts, encoded pictures) is cut as well, or one "word" could fill the whole prompt.
+_WORD = re.compile(r"\S{1,40}")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunk:
+    """A passage.
+
+    Attributes:
+        id: name of its document, `#`, and its number in it from 1.
+        document: where it is from.
+        text: the passage, as it stands in the document.
+    """
+
+    id: str
+    document: Document
+    text: str
+
+
+def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator[Chunk]:
+    """Cuts documents.
+
+    A passage ends at the last paragraph border in its second half, else after its full number of words. The next one begins
+    at the first paragraph border within the overlap, else with the overlap.
+
+    Args:
+        documents: in order.
+        chunk_words: words of a passage at most.
+
+    Yields:
+        The passages in order; every word of a document is in at least one of its passages.
+    """
+    for document in documents:
+        for number, text in enumerate(_passages(document.text, chunk_words), start=1):
+            yield Chunk(id=f"{document.name}#{number}", document=document, text=text)
+
+
+def _passages(text: str, size: int) -> Iterator[str]:
+    spans = [match.span() for match in _WORD.finditer(text)]
+    borders = _borders(text, spans)
+    start = 0
+    while start < len(spans):
+        end = min(start + size, len(spans))
+        if end < len(spans):
+            # The last border that leaves more than half a passage.
+            end = next((place for place in range(end, start + size // 2, -1) if place in borders), end)
+        yield text[spans[start][0] : spans[end - 1][1]]
+        if end == len(spans):
+            return
+        earliest = end - size // OVERLAP
+        start = next((place for place in range(earliest, end + 1) if place in borders), earliest)
+
+
+def _borders(text: str, spans: Sequence[tuple[int, int]]) -> set[int]:
+    """Numbers of the words that begin a paragraph."""
+    starts = [start for start, _ in spans]
+    return {bisect_left(starts, match.end()) for match in _BLANK_LINE.finditer(text)}

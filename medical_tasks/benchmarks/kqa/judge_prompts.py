@@ -1,43 +1,49 @@
-"""What the judge of K-QA is asked (paper, section 4 and appendix D.2): does an answer entail, contradict or leave open a statement.
+"""What the judge of K-QA is asked about a statement (paper, section 4 and appendix D.2), and how its replies are read.
 
 Ours are written from the protocol's facts: premise is the model's answer, hypothesis one statement; what is unrelated or not
 supported is neither entailed nor contradicted, and an answer that does not name a thing does not rule it out. With `official`
 the authors' two files are read from a checkout the user has.
 
 Everything that is the same for the statements of one answer stands before the statement, so that servers which keep prefixes
-read it once.
+read it once. Of a reply nothing is guessed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from medical_tasks.benchmarks.kqa.official import counts_as_contradiction, label_is_true
 from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
-from medical_tasks.judges.base import JudgePrompts
-from medical_tasks.judges.reading import quoted
+from medical_tasks.judges.base import JudgePrompts, Label, Pair, Question, Unreadable
+from medical_tasks.judges.reading import boolean, free_text, one_of, quoted, read_closing_claim, read_json, read_object
 from medical_tasks.spec import Message, TaskSpec
 
 __all__ = [
-    "ABSTENTION",
-    "BATCHED",
     "OFFICIAL_FILES",
-    "PROMPT_SETS",
-    "SINGLE",
     "abstention_messages",
-    "again",
+    "abstention_question",
     "batched_messages",
+    "batched_question",
     "load_judge_prompts",
     "official_messages",
+    "official_question",
+    "read_answered",
+    "read_batched",
+    "read_single",
     "single_messages",
+    "single_question",
     "template",
 ]
+
 
 PROMPT_SETS: Final = ("own", "official")
 
@@ -206,3 +212,150 @@ def _official_text(upstream: Path, name: str) -> str:
             f"{text.count(wrong[0])} times. Download it again."
         )
     return text
+
+
+_WORDS: Final[Mapping[str, Label]] = {
+    "entailed": "entailment",
+    "contradicted": "contradiction",
+    "neither": "neutral",
+}
+"""The words asked for, and the labels they stand for; `neither` says no more than that."""
+
+BATCH_LABELS = tuple[tuple[str, Label], ...]
+"""Value of a batched verdict: id and label of each statement there is a verdict on."""
+
+_VERDICT: Final = {"reason": free_text, "verdict": one_of(*_WORDS)}
+_ENTRY: Final = {"id": free_text, **_VERDICT}
+_ALL_LABELS: Final[Mapping[Label, Any]] = {
+    "entailment": "entailment",
+    "neutral": "neutral",
+    "contradiction": "contradiction",
+    "not_entailment": "not_entailment",
+}
+_ENTAILS: Final[Mapping[Label, Any]] = {
+    "entailment": True,
+    "neutral": False,
+    "contradiction": False,
+    "not_entailment": False,
+}
+_CONTRADICTS: Final[Mapping[Label, Any]] = {"entailment": False, "neutral": False, "contradiction": True}
+_REPLY_TOKENS: Final = 512
+_ENTRY_TOKENS: Final = 96
+
+
+def read_single(text: str) -> Label | Unreadable:
+    """Reads the verdict on one statement."""
+    value = read_object(text, _VERDICT)
+    return value if isinstance(value, Unreadable) else _WORDS[value["verdict"]]
+
+
+def read_answered(text: str) -> bool | Unreadable:
+    """Reads whether there is an answer at all."""
+    value = read_object(text, {"reason": free_text, "answered": boolean})
+    return value if isinstance(value, Unreadable) else bool(value["answered"])
+
+
+def read_batched(ids: Sequence[str]) -> Callable[[str], BATCH_LABELS | Unreadable]:
+    """Makes a reader of verdicts on several statements.
+
+    Args:
+        ids: the statements that were asked about.
+
+    Returns:
+        The reader. Its value holds a label for each statement that got one, in the order of `ids`; ids that were not asked
+        about or stand twice make the reply unreadable, and so does a reply without any verdict.
+    """
+
+    def read(text: str) -> BATCH_LABELS | Unreadable:
+        value = read_json(text)
+        if isinstance(value, Unreadable):
+            return value
+        if not isinstance(value, dict) or set(value) != {"verdicts"} or not isinstance(value["verdicts"], list):
+            return Unreadable("the reply needs to be an object with the key verdicts, a list, and no others")
+        if not value["verdicts"]:
+            return Unreadable("verdicts is empty")
+        labels: dict[str, Label] = {}
+        for entry in value["verdicts"]:
+            if not isinstance(entry, dict) or set(entry) != set(_ENTRY):
+                return Unreadable(f"each verdict needs the keys {', '.join(_ENTRY)} and no others")
+            for key, check in _ENTRY.items():
+                broken = check(entry[key])
+                if broken is not None:
+                    return Unreadable(f"{key} {broken}")
+            name = entry["id"]
+            if name not in ids:
+                return Unreadable("a verdict has an id that was not asked about")
+            if name in labels:
+                return Unreadable(f"{name} stands twice")
+            labels[name] = _WORDS[entry["verdict"]]
+        return tuple((name, labels[name]) for name in ids if name in labels)
+
+    return read
+
+
+def single_question(prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str) -> Question:
+    """Asks for one statement; the value is a label."""
+    answer = answer.strip()
+    messages = single_messages(prompts, question=question, answer=answer, statement=statement)
+    return Question(
+        id=name,
+        messages=messages,
+        template=template(prompts, SINGLE),
+        read=read_single,
+        again=AGAIN,
+        max_tokens=_REPLY_TOKENS,
+        pair=Pair(premise=answer, hypothesis=statement.strip(), values=_ALL_LABELS),
+    )
+
+
+def batched_question(
+    prompts: JudgePrompts, name: str, *, question: str, answer: str, statements: Sequence[tuple[str, str]]
+) -> Question:
+    """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
+    messages = batched_messages(prompts, question=question, answer=answer.strip(), statements=statements)
+    return Question(
+        id=name,
+        messages=messages,
+        template=template(prompts, BATCHED),
+        read=read_batched([statement_id for statement_id, _ in statements]),
+        again=AGAIN,
+        max_tokens=_REPLY_TOKENS + _ENTRY_TOKENS * len(statements),
+    )
+
+
+def abstention_question(prompts: JudgePrompts, name: str, *, question: str, answer: str) -> Question:
+    """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
+    return Question(
+        id=name,
+        messages=abstention_messages(prompts, question=question, answer=answer.strip()),
+        template=template(prompts, ABSTENTION),
+        read=read_answered,
+        again=AGAIN,
+        max_tokens=_REPLY_TOKENS,
+    )
+
+
+def official_question(
+    prompts: JudgePrompts, name: str, kind: str, *, question: str, answer: str, statement: str
+) -> tuple[Question, Question]:
+    """Asks one of the authors' two questions (`entails`, `contradicts`); the values are bools.
+
+    Returns:
+        The question as it is read sanely, and as their script decides it, on the first reply. Both share that reply.
+    """
+    messages = official_messages(prompts, kind, question=question, answer=answer, statement=statement)
+    sane = Question(
+        id=name,
+        messages=messages,
+        template=template(prompts, kind),
+        read=partial(read_closing_claim, of_statement=kind == "entails"),
+        again=OFFICIAL_AGAIN,
+        max_tokens=_REPLY_TOKENS,
+        pair=Pair(
+            premise=answer.strip(),
+            hypothesis=statement.strip(),
+            values=_ENTAILS if kind == "entails" else _CONTRADICTS,
+        ),
+    )
+    theirs = label_is_true if kind == "entails" else counts_as_contradiction
+    return sane, replace(sane, id=f"{name}/official", read=theirs, once=True, pair=None)

@@ -1,29 +1,39 @@
 """Gets verdicts on answers: which of their statements an answer entails and contradicts, and whether it is one at all.
 
 All questions about all answers go to the judge in one call, so that it can work on many at once; further rounds hold only what
-a batched reply left out. What got no verdict stays without one.
+a batched reply left out. What got no verdict stays None, never False.
 
 - An empty answer entails and contradicts nothing; nobody is asked (paper, section 4: an empty premise).
 - A sure abstention (`abstention`) likewise, unless the authors' prompts are used: they ask about every text.
 - A blank statement (the release has three) says nothing. Only the authors' prompts ask about it, for the official metrics;
   everything else leaves it out.
 - Where the rule is not sure of an abstention, a judge that reads prompts is asked; for judges of entailment it is an answer.
+
+What a batched reply leaves out is asked about again, together, and what is left out once more one by one. So is a whole batch whose
+form is the trouble: no readable reply, a prompt too long, a judge that reads no prompts. A batch that failed for another reason
+(the server, the budget) leaves its statements without a verdict: asking for each of them would only fail eight times as often.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from medical_tasks.benchmarks.kqa.abstention import Abstention, abstention
-from medical_tasks.benchmarks.kqa.judge_reading import abstention_question, official_question
-from medical_tasks.benchmarks.kqa.statement_labels import Labels, ask, label_statements
-from medical_tasks.benchmarks.kqa.verdicts import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict, statement_verdict
+from medical_tasks.benchmarks.kqa.judge_prompts import (
+    abstention_question,
+    batched_question,
+    official_question,
+    single_question,
+)
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
-from medical_tasks.judges.case import NO_PAIR
+from medical_tasks.judges.base import LABELS, Judging, Label, Question, Unscored, Verdict
+from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE
 
-__all__ = ["CANNOT_TELL", "AnswerVerdict", "Case", "StatementVerdict", "judge_answers"]
+__all__ = ["CANNOT_TELL", "AnswerVerdict", "Case", "StatementVerdict", "judge_answers", "statement_verdict"]
+
 
 _TWO_WAY = "judge: cannot tell not_entailment"
 """A session's words for a label that decides nothing about a question."""
@@ -157,3 +167,261 @@ def _with_abstention(verdict: AnswerVerdict, case: Case, kind: Abstention, outco
     if _value(outcome) is False:
         return replace(verdict, asked=True, answered=False, how="abstained by the judge")
     return replace(verdict, asked=True)
+
+
+CANNOT_TELL: Final = "judge: cannot tell contradiction"
+"""Reason of what a two-way judge leaves open."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """An answer and what it is judged by.
+
+    Attributes:
+        id: the item's id.
+        question: the patient's question.
+        answer: the answer as the patient would read it, with the white space around it that the authors' script sends too.
+        must_have: statements that have to be there.
+        nice_to_have: statements that may be there.
+    """
+
+    id: str
+    question: str
+    answer: str
+    must_have: tuple[str, ...]
+    nice_to_have: tuple[str, ...]
+
+    @property
+    def statements(self) -> dict[str, str]:
+        """Name (`must/0`, `nice/2`) to text, must-have first."""
+        must = {f"must/{number}": text for number, text in enumerate(self.must_have)}
+        return must | {f"nice/{number}": text for number, text in enumerate(self.nice_to_have)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatementVerdict:
+    """What is known of one statement.
+
+    Attributes:
+        name: `must/0`, `nice/2`.
+        stated: whether it says anything; False for a blank one.
+        entailed: whether the answer entails it. The authors' prompts do not ask this of nice-to-have statements.
+        contradicted: whether the answer contradicts it.
+        entailed_official: as the authors' script decides.
+        contradicted_official: likewise.
+        reasons: why something is not known.
+        official_reasons: why the authors' script makes no decision.
+    """
+
+    name: str
+    stated: bool = True
+    entailed: bool | None = False
+    contradicted: bool | None = False
+    entailed_official: bool | None = False
+    contradicted_official: bool | None = False
+    reasons: tuple[str, ...] = ()
+    official_reasons: tuple[str, ...] = ()
+
+    @property
+    def must(self) -> bool:
+        """Whether it is a must-have statement."""
+        return self.name.startswith("must/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerVerdict:
+    """What is known of one answer.
+
+    Attributes:
+        statements: a verdict a statement, must-have first.
+        answered: whether it is an answer at all; None when that is not decided.
+        how: how an empty answer or an abstention was found; "" for an answer.
+        reasons: why `answered` is not decided.
+        judged: whether its statements were asked about; those of an empty answer are not.
+        asked: whether a judge was asked if it is an answer.
+    """
+
+    statements: tuple[StatementVerdict, ...]
+    answered: bool | None = True
+    how: str = ""
+    reasons: tuple[str, ...] = ()
+    judged: bool = True
+    asked: bool = False
+
+    @property
+    def reason(self) -> str | None:
+        """The most frequent reason for what is not known, the first of several; None when all is known."""
+        counts = Counter((*self.reasons, *(reason for one in self.statements for reason in one.reasons)))
+        counts = counts or Counter(reason for one in self.statements for reason in one.official_reasons)
+        return counts.most_common(1)[0][0] if counts else None
+
+
+def statement_verdict(name: str, label: Label | None, *, reason: str = "") -> StatementVerdict:
+    """Makes the verdict on a statement of a label; the official decisions go by the label too.
+
+    Args:
+        name: the statement's.
+        label: None where there is no verdict.
+        reason: why there is none.
+    """
+    if label is None:
+        return StatementVerdict(
+            name=name,
+            entailed=None,
+            contradicted=None,
+            entailed_official=None,
+            contradicted_official=None,
+            reasons=(reason,),
+        )
+    entailed = label == "entailment"
+    contradicted = None if label == "not_entailment" else label == "contradiction"
+    return StatementVerdict(
+        name=name,
+        entailed=entailed,
+        contradicted=contradicted,
+        entailed_official=entailed,
+        contradicted_official=contradicted,
+        reasons=() if contradicted is not None else (CANNOT_TELL,),
+    )
+
+
+Labels = Mapping[str, Label | Unscored]
+"""Label or failure by `<case id>/<statement name>`."""
+
+_FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
+"""Reasons that a smaller question may cure."""
+
+_Wanted = dict[str, list[str]]
+"""Case id to names of statements."""
+
+
+def ask(judging: Judging, questions: Sequence[Question]) -> dict[str, Verdict | Unscored]:
+    """Asks the judge, if there is anything to ask; outcomes by question id."""
+    if not questions:
+        return {}
+    outcomes = judging.judge.ask(questions)
+    return {question.id: outcome for question, outcome in zip(questions, outcomes, strict=True)}
+
+
+def label_statements(
+    cases: Sequence[Case], judging: Judging, also: Sequence[Question] = ()
+) -> tuple[Labels, dict[str, Verdict | Unscored]]:
+    """Gets a label for every statement that says something.
+
+    Args:
+        cases: answers with statements.
+        judging: whom to ask, and in which mode.
+        also: other questions, asked in the first round.
+
+    Returns:
+        The labels, and the outcomes of `also`.
+
+    Raises:
+        UsageError: A recorded verdict is no label.
+    """
+    by_id = {case.id: case for case in cases}
+    wanted = {case.id: [name for name, text in case.statements.items() if text.strip()] for case in cases}
+    if judging.mode == "single":
+        outcomes = ask(judging, [*also, *_singles(by_id, wanted, judging)])
+        others = {question.id: outcomes.pop(question.id) for question in also}
+        return _labels(outcomes), others
+    labels: dict[str, Label | Unscored] = {}
+    others = {}
+    singly: _Wanted = {}
+    for round_name, extra in (("batch", also), ("batch-again", ())):
+        outcomes = ask(judging, [*extra, *_batches(by_id, wanted, judging, round_name)])
+        others |= {question.id: outcomes.pop(question.id) for question in extra}
+        wanted = _take(wanted, outcomes, round_name, labels, singly)
+    for case_id, names in wanted.items():
+        singly.setdefault(case_id, []).extend(names)
+    labels |= _labels(ask(judging, _singles(by_id, singly, judging)))
+    return labels, others
+
+
+def _take(
+    wanted: _Wanted,
+    outcomes: Mapping[str, Verdict | Unscored],
+    round_name: str,
+    labels: dict[str, Label | Unscored],
+    singly: _Wanted,
+) -> _Wanted:
+    """Sorts a round's outcomes: into labels, into what has to be asked singly, and (returned) into what is asked again."""
+    left_out: _Wanted = {}
+    for case_id, names in wanted.items():
+        if not names:
+            continue
+        outcome = outcomes[f"{case_id}/{round_name}"]
+        if isinstance(outcome, Verdict):
+            found = _pairs(outcome)
+            labels |= {f"{case_id}/{name}": found[key] for name, key in _keys(names).items() if key in found}
+            missing = [name for name, key in _keys(names).items() if key not in found]
+            if missing:
+                left_out[case_id] = missing
+        elif outcome.reason in _FORM_REASONS:
+            singly.setdefault(case_id, []).extend(names)
+        else:
+            labels |= {f"{case_id}/{name}": outcome for name in names}
+    return left_out
+
+
+def _keys(names: Sequence[str]) -> dict[str, str]:
+    """The short ids that a batch calls its statements by."""
+    return {name: f"s{number}" for number, name in enumerate(names, start=1)}
+
+
+def _labels(outcomes: Mapping[str, Verdict | Unscored]) -> dict[str, Label | Unscored]:
+    return {
+        name: _label(outcome.id, outcome.value) if isinstance(outcome, Verdict) else outcome
+        for name, outcome in outcomes.items()
+    }
+
+
+def _label(question_id: str, value: Any) -> Label:
+    """Checks a label: verdicts may come from a file."""
+    if value not in LABELS:
+        raise UsageError(
+            f"the verdict {value!r} of the question {question_id} is none of {', '.join(LABELS)}. Correct the recorded "
+            "verdicts."
+        )
+    label: Label = value
+    return label
+
+
+def _pairs(outcome: Verdict) -> dict[str, Label]:
+    value = outcome.value
+    if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+        raise UsageError(
+            f"the verdict of the question {outcome.id} is no list of ids with labels. Correct the recorded verdicts."
+        )
+    return {str(name): _label(outcome.id, label) for name, label in value}
+
+
+def _batches(cases: Mapping[str, Case], wanted: _Wanted, judging: Judging, round_name: str) -> list[Question]:
+    return [
+        batched_question(
+            judging.prompts,
+            f"{case_id}/{round_name}",
+            question=cases[case_id].question,
+            answer=cases[case_id].answer,
+            statements=[(key, cases[case_id].statements[name]) for name, key in _keys(names).items()],
+        )
+        for case_id, names in wanted.items()
+        if names
+    ]
+
+
+def _singles(cases: Mapping[str, Case], wanted: _Wanted, judging: Judging) -> list[Question]:
+    questions = []
+    for case_id, names in wanted.items():
+        case, statements = cases[case_id], cases[case_id].statements
+        questions += [
+            single_question(
+                judging.prompts,
+                f"{case_id}/{name}",
+                question=case.question,
+                answer=case.answer,
+                statement=statements[name],
+            )
+            for name in names
+        ]
+    return questions

@@ -1,25 +1,27 @@
 """Prompts of K-QA: the question alone, with instructions and examples, and with retrieved passages (paper, section 5.1).
 
 Ours are written from the facts of appendix D.3: what is given, what an answer should cover, and that whoever cannot answer,
-or finds nothing in the passages, says only that they do not know. The authors publish these prompts in the paper alone, not
-as files, so there is no set of theirs to load: `--prompts official` chooses the prompts of the judge (`judge_prompts`), and
-the questions are put as always. Everything is one user message.
+or finds nothing in the passages, says only that they do not know. The three worked examples are our own, in the appendix's form: a
+question, an answer that is good but lacks something, and what a better one adds. The authors publish these prompts in the paper
+alone, not as files, so there is no set of theirs to load: `--prompts official` chooses the prompts of the judge, and the questions
+are put as always. Everything is one user message.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.kqa.chunks import Chunk
-from medical_tasks.benchmarks.kqa.exemplars import EXEMPLARS
+from medical_tasks.benchmarks.kqa.documents import Chunk
 from medical_tasks.benchmarks.kqa.retrieval import Retriever, open_retriever
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
-__all__ = ["PROMPT_SETS", "gold_response", "load_prompts"]
+__all__ = ["EXEMPLARS", "gold_response", "load_prompts"]
+
 
 PROMPT_SETS = ("own", "official")
 
@@ -157,3 +159,55 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 def _one_line(statement: str) -> str:
     return " ".join(line.strip() for line in statement.strip().splitlines())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exemplar:
+    """A worked example.
+
+    Attributes:
+        question: what a patient asked.
+        answer: a correct answer that leaves something out.
+        better: what it leaves out.
+    """
+
+    question: str
+    answer: str
+    better: str
+
+
+EXEMPLARS: tuple[Exemplar, ...] = (
+    Exemplar(
+        question="can I use naproxen for my knee pain",
+        answer=(
+            "Yes, naproxen eases pain and inflammation. Take the lowest dose that helps, with food, and for the shortest time "
+            "possible."
+        ),
+        better=(
+            "The answer is right but does not say for whom naproxen is unsafe. A better one adds that people with a stomach "
+            "ulcer, kidney disease or heart failure should avoid it, that it must not be combined with ibuprofen or taken "
+            "with blood thinners without asking a doctor, and that it is to be avoided from week 20 of a pregnancy."
+        ),
+    ),
+    Exemplar(
+        question="Do I need a doctor for pink eye or will it go away?",
+        answer="Pink eye from a virus clears up without treatment in one to two weeks. Cool compresses ease the itching.",
+        better=(
+            "The answer takes for granted that a virus is the cause. A better one explains that bacteria and allergies cause "
+            "pink eye too, that bacterial pink eye may need antibiotic drops, that it spreads by hands and towels, and that "
+            "pain, sensitivity to light, worse vision, contact lenses or a newborn are reasons to be seen at once."
+        ),
+    ),
+    Exemplar(
+        question="so the numbness in my hand at night is carpal tunnel right?",
+        answer=(
+            "It may well be. Carpal tunnel syndrome often causes numbness of the thumb and the first fingers at night, and a "
+            "wrist splint helps many people."
+        ),
+        better=(
+            "The answer settles on one cause. A better one names others, such as a pinched nerve at the elbow or the neck, "
+            "diabetes, a lack of vitamin B12 or an underactive thyroid, says that pregnancy makes it more likely, and that "
+            "sudden numbness of one side with weakness or trouble speaking is an emergency."
+        ),
+    ),
+)

@@ -14,19 +14,21 @@ import importlib
 import json
 import logging
 import os
+import re
 import sys
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.kqa.chunks import OVERLAP, Chunk, chunk_documents
-from medical_tasks.benchmarks.kqa.documents import Document, read_documents
-from medical_tasks.benchmarks.kqa.words import TOKENIZER, search_words
+from medical_tasks.benchmarks.kqa.documents import OVERLAP, Chunk, Document, chunk_documents, read_documents
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item
 
-__all__ = ["DEMO", "DOCUMENTS_VARIABLE", "Index", "Retriever", "open_retriever"]
+__all__ = ["DOCUMENTS_VARIABLE", "TOKENIZER", "Index", "Retriever", "open_retriever", "search_words"]
+
 
 DOCUMENTS_VARIABLE = "MEDICAL_TASKS_DOCUMENTS"
 """Names the folder where a harness has no `--task-args`."""
@@ -125,7 +127,7 @@ class Retriever:
             MissingError: The documents are the demo's, and the question is none of the demo's.
         """
         if self._demo:
-            from medical_tasks.benchmarks.kqa.demo import demo_ids
+            from medical_tasks.benchmarks.kqa.data import demo_ids
 
             if item.id not in demo_ids():
                 raise MissingError(
@@ -205,7 +207,7 @@ def _place(task: str, value: Any) -> Path | None:
 def _documents(place: Path | None) -> Sequence[Document]:
     if place is not None:
         return read_documents(place)
-    from medical_tasks.benchmarks.kqa.demo_documents import DOCUMENTS
+    from medical_tasks.benchmarks.kqa.demo import DOCUMENTS
 
     return DOCUMENTS
 
@@ -255,3 +257,46 @@ def _out_of_sight(names: Sequence[str]) -> Iterator[None]:
                 del sys.modules[name]
             else:
                 sys.modules[name] = module  # type: ignore[assignment]
+
+
+TOKENIZER = "words-1: NFKC, case folded, English function words left out, plural s taken off"
+"""What the recipe says; the number changes whenever the words do."""
+
+# A decimal number is one word: 6.0 has nothing to do with 6.
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
+_APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
+
+# Left out because in a small folder of documents no count of theirs is large enough to show that they mean nothing.
+_FUNCTION_WORDS = frozenset(
+    (
+        "a about after all also am an and any are as at be because been before being but by can cant could did didnt do does "
+        "doesnt dont for from had has have he her him his how i if im in into is isnt it its ive just me my no not of off on "
+        "once or other our out over she should so some than that the their them then there these they this those through to "
+        "too up very was we were what when where whether which while who whom whose why will with would you your"
+    ).split()
+)
+
+
+def search_words(text: str) -> list[str]:
+    """Splits a text into the words it is searched by.
+
+    Args:
+        text: a passage or a question.
+
+    Returns:
+        Its words in order, repeats kept; digits count as letters (`B12`).
+    """
+    folded = _APOSTROPHE.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return [word for found in _WORD.findall(folded) if (word := _search_word(found))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _search_word(word: str) -> str:
+    """Takes the s of a plural off, after the weakest of Harman's stemmers (1991); "" for a function word."""
+    if word in _FUNCTION_WORDS:
+        return ""
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies") and not word.endswith(("eies", "aies")):
+        return word[:-3] + "y"
+    return word[:-1]

@@ -17,8 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from medical_tasks.benchmarks.kqa.judging import judge_answers
-from medical_tasks.benchmarks.kqa.verdicts import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict
+from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, AnswerVerdict, Case, StatementVerdict, judge_answers
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import spoken

@@ -237,7 +237,7 @@ class KQABenchmark(Benchmark):
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`kqa`: the statements that three physicians labelled."""
-        from medical_tasks.benchmarks.kqa.checking import CHECK_SET
+        from medical_tasks.benchmarks.kqa.annotations import CHECK_SET
 
         return {"kqa": CHECK_SET}
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from medical_tasks.benchmarks.archehr_qa.data import read_rows
+from medical_tasks.benchmarks.archehr_qa.data import read_case_rows, read_rows
 from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
-from medical_tasks.benchmarks.archehr_qa.rows import read_case_rows
 from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.spec import Item
 from tests.support import SHARED

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.archehr_qa.data import COLUMNS, SOURCES, load_items, read_rows, source_at
-from medical_tasks.benchmarks.archehr_qa.key_file import KEY_FILE
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
+from medical_tasks.benchmarks.archehr_qa.release import KEY_FILE
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, DATASET, SUBTASKS, TASKS
 from medical_tasks.benchmarks.archehr_qa.twin import write_twin

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.factuality import Counts, count, factuality_values, positives
+from medical_tasks.benchmarks.archehr_qa.measures import Counts, count, factuality_values, positives
 from medical_tasks.benchmarks.archehr_qa.spec import OFFICIAL, share_name
 
 LABELS = {"1": "essential", "2": "supplementary", "3": "not-relevant", "4": "essential"}

@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.draft import cited_ids, same_words, written_sentences
-from medical_tasks.benchmarks.archehr_qa.feedback import cited_faults, feedback_text, uncited_faults
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
+from medical_tasks.benchmarks.archehr_qa.prompts import (
+    cited_faults,
+    cited_ids,
+    feedback_text,
+    same_words,
+    uncited_faults,
+    written_sentences,
+)
 
 IDS = ("1", "2", "3", "4", "5")
 ANSWER = ("She had a stone.", "It was taken out.")

@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.cases import Case
-from medical_tasks.benchmarks.archehr_qa.key_file import AnswerSentence, CaseKey, read_key, without_citations
-from medical_tasks.benchmarks.archehr_qa.mapping_file import Document, read_mapping
-from medical_tasks.benchmarks.archehr_qa.xml_cases import read_cases
+from medical_tasks.benchmarks.archehr_qa.release import (
+    AnswerSentence,
+    Case,
+    CaseKey,
+    Document,
+    read_cases,
+    read_key,
+    read_mapping,
+    without_citations,
+)
 from medical_tasks.errors import UsageError
 from tests.benchmarks.archehr_qa.release_files import SECRET, case, key, labels, write_cases, write_json
 from tests.support import SHARED, needs_shared

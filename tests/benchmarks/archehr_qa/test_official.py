@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.official import (
+from medical_tasks.benchmarks.archehr_qa.scoring import (
     has_bleu,
     official_alignment,
     official_answer,

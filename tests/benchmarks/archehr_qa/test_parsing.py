@@ -6,18 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.citation_groups import MAX_RANGE, bracket_groups, pipe_groups, read_ids
-from medical_tasks.benchmarks.archehr_qa.official import official_answer
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     EMPTY,
+    MAX_RANGE,
     NO_CITATIONS,
     PROBLEMS,
     TOO_LONG,
     UNKNOWN_IDS,
     WRONG_FORM,
     Sentence,
+    bracket_groups,
+    pipe_groups,
     read_answer,
+    read_ids,
 )
+from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from tests.benchmarks.archehr_qa.fixture_cases import checked
 from tests.support import needs_shared

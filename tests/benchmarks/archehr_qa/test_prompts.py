@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa import feedback, prompt_texts
+from medical_tasks.benchmarks.archehr_qa import prompts
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response, load_prompts, question_text
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, SUBTASKS
@@ -65,7 +65,7 @@ def test_what_the_forms_ask_for() -> None:
 
 
 def test_the_example_of_the_form_is_of_the_form() -> None:
-    (line,) = re.findall(r"^.*\|3,4\|$", prompt_texts.TEXTS["together"].form, re.MULTILINE)
+    (line,) = re.findall(r"^.*\|3,4\|$", prompts.TEXTS["together"].form, re.MULTILINE)
     assert read_answer(line, ("3", "4")).problems == ()
 
 
@@ -106,12 +106,12 @@ def test_the_hash_is_of_all_texts_of_a_task(monkeypatch: pytest.MonkeyPatch) -> 
     before = hashes()
     assert len(set(before.values())) == len(ASKED)
     with monkeypatch.context() as patch:
-        patch.setattr(feedback, "SAID", (*feedback.SAID, "more"))
+        patch.setattr(prompts, "SAID", (*prompts.SAID, "more"))
         changed = {name for name, value in hashes().items() if value != before[name]}
     assert changed == {task.name for task in ANSWER_TASKS if task.protocol}
-    cite = prompt_texts.TEXTS["cite"]
-    other = prompt_texts.Texts(given=cite.given, task="Cite.", form=cite.form)
-    monkeypatch.setitem(prompt_texts.TEXTS, "cite", other)
+    cite = prompts.TEXTS["cite"]
+    other = prompts.Texts(given=cite.given, task="Cite.", form=cite.form)
+    monkeypatch.setitem(prompts.TEXTS, "cite", other)
     assert {name for name, value in hashes().items() if value != before[name]} == {"archehr_answer_first"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.release import FOLDERS, find_splits, split_of
+from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, find_splits, split_of
 from medical_tasks.errors import UsageError
 
 NAME = "archehr-qa.xml"

@@ -10,20 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa import relevance
-from medical_tasks.benchmarks.archehr_qa.official import official_answer
-from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
-from medical_tasks.benchmarks.archehr_qa.relevance import (
+from medical_tasks.benchmarks.archehr_qa import measures
+from medical_tasks.benchmarks.archehr_qa.measures import (
     WORD_METRICS,
     Comparison,
+    Texts,
     answer_comparison,
     labels_of,
+    model_identity,
+    model_metrics,
     notes_comparison,
     question_comparison,
     relevance_values,
     word_metrics,
 )
-from medical_tasks.benchmarks.archehr_qa.relevance_models import Texts, model_identity, model_metrics
+from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
+from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.alignscore import open_alignscore
 from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, open_bertscore
@@ -131,7 +133,7 @@ def test_what_is_wanted_and_given_is_computed(monkeypatch: pytest.MonkeyPatch) -
         asked.append(texts)
         return [{"medcon": 0.5} for _ in texts]
 
-    monkeypatch.setattr(relevance, "model_metrics", computed)
+    monkeypatch.setattr(measures, "model_metrics", computed)
     rows = relevance_values(
         {"": [some, replace(some, source="c")], "_official": [some, None]}, {"umls": "x"}, wanted=wanted
     )

@@ -13,19 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.official import official_answer
 from medical_tasks.benchmarks.archehr_qa.parsing import read_answer
-from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+from medical_tasks.benchmarks.archehr_qa.scoring import official_answer, score_items
 from medical_tasks.benchmarks.archehr_qa.submission import (
     TASKS,
     Submission,
+    answer_problems,
     make_submission,
+    of_case,
     problems_of,
     read_records,
     recognised,
     submission_problems,
 )
-from medical_tasks.benchmarks.archehr_qa.submission_check import answer_problems, of_case
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.responses import LARGEST, read_responses
 from tests.benchmarks.archehr_qa.asked_items import case, task_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.subtask_replies import NO_IDS, read_alignment, read_evidence
+from medical_tasks.benchmarks.archehr_qa.parsing import NO_IDS, read_alignment, read_evidence
 
 KNOWN = ("1", "2", "3", "4", "5")
 

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.archehr_qa.demo import DEMO_CASES
-from medical_tasks.benchmarks.archehr_qa.key_file import LABELS, CaseKey, read_key
-from medical_tasks.benchmarks.archehr_qa.official_files import FullCase, write_split
-from medical_tasks.benchmarks.archehr_qa.twin import main, twin_cases, write_twin
-from medical_tasks.benchmarks.archehr_qa.xml_cases import read_cases
+from medical_tasks.benchmarks.archehr_qa.release import LABELS, CaseKey, read_cases, read_key
+from medical_tasks.benchmarks.archehr_qa.twin import FullCase, main, twin_cases, write_split, write_twin
 from medical_tasks.errors import UsageError
 
 DEMO = [

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.cases import Case, Sentence
-from medical_tasks.benchmarks.archehr_qa.xml_cases import SIZE_LIMIT_BYTES, read_cases
+from medical_tasks.benchmarks.archehr_qa.release import SIZE_LIMIT_BYTES, Case, Sentence, read_cases
 from medical_tasks.errors import UsageError
 from tests.benchmarks.archehr_qa.release_files import EXCERPT, NARRATIVE, SECRET, case, sentence, write_cases
 from tests.support import SHARED, needs_shared

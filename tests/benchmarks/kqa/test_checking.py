@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from medical_tasks.benchmarks.kqa.annotations import Annotation, read_annotations
-from medical_tasks.benchmarks.kqa.checking import BOTH, check_pairs, judge_annotations
+from medical_tasks.benchmarks.kqa.annotations import BOTH, Annotation, check_pairs, judge_annotations, read_annotations
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.io.store import Store

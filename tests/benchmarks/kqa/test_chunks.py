@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.kqa.chunks import chunk_documents
-from medical_tasks.benchmarks.kqa.documents import Document
-from medical_tasks.benchmarks.kqa.words import search_words
+from medical_tasks.benchmarks.kqa.documents import Document, chunk_documents
+from medical_tasks.benchmarks.kqa.retrieval import search_words
 
 
 def document(text: str, name: str = "d") -> Document:

@@ -15,13 +15,14 @@ from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.kqa.data import (
     ANSWERED_SHA256,
     COLUMNS,
+    FORMS,
     QUESTIONS_SHA256,
     load_items,
+    question_form,
     question_id,
     read_gold_file,
     read_rows,
 )
-from medical_tasks.benchmarks.kqa.question_form import FORMS, question_form
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_source import file_sha256

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.data import read_gold_file
 from medical_tasks.benchmarks.kqa.decompose import (
+    MAX_STATEMENTS,
     Decomposed,
     FreeAnswer,
     NotDecomposed,
@@ -17,8 +18,8 @@ from medical_tasks.benchmarks.kqa.decompose import (
     decompose_question,
     official_line,
     read_answers,
+    template_sha256,
 )
-from medical_tasks.benchmarks.kqa.decompose_prompts import MAX_STATEMENTS, template_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unreadable
 from tests.judges.scripted import TableJudge

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.kqa.data import COLUMNS, load_items
-from medical_tasks.benchmarks.kqa.demo import demo_ids, demo_rows
-from medical_tasks.benchmarks.kqa.demo_documents import DOCUMENTS
+from medical_tasks.benchmarks.kqa.data import COLUMNS, demo_ids, demo_rows, load_items
+from medical_tasks.benchmarks.kqa.demo import DOCUMENTS
 from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.data.dataset_store import read_rows
 

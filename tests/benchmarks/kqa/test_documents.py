@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.kqa.documents import Document, read_documents
-from medical_tasks.benchmarks.kqa.html_text import html_text
+from medical_tasks.benchmarks.kqa.documents import Document, html_text, read_documents
 from medical_tasks.benchmarks.kqa.retrieval import open_retriever
 from medical_tasks.errors import MissingError, UsageError
 

@@ -14,17 +14,15 @@ from medical_tasks.benchmarks.kqa.judge_prompts import (
     OFFICIAL_FILES,
     abstention_messages,
     batched_messages,
+    batched_question,
     load_judge_prompts,
     official_messages,
-    single_messages,
-    template,
-)
-from medical_tasks.benchmarks.kqa.judge_reading import (
-    batched_question,
     read_answered,
     read_batched,
     read_single,
+    single_messages,
     single_question,
+    template,
 )
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
-from medical_tasks.benchmarks.kqa.judging import judge_answers
+from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, judge_answers
 from medical_tasks.benchmarks.kqa.spec import KQA
-from medical_tasks.benchmarks.kqa.verdicts import CANNOT_TELL, Case
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Call, Judging, NoReply, Question, Reply, Unscored
 from medical_tasks.judges.case import UNREADABLE

@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 
 import medical_tasks.benchmarks.kqa.prompts as module
-from medical_tasks.benchmarks.kqa.data import load_items, read_rows
-from medical_tasks.benchmarks.kqa.demo import demo_rows
-from medical_tasks.benchmarks.kqa.exemplars import EXEMPLARS
-from medical_tasks.benchmarks.kqa.prompts import gold_response, load_prompts
+from medical_tasks.benchmarks.kqa.data import demo_rows, load_items, read_rows, typed_row
+from medical_tasks.benchmarks.kqa.prompts import EXEMPLARS, gold_response, load_prompts
 from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE
-from medical_tasks.benchmarks.kqa.row import typed_row
 from medical_tasks.benchmarks.kqa.spec import BENCHMARK, KQA, KQA_ICL, KQA_ICL_RAG, KQA_RAG
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, PromptSet, TaskSpec
@@ -211,7 +208,7 @@ def test_our_texts_are_not_the_authors() -> None:
         for text in (values["Question"], values["Free_form_answer"], *values["Must_have"], *values["Nice_to_have"]):
             theirs |= runs(text)
     assert len(theirs) > 10_000
-    from medical_tasks.benchmarks.kqa.demo_documents import DOCUMENTS
+    from medical_tasks.benchmarks.kqa.demo import DOCUMENTS
 
     ours = [*module._TEXTS, *(text for exemplar in EXEMPLARS for text in vars(exemplar).values())]
     ours += [document.text for document in DOCUMENTS]

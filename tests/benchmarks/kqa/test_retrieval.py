@@ -18,13 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import medical_tasks.benchmarks.kqa.retrieval as module
-from medical_tasks.benchmarks.kqa.chunks import Chunk, chunk_documents
-from medical_tasks.benchmarks.kqa.data import load_items
-from medical_tasks.benchmarks.kqa.demo import demo_rows
-from medical_tasks.benchmarks.kqa.documents import Document
-from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE, Index, open_retriever
+from medical_tasks.benchmarks.kqa.data import demo_rows, load_items
+from medical_tasks.benchmarks.kqa.documents import Chunk, Document, chunk_documents
+from medical_tasks.benchmarks.kqa.retrieval import DOCUMENTS_VARIABLE, TOKENIZER, Index, open_retriever, search_words
 from medical_tasks.benchmarks.kqa.spec import KQA_RAG
-from medical_tasks.benchmarks.kqa.words import TOKENIZER, search_words
 from medical_tasks.errors import UsageError
 
 ITEMS = load_items(KQA_RAG, demo_rows())
@@ -198,7 +195,7 @@ def test_the_library_brings_no_accelerator_and_says_nothing(tmp_path: Path) -> N
 import logging, sys
 logging.basicConfig(level=logging.DEBUG)
 from medical_tasks.benchmarks.kqa.retrieval import open_retriever
-from medical_tasks.benchmarks.kqa.demo import demo_rows
+from medical_tasks.benchmarks.kqa.data import demo_rows
 from medical_tasks.benchmarks.kqa.data import load_items
 from medical_tasks.benchmarks.kqa.spec import KQA_RAG
 assert "bm25s" not in sys.modules and "numpy" not in sys.modules

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.kqa.demo import demo_rows
+from medical_tasks.benchmarks.kqa.data import demo_rows
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, StatementVerdict
 from medical_tasks.benchmarks.kqa.scoring import item_score, score_items, unanswered_limits
 from medical_tasks.benchmarks.kqa.spec import KQA, METRICS
-from medical_tasks.benchmarks.kqa.verdicts import AnswerVerdict, Case, StatementVerdict
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Judging, NoReply

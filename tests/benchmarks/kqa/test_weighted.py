@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.kqa.judging import AnswerVerdict, Case, statement_verdict
+from medical_tasks.benchmarks.kqa.metric import RELATIONS, statement_weights, weighted_score
 from medical_tasks.benchmarks.kqa.scoring import item_score
-from medical_tasks.benchmarks.kqa.verdicts import AnswerVerdict, Case, statement_verdict
-from medical_tasks.benchmarks.kqa.weighted import RELATIONS, statement_weights, weighted_score
 from medical_tasks.judges.base import LABELS, Label
 
 THREE_WAY: tuple[Label, ...] = ("entailment", "neutral", "contradiction")

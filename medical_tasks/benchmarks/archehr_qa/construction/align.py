@@ -1,26 +1,64 @@
-"""The notes that fit each message best, on a sheet to choose from (section Alignment: BM25, the first ten)."""
+"""The notes that fit each message best, on a sheet to choose from, and the chosen pairs as cases (section Alignment).
+
+The sheet has the first ten by BM25 for each message.
+
+Notes are MIMIC-IV-Note's `discharge.csv`, MIMIC-III's `NOTEEVENTS.csv`, or a table of the same meaning. They are read and not kept:
+two passes over a file of any size, in the memory of the queries. Only words of the queries can count, so of each note nothing else
+is looked at: the first pass counts in how many notes each of these words stands and how long notes are, the second scores every
+note for all queries and keeps the best few of each. The scores are those of the library bm25s (method `lucene`), which would need
+an index of all notes in memory. Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333; idf
+and saturation as in Lucene.
+
+Whoever chooses may change a message a little so that it fits the note ("mother" to "father"); what it asks stays as it was.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from medical_tasks.benchmarks.archehr_qa.construction import files
-from medical_tasks.benchmarks.archehr_qa.construction.bm25 import K1, B, Bag, Hit, Ranking, Vocabulary
-from medical_tasks.benchmarks.archehr_qa.construction.codes import AdmissionCodes, load_admission_codes
-from medical_tasks.benchmarks.archehr_qa.construction.expand import load_post_codes
-from medical_tasks.benchmarks.archehr_qa.construction.notes import Note, read_notes
+from medical_tasks.benchmarks.archehr_qa.construction.codes import AdmissionCodes, load_admission_codes, load_post_codes
+from medical_tasks.benchmarks.archehr_qa.construction.files import (
+    WORDS,
+    content_words,
+    header_of,
+    is_id,
+    one_line,
+    raw_words,
+    searched,
+    table_columns,
+)
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
-from medical_tasks.benchmarks.archehr_qa.construction.texts import WORDS, content_words, is_id, raw_words, searched
-from medical_tasks.data.construction_cells import file_name, write_sheet
-from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import WholeFile
+from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase, split_note
+from medical_tasks.data.construction_cells import SheetRow, file_name, read_sheet, write_sheet
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.csv_files import stream_rows
+from medical_tasks.io.files import WholeFile, open_text
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.io.progress import Progress
 
-__all__ = ["COLUMNS", "TOP", "align_posts", "load_candidates"]
+__all__ = [
+    "K1",
+    "TOP",
+    "B",
+    "Bag",
+    "Hit",
+    "Ranking",
+    "Vocabulary",
+    "align_posts",
+    "chosen_cases",
+    "load_candidates",
+    "read_notes",
+    "refuse",
+]
+
 
 TOP: Final = 10
 """Notes a message (paper)."""
@@ -221,3 +259,304 @@ def load_candidates(folder: Path) -> list[Record]:
     made = files.read_json(folder / files.ALIGNMENT, step="align")
     files.checked_step(folder / files.CANDIDATES, made, step="align, in another --folder")
     return files.read_lines(folder / files.CANDIDATES, _FIELDS, step="align")
+
+
+YES_NO: Final = {"yes": True, "y": True, "no": False, "n": False, "": False}
+_LISTED: Final = 20
+
+
+def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
+    """Reads the edited sheet of candidates and makes a case of every pair that is chosen.
+
+    Args:
+        folder: where the construction lies.
+        sheets: the edited files; by default the one in the folder. A row may be in one of them alone, and need be in none.
+
+    Returns:
+        The cases, numbered from 1 in the order of candidates, with whole notes.
+
+    Raises:
+        MissingError: Something that an earlier step writes, or a sheet, is not there.
+        UsageError: A row is not as it must be, or none is chosen; lists everything, by file, row and column.
+    """
+    candidates = {(each.values["post_id"], each.values["note_id"]): each.values for each in load_candidates(folder)}
+    narratives = {post.id: post.text for post in load_posts(folder)}
+    chosen: dict[tuple[str, str], str] = {}
+    seen: dict[tuple[str, str], SheetRow] = {}
+    problems: list[str] = []
+    for path in sheets or (folder / files.CANDIDATES_SHEET,):
+        for row in read_sheet(path, COLUMNS):
+            pair = row.cells["post_id"].strip(), row.cells["note_id"].strip()
+            found = list(_problems(row, pair, candidates, seen))
+            problems += found
+            if found:
+                continue
+            seen[pair] = row
+            if YES_NO[row.cells["chosen"].strip().lower()]:
+                chosen[pair] = one_line(row.cells["narrative"]) or narratives[pair[0]]
+    refuse(problems)
+    if not chosen:
+        raise UsageError(
+            f"{folder / files.CANDIDATES_SHEET}: no row is chosen. Write yes in the column chosen where the note "
+            "answers the message."
+        )
+    pairs = [pair for pair in candidates if pair in chosen]
+    return [
+        OwnCase(
+            id=str(number),
+            post_id=pair[0],
+            document_id=candidates[pair]["document_id"],
+            narrative=chosen[pair],
+            sentences=split_note(_note_text(folder, pair[1])),
+        )
+        for number, pair in enumerate(pairs, start=1)
+    ]
+
+
+def _problems(
+    row: SheetRow,
+    pair: tuple[str, str],
+    candidates: Mapping[tuple[str, str], Any],
+    seen: Mapping[tuple[str, str], SheetRow],
+) -> Iterator[str]:
+    if pair not in candidates:
+        yield f"{row.place('note_id')}: message and note are no pair of the candidates; leave the first columns as they were"
+    elif pair in seen:
+        before = seen[pair]
+        yield f"{row.place('note_id')}: the pair stands in {before.path}, row {before.number}, already"
+    mark = row.cells["chosen"].strip().lower()
+    if mark not in YES_NO:
+        yield f"{row.place('chosen')}: must be yes, no or empty, got a text of {len(mark)} characters"
+
+
+def refuse(problems: Sequence[str]) -> None:
+    """Tells everything that is wrong with sheets.
+
+    Raises:
+        UsageError: There is something.
+    """
+    if problems:
+        more = f"\n  and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
+        listed = "".join(f"\n  {problem}" for problem in problems[:_LISTED])
+        raise UsageError(f"the sheets cannot be taken in, nothing is written:{listed}{more}")
+
+
+def _note_text(folder: Path, name: str) -> str:
+    place = folder / files.NOTES / file_name(name)
+    try:
+        with open_text(place, newline="") as stream:
+            text = stream.read()
+    except FileNotFoundError as error:
+        raise MissingError(f"{place}: not there. Align again, in another --folder: construct archehr align.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = system_reason(error) if isinstance(error, OSError) else "not UTF-8"
+        raise UsageError(f"{place}: cannot be read ({reason}).") from error
+    if not text.strip():
+        raise UsageError(f"{place}: the note is empty, so it cannot be chosen.")
+    return text
+
+
+_RELEASE: Final = "file of discharge notes"
+_COLUMNS: Final = {"note_id": ("note_id", "row_id"), "hadm_id": ("hadm_id",), "text": ("text",)}
+_OPTIONAL: Final = {"category": ("category",), "error": ("iserror",), "row_id": ("row_id",)}
+_CATEGORY: Final = "Discharge summary"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """A discharge note.
+
+    Attributes:
+        id: the note's.
+        hadm_id: the admission's; "" where it is not known.
+        document_id: as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` for files of MIMIC-III's columns, else the admission,
+            or the note where that is not known.
+        text: as it stands in the file.
+    """
+
+    id: str
+    hadm_id: str
+    document_id: str
+    text: str
+
+
+def read_notes(
+    path: Path, *, only: Collection[str] | None = None, on_read: Callable[[int], None] = lambda _: None
+) -> Iterator[Note]:
+    """Yields notes one by one, in constant memory.
+
+    A file with a column `category` holds notes of all kinds, and its discharge summaries are taken; rows that are marked as errors
+    (`iserror` 1) are not.
+
+    Args:
+        path: CSV, plain or gzip, with the columns `note_id` (or `row_id`), `hadm_id` and `text`; others are passed over.
+        only: ids of notes; the others are not yielded.
+        on_read: called with the number of bytes read so far.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It is damaged, lacks a column, or has an id that is none; the message holds no text.
+    """
+    header = header_of(path, release=_RELEASE)
+    columns = table_columns(header, {**_COLUMNS, **_OPTIONAL})
+    missing = [" or ".join(names) for use, names in _COLUMNS.items() if use not in columns]
+    if missing:
+        raise UsageError(f"{path}: wrong columns for the {_RELEASE}; missing, or more than once: {', '.join(missing)}.")
+    wanted: dict[str, Collection[str]] = {columns["category"]: (_CATEGORY,)} if "category" in columns else {}
+    if only is not None:
+        wanted[columns["note_id"]] = only
+    found = False
+    for row in stream_rows(path, header, wanted=wanted, release=_RELEASE, on_read=on_read):
+        cells = {use: row.cells[name] for use, name in columns.items()}
+        if cells.get("error", "").strip() != "1":
+            found = True
+            yield _checked_note(path, row.line, cells)
+    if not found:
+        which = f"no note of the category {_CATEGORY!r}" if "category" in columns else "no note"
+        raise UsageError(f"{path}: has {which}{' with the ids looked for' if only is not None else ''}.")
+
+
+def _checked_note(path: Path, line: Callable[[], int], cells: Mapping[str, str]) -> Note:
+    name, hadm_id = cells["note_id"].strip(), cells["hadm_id"].strip().removesuffix(".0")
+    for use, value in (("note_id", name), ("hadm_id", hadm_id)):
+        if not is_id(value) and not (use == "hadm_id" and not value):
+            raise UsageError(f"{path}: line {line()}: {use} must be an id, got a text of {len(value)} characters.")
+    document = f"{hadm_id}_{name}" if "row_id" in cells and hadm_id else hadm_id or name
+    return Note(id=name, hadm_id=hadm_id, document_id=document, text=cells["text"])
+
+
+K1: Final = 1.5
+B: Final = 0.75
+
+
+@dataclass(frozen=True)
+class Bag:
+    """The words of a note that any query has.
+
+    Attributes:
+        words: their numbers, ascending.
+        counts: how often each stands there.
+        length: number of all words of the note, those of no query too.
+    """
+
+    words: npt.NDArray[np.intp]
+    counts: npt.NDArray[np.float64]
+    length: int
+
+
+@dataclass(frozen=True, order=True)
+class Hit:
+    """A note that was found; ordered by rank.
+
+    Attributes:
+        negative: the score with a minus before it.
+        key: the note's id; of equally good notes the one whose id is the smaller comes first.
+        about: whatever belongs to the note.
+    """
+
+    negative: float
+    key: str
+    about: Any
+
+    @property
+    def score(self) -> float:
+        """The score, more than 0."""
+        return -self.negative
+
+
+class Vocabulary:
+    """The words of all queries, and which query has which.
+
+    Args:
+        queries: the words of each, repeats kept: what stands twice counts twice.
+    """
+
+    def __init__(self, queries: Sequence[Iterable[str]]) -> None:
+        bags = [Counter(query) for query in queries]
+        self.numbers = {word: number for number, word in enumerate(sorted(set().union(*bags)))}
+        self.queries = len(bags)
+        postings = sorted(
+            (self.numbers[word], query, count) for query, bag in enumerate(bags) for word, count in bag.items()
+        )
+        table = np.array(postings, dtype=np.int64).reshape(-1, 3)
+        self._starts = np.searchsorted(table[:, 0], np.arange(len(self.numbers) + 1))
+        self._query = table[:, 1]
+        self._count = table[:, 2].astype(np.float64)
+
+    def bag(self, counts: Mapping[int, int], length: int) -> Bag:
+        """Makes a bag of the counts of numbered words."""
+        words = np.array(sorted(counts), dtype=np.intp)
+        return Bag(words, np.array([counts[word] for word in words.tolist()], dtype=np.float64), length)
+
+    def scores(self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Sums the weights of a note's words for each query.
+
+        Returns:
+            Shape (queries,).
+        """
+        starts = self._starts[words]
+        lengths = self._starts[words + 1] - starts
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+        each = np.repeat(weights, lengths) * self._count[places]
+        return np.bincount(self._query[places], weights=each, minlength=self.queries).astype(np.float64, copy=False)
+
+
+class Ranking:
+    """The best notes for each query.
+
+    Every note is shown twice: to `count`, all of them, and then to `rank`.
+
+    Args:
+        vocabulary: of the queries.
+        top: how many notes a query gets at most.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, top: int) -> None:
+        self._vocabulary = vocabulary
+        self._top = top
+        self._with_word = np.zeros(len(vocabulary.numbers), dtype=np.int64)
+        self._notes = 0
+        self._length = 0
+        self._idf: npt.NDArray[np.float64] | None = None
+        self._floor = np.zeros(vocabulary.queries)
+        self._hits: list[list[Hit]] = [[] for _ in range(vocabulary.queries)]
+
+    def count(self, bag: Bag) -> None:
+        """Takes a note in, the first time."""
+        self._notes += 1
+        self._length += bag.length
+        self._with_word[bag.words] += 1
+
+    def rank(self, bag: Bag, key: str, about: Any) -> None:
+        """Takes a note in, the second time.
+
+        Args:
+            bag: its words.
+            key: its id.
+            about: what is to be known of it if it is among the best.
+        """
+        if not len(bag.words):
+            return
+        if self._idf is None:
+            self._idf = np.log1p((self._notes - self._with_word + 0.5) / (self._with_word + 0.5))
+        norm = K1 * (1.0 - B + B * bag.length * self._notes / self._length)
+        scores = self._vocabulary.scores(bag.words, self._idf[bag.words] * bag.counts / (bag.counts + norm))
+        for query in np.flatnonzero((scores > 0.0) & (scores >= self._floor)).tolist():
+            hits = self._hits[query]
+            hits.append(Hit(-float(scores[query]), key, about))
+            if len(hits) >= 4 * self._top:
+                self._cut(query)
+
+    def best(self) -> list[list[Hit]]:
+        """The best notes of each query, the best first; fewer where fewer share a word with it."""
+        for query in range(len(self._hits)):
+            self._cut(query)
+        return self._hits
+
+    def _cut(self, query: int) -> None:
+        hits = self._hits[query]
+        hits.sort(key=lambda hit: (hit.negative, hit.key))
+        del hits[self._top :]
+        if len(hits) == self._top:
+            self._floor[query] = hits[-1].score

@@ -1,25 +1,248 @@
-"""Descriptions of the codes that admissions were billed with, to be put behind their notes (section Alignment).
+"""Descriptions of diagnosis codes for both sides, because patients and clinicians use other words (section Alignment).
 
-The tables are those of MIMIC: a code an admission and row (`DIAGNOSES_ICD`), and a description a code (`D_ICD_DIAGNOSES`). Where
-both have a column of the code's version, a code means what that version says.
+For messages they come from a model, or from a file; for notes from the hospital's own tables. These are those of MIMIC: a code an
+admission and row (`DIAGNOSES_ICD`), and a description a code (`D_ICD_DIAGNOSES`). Where both have a column of the code's version,
+a code means what that version says.
 """
 
 from __future__ import annotations
 
 import json
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
-from medical_tasks.benchmarks.archehr_qa.construction.tables import read_table
-from medical_tasks.benchmarks.archehr_qa.construction.texts import is_id, one_line
+from medical_tasks.benchmarks.archehr_qa.construction.files import is_id, one_line, read_table
+from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
+from medical_tasks.benchmarks.archehr_qa.construction.prompts import load_prompts
+from medical_tasks.benchmarks.archehr_qa.construction.protocol import open_protocol
+from medical_tasks.benchmarks.archehr_qa.spec import DATASET
+from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError
+from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.files import open_text
 from medical_tasks.io.json_records import Field, is_list_of, is_text
+from medical_tasks.runs.asking import AskingOptions, Construction, ask_model, check_counts
+from medical_tasks.runs.runner import AnsweredTask
+from medical_tasks.spec import Item, MultiStep, PromptSet, TaskSpec
 
-__all__ = ["AdmissionCodes", "load_admission_codes", "write_admission_codes"]
+__all__ = [
+    "MAX_NEW_TOKENS",
+    "TRIES",
+    "AdmissionCodes",
+    "codes_from_file",
+    "codes_from_model",
+    "expand_notes",
+    "expanding_task",
+    "load_admission_codes",
+    "load_post_codes",
+]
+
+
+TRIES: Final = 3
+MAX_NEW_TOKENS: Final = 1_000
+
+_COLUMNS: Final = {
+    "id": ("id", "post_id", "message_id"),
+    "code": ("icd_code", "icd9_code", "code"),
+    "description": ("long_title", "description"),
+}
+_POST_FIELDS: Final = {
+    "id": files.private_field(Field(holds=is_id, rule="an id")),
+    "descriptions": files.private_field(is_list_of(is_text())),
+    "codes": files.private_field(is_list_of(is_text())),
+}
+
+
+def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
+    """Writes what the codes of each admission mean.
+
+    Args:
+        folder: where the construction lies.
+        codes: `DIAGNOSES_ICD`, or a table with `hadm_id` and `code`.
+        dictionary: `D_ICD_DIAGNOSES`, or a table with `code` and `description`.
+
+    Returns:
+        Recipe and counts, no text.
+
+    Raises:
+        MissingError: A file, or the step before, is not there.
+        UsageError: A file is not as it must be, or notes were aligned with what is there already.
+    """
+    load_posts(folder)
+    _check_unused(folder)
+    return _noted(folder, "notes", write_admission_codes(codes, dictionary, folder))
+
+
+def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
+    """Takes the codes of messages from a table of `id`, `code` and `description`.
+
+    Args:
+        folder: where the construction lies.
+        source: the table, CSV; messages that were not kept are passed over.
+
+    Returns:
+        Recipe and counts, no text.
+
+    Raises:
+        MissingError: The file, or the step before, is not there.
+        UsageError: It is not as it must be, or names none of the messages.
+    """
+    posts = load_posts(folder)
+    _check_unused(folder)
+    found: dict[str, dict[str, str]] = {post.id: {} for post in posts}
+    others = 0
+    for number, row in enumerate(read_table(source, _COLUMNS, release="table of messages' codes"), start=1):
+        code, description = one_line(row["code"]), one_line(row["description"])
+        if not code or not description:
+            raise UsageError(f"{source}: row {number}: code and description must not be empty.")
+        if row["id"].strip() not in found:
+            others += 1
+            continue
+        found[row["id"].strip()].setdefault(code, description)
+    if not any(found.values()):
+        raise UsageError(f"{source}: names none of the {len(posts):,} messages that were kept.")
+    recipe = {"source_sha256": files.text_sha256(source), "rows_of_others": others}
+    return _noted(folder, "posts", {**recipe, **_written(folder, posts, found)})
+
+
+class _NamedCodes(Construction):
+    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+        return load_prompts(task)
+
+    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
+        return open_protocol(task)
+
+
+def expanding_task(tries: int) -> TaskSpec:
+    """Describes the question as a task, for the runner; it is in no catalogue, since nothing of it is scored."""
+    return TaskSpec(
+        name="construct_archehr",
+        title="Name the diagnosis codes of patients' messages",
+        benchmark=_NamedCodes(),
+        dataset=DATASET.name,
+        split="test",
+        metrics=(),
+        version="1-A",
+        generation_size=MAX_NEW_TOKENS,
+        options={"tries": str(tries)},
+        protocol="until readable",
+    )
+
+
+def codes_from_model(folder: Path, options: AskingOptions, *, tries: int = TRIES) -> dict[str, Any] | None:
+    """Asks a model for the codes of each message.
+
+    Args:
+        folder: where the construction lies.
+        options: which model.
+        tries: most replies a message.
+
+    Returns:
+        Recipe, counts and who has none, no text; None in all but the main process.
+
+    Raises:
+        MissingError: The step before, or the model, is not there.
+        RefusedError: The model is not on this machine.
+        UsageError: Bad option, other settings than an earlier command's here, or notes were aligned already.
+    """
+    check_counts((("--tries", tries), ("--max-new-tokens", options.max_new_tokens)))
+    posts = load_posts(folder)
+    _check_unused(folder)
+    task = expanding_task(tries)
+    digest = files.text_sha256(folder / files.POSTS)
+    data = TaskData(
+        items=[Item(id=post.id, fields={"text": post.text}, groups={}, cluster=post.id) for post in posts],
+        config="own",
+        folder=folder,
+        revision={"name": DATASET.name, "config": "own", "posts_sha256": digest},
+    )
+    settings = {"construct": DATASET.name, "posts": digest, "prompts": load_prompts(task).sha256, "tries": tries}
+    answered = ask_model(
+        folder / files.GENERATION,
+        task,
+        data,
+        options,
+        settings=settings,
+        finished=folder / files.POST_CODES,
+        step="archehr expand",
+        what="descriptions",
+    )
+    return None if answered is None else _taken(folder, posts, answered)
+
+
+def _taken(folder: Path, posts: Sequence[Post], answered: AnsweredTask) -> dict[str, Any]:
+    found: dict[str, dict[str, str]] = {}
+    failed: dict[str, str] = {}
+    again = 0
+    for post in posts:
+        outcome = json.loads(answered.responses[post.id]) if post.id in answered.responses else {}
+        if "codes" in outcome:
+            found[post.id] = {each["code"]: each["description"] for each in outcome["codes"]}
+            again += outcome["tries"] - 1
+        else:
+            failed[post.id] = outcome.get("failed") or redact_reason(f"no answer: {answered.unanswered.get(post.id)}")
+    recipe = {
+        name: answered.recipe[name] for name in ("suite", "prompts", "model", "generation", "protocol", "packages")
+    }
+    made = {"recipe": recipe, "asked_again": again, "failed": dict(Counter(failed.values())), "failed_posts": failed}
+    return _noted(folder, "posts", {**made, **_written(folder, posts, found)})
+
+
+def _written(folder: Path, posts: Sequence[Post], found: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    lines = [
+        {"id": post.id, "codes": list(found.get(post.id, ())), "descriptions": list(found.get(post.id, {}).values())}
+        for post in posts
+    ]
+    return {
+        "posts": len(posts),
+        "with_codes": sum(bool(found.get(post.id)) for post in posts),
+        "codes": sum(len(each) for each in found.values()),
+        "sha256": files.write_lines(folder / files.POST_CODES, lines),
+    }
+
+
+def _expansion(folder: Path) -> dict[str, Any]:
+    place = folder / files.EXPANSION
+    return (
+        files.read_json(place, step="expand") if place.exists() else {"schema_version": 1, "notes": None, "posts": None}
+    )
+
+
+def _noted(folder: Path, side: str, made: Mapping[str, Any]) -> dict[str, Any]:
+    files.write_json(folder / files.EXPANSION, {**_expansion(folder), side: made})
+    return dict(made)
+
+
+def _check_unused(folder: Path) -> None:
+    """Somebody may be choosing among notes that were found with what is there."""
+    if (folder / files.ALIGNMENT).exists():
+        raise UsageError(
+            f"{folder}: notes were aligned already, and somebody may be choosing among them. Work in another --folder, or move "
+            f"{files.ALIGNMENT}, {files.CANDIDATES} and {files.CANDIDATES_SHEET} away."
+        )
+
+
+def load_post_codes(folder: Path) -> dict[str, list[str]]:
+    """Reads the descriptions of each message; none where messages are not expanded.
+
+    Raises:
+        UsageError: The file is not as it was written.
+    """
+    place = folder / files.POST_CODES
+    if not place.exists():
+        return {}
+    made = (_expansion(folder).get("posts") or {}).get("sha256")
+    if made != files.text_sha256(place):
+        raise UsageError(f"{place}: was changed since it was written. Do this step again: construct archehr expand.")
+    return {
+        record.values["id"]: record.values["descriptions"]
+        for record in files.read_lines(place, _POST_FIELDS, step="expand")
+    }
+
 
 _CODES: Final = {"hadm_id": ("hadm_id", "admission_id"), "code": ("icd_code", "icd9_code", "code")}
 _DESCRIPTIONS: Final = {

@@ -1,41 +1,35 @@
-"""The files of a construction, one folder each: what they are called; `data.construction_files` reads and writes them."""
+"""What a construction reads and writes: its folder, the user's tables, and texts as both have them.
+
+Tables are CSV, plain or gzip, with some columns that must be there and others that are passed over; they may be of notes, or of
+messages from patients, so messages hold places and rules, never texts. Words, by which notes are searched and answers compared,
+are runs of letters and digits, case folded; function words are left out, the others stemmed by Porter's rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data import construction_files
 from medical_tasks.data.construction_files import make_folder, private_field, text_sha256, write_json, write_lines
-from medical_tasks.errors import UsageError
-from medical_tasks.io.files import WholeFile
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.csv_files import stream_rows
+from medical_tasks.io.files import WholeFile, read_chunks
 from medical_tasks.io.json_records import Field, Record
+from medical_tasks.scoring.porter import stem
 
 __all__ = [
-    "AGREEMENT",
-    "ALIGNMENT",
-    "CANDIDATES",
-    "CANDIDATES_SHEET",
-    "EXPANSION",
-    "FILTER",
-    "GENERATION",
-    "NOTES",
-    "NOTE_CODES",
-    "POSTS",
-    "POST_CODES",
-    "RELEASE",
-    "checked_step",
-    "make_folder",
-    "private_field",
-    "read_json",
-    "read_lines",
-    "text_sha256",
-    "write_guidelines",
-    "write_json",
-    "write_lines",
-]
+    "AGREEMENT", "ALIGNMENT", "CANDIDATES", "CANDIDATES_SHEET", "EXPANSION", "FILTER", "GENERATION", "LONGEST_ID",
+    "NOTES", "NOTE_CODES", "POSTS", "POST_CODES", "RELEASE", "WORDS", "checked_step", "content_words", "header_of",
+    "is_id", "make_folder", "one_line", "private_field", "raw_words", "read_json", "read_lines", "read_table",
+    "searched", "table_columns", "text_sha256", "without_controls", "write_guidelines", "write_json", "write_lines",
+]  # fmt: skip
+
 
 FILTER: Final = "filter.json"
 POSTS: Final = "posts.jsonl"
@@ -88,3 +82,149 @@ def write_guidelines(folder: Path) -> None:
         text = resources.files(__package__).joinpath(_GUIDELINES).read_text(encoding="utf-8")
         with WholeFile(place, private=True) as part:
             part.write(text)
+
+
+_LARGEST_HEADER: Final = 64 * 1024
+
+
+def header_of(path: Path, *, release: str) -> list[str]:
+    """Reads the names of a table's columns.
+
+    Args:
+        path: the file.
+        release: what it should be, for messages.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It cannot be read, or its first line is no header.
+    """
+    if not path.exists():
+        raise MissingError(f"{path}: no such file. Give the {release}.")
+    again = f"Export the {release} again as CSV."
+    head = b""
+    for chunk in read_chunks(path, again=again):
+        head += chunk
+        if b"\n" in head or len(head) > _LARGEST_HEADER:
+            break
+    line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
+    try:
+        names = next(csv.reader([line[:_LARGEST_HEADER].decode("utf-8").removesuffix("\r")], strict=True), [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"{path}: has no header that could be one of a {release}. {again}") from error
+    return names
+
+
+def table_columns(header: Sequence[str], wanted: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Finds columns by the names they may have, whatever their case.
+
+    Args:
+        header: of the table.
+        wanted: what a column is for, to its possible names in lower case.
+
+    Returns:
+        What a column is for, to its name in the header, for those that are there once.
+    """
+    found: dict[str, str] = {}
+    for use, names in wanted.items():
+        there = [name for name in header if name.strip().lower() in names]
+        if len(there) == 1:
+            found[use] = there[0]
+    return found
+
+
+def read_table(
+    path: Path,
+    required: Mapping[str, Collection[str]],
+    *,
+    optional: Mapping[str, Collection[str]] | None = None,
+    release: str,
+    on_read: Callable[[int], None] = lambda _: None,
+) -> Iterator[dict[str, str]]:
+    """Yields what the columns hold, row by row, in the memory of a row.
+
+    Args:
+        path: the file.
+        required: what a column is for, to its possible names in lower case.
+        optional: likewise, for columns that may be missing.
+        release: what the file should be, for messages.
+        on_read: called with the number of bytes read so far.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It is damaged, or lacks a column.
+    """
+    header = header_of(path, release=release)
+    columns = table_columns(header, {**required, **(optional or {})})
+    missing = [" or ".join(sorted(names)) for use, names in required.items() if use not in columns]
+    if missing:
+        raise UsageError(
+            f"{path}: wrong columns for the {release}; missing, or there more than once: {', '.join(missing)}. "
+            f"Name them so in the first line."
+        )
+    for row in stream_rows(path, header, wanted={}, release=release, on_read=on_read):
+        yield {use: row.cells[name] for use, name in columns.items()}
+
+
+LONGEST_ID: Final = 64
+"""Characters of an id; what is longer may be a text in the wrong place."""
+
+# XML 1.0, section 2.2: what is no character there.
+_NO_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def without_controls(text: str) -> str:
+    """Makes line ends line feeds, and a blank of each sign that XML has no place for."""
+    return _NO_CHARACTER.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Puts a text on one line, so that a spreadsheet's way with white space changes nothing."""
+    return " ".join(without_controls(text).split())
+
+
+def is_id(value: object) -> bool:
+    """Whether a value may be an id: a printable text without white space, of at most 64 characters."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= LONGEST_ID
+        and value.isprintable()
+        and not any(map(str.isspace, value))
+    )
+
+
+WORDS: Final = "words-1: case folded runs of letters and digits, English function words left out, Porter stems"
+"""What recipes say; the number changes whenever the words do."""
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_FUNCTION_WORDS: Final = frozenset(
+    (
+        "a about after again all also am an and any are as at be because been before being both but by can can't cannot could "
+        "couldn't did didn't do does doesn't doing don't down during each few for from further had hadn't has hasn't have haven't "
+        "having he he's her here hers herself him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just "
+        "me more most my myself no nor not now of off on once only or other our ours ourselves out over own same she she's should "
+        "shouldn't so some such than that that's the their theirs them themselves then there there's these they they're this those "
+        "through to too under until up very was wasn't we we're we've were weren't what when where which while who whom why will "
+        "with won't would wouldn't you you're your yours yourself yourselves"
+    ).split()
+)
+
+
+def raw_words(text: str) -> list[str]:
+    """The words of a text in order, case folded, none left out."""
+    return _WORD.findall(text.casefold())
+
+
+@lru_cache(maxsize=1 << 16)
+def searched(word: str) -> str:
+    """What a word is compared by: its stem; "" for a function word.
+
+    Args:
+        word: of `raw_words`.
+    """
+    plain = word.replace("’", "'")
+    return "" if plain in _FUNCTION_WORDS else stem(plain.removesuffix("'s"))
+
+
+def content_words(text: str) -> Iterator[str]:
+    """The stems of a text in order, repeats kept, function words left out."""
+    return (word for word in map(searched, raw_words(text)) if word)

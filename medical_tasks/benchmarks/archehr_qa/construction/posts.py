@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
-from medical_tasks.benchmarks.archehr_qa.construction.tables import read_table
-from medical_tasks.benchmarks.archehr_qa.construction.texts import LONGEST_ID, is_id, one_line
+from medical_tasks.benchmarks.archehr_qa.construction.files import LONGEST_ID, is_id, one_line, read_table
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
 from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records

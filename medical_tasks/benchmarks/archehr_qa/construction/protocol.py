@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.construction.files import one_line
 from medical_tasks.benchmarks.archehr_qa.construction.prompts import follow_up
-from medical_tasks.benchmarks.archehr_qa.construction.texts import one_line
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Unreadable
 from medical_tasks.judges.reading import read_object

@@ -1,19 +1,30 @@
-"""A round's sheets read back: the cases after it, the history of edits, and the official files (sections Creation and Validation).
+"""A round's sheets read back: the cases after it, the edits, the official files, and agreement (sections Creation and Validation).
 
 Everything that is wrong is told at once, and nothing is written then. Where several annotated a case, the one to whom it was given
-first decides; how far the others agree is told by `agreement`.
+first decides. The dataset's builder reads the official files like those of PhysioNet.
+
+Agreement is that of each round with the one before, and of those who annotated the same case. The paper says for its first review
+77.1 % (2653/3450), the most frequent edits from essential to supplementary, 39.9 % [318/797], and to not-relevant, 26.6 %
+[212/797]; for its second 84.7 % (2874/3450); and that 81.3 % of the words of answers were kept. Beside percent agreement stand
+intervals, which know that sentences of a case are alike, and Cohen's kappa, which knows that most sentences are not relevant.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from xml.sax.saxutils import escape
 
 from medical_tasks.benchmarks.archehr_qa.construction import files, rounds
-from medical_tasks.benchmarks.archehr_qa.construction.cases import (
+from medical_tasks.benchmarks.archehr_qa.construction.align import refuse
+from medical_tasks.benchmarks.archehr_qa.construction.files import WORDS, content_words, one_line
+from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
     ESSENTIAL,
     LABELS,
     NOT_RELEVANT,
@@ -21,21 +32,31 @@ from medical_tasks.benchmarks.archehr_qa.construction.cases import (
     AnswerSentence,
     NoteSentence,
     OwnCase,
+    excerpt_text,
     kept_paragraphs,
+    offsets,
     write_cases,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.choosing import refuse
-from medical_tasks.benchmarks.archehr_qa.construction.readings import Reading, SheetCheck
-from medical_tasks.benchmarks.archehr_qa.construction.release import answer_text, split_cases, write_release
-from medical_tasks.benchmarks.archehr_qa.construction.sheet import COLUMNS
-from medical_tasks.benchmarks.archehr_qa.construction.texts import one_line
-from medical_tasks.benchmarks.archehr_qa.mapping_file import NOTE_SOURCES
+from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, Reading, SheetCheck, phrase_places
+from medical_tasks.benchmarks.archehr_qa.release import CASES_FILE, KEY_FILE, MAPPING_FILE, NOTE_SOURCES
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.data.construction_cells import SheetRow, read_sheet
+from medical_tasks.data.construction_files import make_folder
 from medical_tasks.data.construction_shares import checked_seed
-from medical_tasks.errors import UsageError
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import WholeFile
+from medical_tasks.io.json_records import is_list_of, is_text, one_of
 
-__all__ = ["ReviewOptions", "import_sheets"]
+__all__ = [
+    "ReviewOptions",
+    "answer_text",
+    "import_sheets",
+    "label_agreement",
+    "measure_agreement",
+    "retained_words",
+    "round_agreement",
+    "split_cases",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,3 +316,274 @@ def _counted(texts: Any) -> Mapping[str, str]:
 
 def _cited(sentence: AnswerSentence) -> str:
     return ",".join(sentence.citations)
+
+
+_SPLITS: Final = ("dev", "test")
+_ENDS: Final = ".!?"
+
+
+def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, list[OwnCase]]:
+    """Draws the cases on which prompts may be developed; all cases of a message are in the same split.
+
+    Args:
+        cases: all of them.
+        dev: how many at most.
+        seed: decides which.
+
+    Returns:
+        The splits `dev` and `test`, each in the order of the cases.
+    """
+    by_post: dict[str, list[OwnCase]] = {}
+    for case in cases:
+        by_post.setdefault(case.post_id, []).append(case)
+    drawn: set[str] = set()
+    for post in sorted(by_post, key=lambda post: hashlib.sha256(f"{seed}:{post}".encode()).digest()):
+        if len(drawn) + len(by_post[post]) <= dev:
+            drawn |= {case.id for case in by_post[post]}
+    return {split: [case for case in cases if (case.id in drawn) == (split == "dev")] for split in _SPLITS}
+
+
+def write_release(folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note_source: str = "") -> None:
+    """Writes cases, key and mapping of each split, for their owner alone; those of an empty split are taken away.
+
+    Args:
+        folder: of the release.
+        splits: name to cases, all of them annotated.
+        note_source: `mimic-iii` or `mimic-iv`; the mapping knows no others and is written for these alone.
+    """
+    make_folder(folder)
+    for split in _SPLITS:
+        cases = splits.get(split, ())
+        place = folder / split
+        if not cases:
+            for name in (CASES_FILE, KEY_FILE, MAPPING_FILE):
+                (place / name).unlink(missing_ok=True)
+            continue
+        make_folder(place)
+        with WholeFile(place / KEY_FILE, private=True) as part:
+            part.write(json.dumps([_key(case) for case in cases], indent=1) + "\n")
+        if note_source:
+            documents = [
+                {"case_id": case.id, "document_id": case.document_id, "document_source": note_source} for case in cases
+            ]
+            with WholeFile(place / MAPPING_FILE, private=True) as part:
+                part.write(json.dumps(documents, indent=1) + "\n")
+        else:
+            (place / MAPPING_FILE).unlink(missing_ok=True)
+        with WholeFile(place / CASES_FILE, private=True) as part:
+            for line in _xml(cases):
+                part.write(line + "\n")
+
+
+def _xml(cases: Sequence[OwnCase]) -> Iterator[str]:
+    yield "<annotations>"
+    for case in cases:
+        said = case.annotation
+        yield f'  <case id="{case.id}">'
+        yield _element("patient_narrative", case.narrative)
+        yield "    <patient_question>"
+        for number, (phrase, place) in enumerate(
+            zip(said.phrases, phrase_places(case.narrative, said.phrases), strict=True)
+        ):
+            yield _element("phrase", phrase, id=str(number), start_char_index=str(place))
+        yield "    </patient_question>"
+        yield _element("clinician_question", said.question)
+        yield _element("note_excerpt", excerpt_text(case.sentences))
+        yield "    <note_excerpt_sentences>"
+        for sentence, offset in zip(case.sentences, offsets(case.sentences), strict=True):
+            places = {"id": sentence.id, "paragraph_id": sentence.paragraph, "start_char_index": str(offset)}
+            yield _element("sentence", sentence.text, **places)
+        yield "    </note_excerpt_sentences>"
+        yield "  </case>"
+    yield "</annotations>"
+
+
+def _element(name: str, text: str, **attributes: str) -> str:
+    head = "".join(f' {key}="{value}"' for key, value in attributes.items())
+    return f"    <{name}{head}>\n{escape(text)}\n    </{name}>"
+
+
+def _key(case: OwnCase) -> dict[str, Any]:
+    said = case.annotation
+    record: dict[str, Any] = {
+        "case_id": case.id,
+        "answers": [{"sentence_id": name, "relevance": label} for name, label in said.labels.items()],
+    }
+    if said.answer:
+        record |= {
+            "clinician_answer": answer_text(said.answer, cited=True),
+            "clinician_answer_without_citations": answer_text(said.answer),
+            "clinician_answer_sentences": [
+                {"id": str(number), "text": each.text, "citations": ",".join(each.citations)}
+                for number, each in enumerate(said.answer, start=1)
+            ],
+        }
+    return record
+
+
+def answer_text(answer: Sequence[AnswerSentence], *, cited: bool = False) -> str:
+    """Writes an answer as one text.
+
+    Args:
+        answer: its sentences.
+        cited: whether citations stand before the end of each sentence, in brackets.
+    """
+    return " ".join(_sentence(each) if cited and each.citations else each.text for each in answer)
+
+
+def _sentence(sentence: AnswerSentence) -> str:
+    body = sentence.text.rstrip(_ENDS)
+    return f"{body} [{','.join(sentence.citations)}]{sentence.text[len(body) :]}"
+
+
+_MARK_FIELDS: Final = {"case_id": is_text(), "reviewer": is_text(), "labels": is_list_of(one_of(LABELS))}
+
+
+def label_agreement(before: Sequence[str], after: Sequence[str], clusters: Sequence[str]) -> dict[str, Any]:
+    """Compares two labels of each sentence.
+
+    Args:
+        before: the one label of each.
+        after: the other.
+        clusters: the case of each.
+
+    Returns:
+        JSON values: counts, percent agreement with Wilson's interval at the effective size, Cohen's kappa with a bootstrap
+        interval (cases drawn whole), and each kind of edit with its share of all edits.
+    """
+    from medical_tasks.scoring.estimates import as_json
+    from medical_tasks.scoring.intervals import proportion_interval
+    from medical_tasks.scoring.raters import agreement_of
+
+    found = agreement_of(before, after, classes=LABELS, clusters=clusters)
+    edits = [(one, other, case) for one, other, case in zip(before, after, clusters, strict=True) if one != other]
+    kinds = Counter((one, other) for one, other, _ in edits)
+    shares = {
+        kind: proportion_interval(
+            [(one, other) == kind for one, other, _ in edits], clusters=[case for *_, case in edits]
+        )
+        for kind in kinds
+    }
+    return {
+        "sentences": len(before),
+        "agreed": len(before) - len(edits),
+        "agreement": as_json(found.agreement),
+        "kappa": as_json(found.kappa),
+        "edits": [
+            {"before": kind[0], "after": kind[1], "count": count, "of_edits": as_json(shares[kind])}
+            for kind, count in sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
+        ],
+    }
+
+
+def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> dict[str, Any]:
+    """Compares the cases after a round with those before it, over the cases that both have.
+
+    Returns:
+        JSON values: labels as in `label_agreement`; how many questions and focus areas were changed; and the share of words of
+        the answers before that are there after, over all answers together, with a bootstrap interval (null where there was none).
+
+    Raises:
+        UsageError: They have no case in common.
+    """
+    from medical_tasks.scoring.bootstrap import bootstrap_ratio
+    from medical_tasks.scoring.estimates import as_json
+
+    pairs = [(case, after[name]) for name, case in before.items() if name in after]
+    if not pairs:
+        raise UsageError("two rounds have no case in common, so nothing can be compared.")
+    one = [label for case, _ in pairs for label in _labels(case)]
+    other = [label for _, case in pairs for label in _labels(case)]
+    answers = [
+        retained_words(*(answer_text(each.annotation.answer) for each in pair))
+        for pair in pairs
+        if pair[0].annotation.answer
+    ]
+    kept, words = [each for each, _ in answers], [each for _, each in answers]
+    return {
+        "cases": len(pairs),
+        "labels": label_agreement(one, other, [case.id for case, _ in pairs for _ in case.sentences]),
+        "questions_changed": sum(a.annotation.question != b.annotation.question for a, b in pairs),
+        "focus_changed": sum(a.annotation.phrases != b.annotation.phrases for a, b in pairs),
+        "answers": {
+            "answers": len(answers),
+            "changed": sum(a.annotation.answer != b.annotation.answer for a, b in pairs if a.annotation.answer),
+            "words": sum(words),
+            "words_retained": sum(kept),
+            "retained": as_json(bootstrap_ratio(kept, words)) if answers else None,
+        },
+    }
+
+
+def retained_words(before: str, after: str) -> tuple[int, int]:
+    """Counts the words of an answer that are still there; a word that stood twice and stands once was kept once.
+
+    The paper compares lemmas, by a tool that it does not name; here stems are compared, without function words.
+
+    Args:
+        before: the answer as it was written.
+        after: as it was left.
+
+    Returns:
+        How many were kept, and how many there were.
+    """
+    written, left = Counter(content_words(before)), Counter(content_words(after))
+    return (written & left).total(), written.total()
+
+
+def _labels(case: OwnCase) -> list[str]:
+    return [case.annotation.labels[sentence.id] for sentence in case.sentences]
+
+
+def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
+    """Compares each two who annotated the same cases in a round without seeing each other's sheets."""
+    place = rounds.round_folder(folder, number)
+    files.checked_step(place / rounds.MARKS, files.read_json(place / rounds.REVIEW, step="import"), step="import")
+    marks: dict[str, dict[str, list[str]]] = {}
+    for record in files.read_lines(place / rounds.MARKS, _MARK_FIELDS, step="import"):
+        marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values["labels"]
+    found = []
+    for one, other in combinations(sorted(marks), 2):
+        both = [name for name in marks[one] if name in marks[other]]
+        if both:
+            clusters = [name for name in both for _ in marks[one][name]]
+            first, second = ([label for name in both for label in marks[each][name]] for each in (one, other))
+            found.append({"annotators": [one, other], "cases": len(both), **label_agreement(first, second, clusters)})
+    return found
+
+
+def measure_agreement(folder: Path) -> dict[str, Any]:
+    """Measures every round that was imported, and writes `agreement.json`.
+
+    Args:
+        folder: where the construction lies.
+
+    Returns:
+        Its content: for each round, what it changed of the round before (from the second on), and its annotators among themselves.
+        Names, counts and figures, no text.
+
+    Raises:
+        MissingError: No round was imported.
+        UsageError: A file is not as it was written.
+    """
+    last = rounds.latest_imported(folder)
+    if not last:
+        raise MissingError(
+            f"{folder}: no sheets were imported yet. Do it first: medical-tasks construct archehr import."
+        )
+    cases = {number: rounds.cases_of(folder, number) for number in range(1, last + 1)}
+    made = {
+        "schema_version": 1,
+        "words": WORDS,
+        "rounds": [
+            {
+                "round": number,
+                # The first round annotates what has no labels yet.
+                "against_round_before": round_agreement(cases[number - 1], cases[number]) if number > 1 else None,
+                "among_annotators": _among_annotators(folder, number),
+            }
+            for number in cases
+        ],
+    }
+    files.write_json(folder / files.AGREEMENT, made)
+    return made

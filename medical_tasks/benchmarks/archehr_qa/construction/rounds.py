@@ -1,4 +1,8 @@
-"""Rounds of annotation: whoever comes later sees what was said before, and every round is kept.
+"""Cases under construction, and the rounds of their annotation: later annotators see what was said before, and every round is kept.
+
+A case is a patient's message, a note in numbered sentences, and what has been annotated so far. A paragraph of a note ends at a
+blank line. A line that ends with a colon and has few words is a heading, and a sentence of its own. All else is
+`scoring.sentences`.
 
 In the paper, authors annotate first, clinicians review that and write answers, and a reviewer goes over labels and answers: three
 rounds. Round 0 is what is chosen, with nothing annotated.
@@ -6,26 +10,243 @@ rounds. Round 0 is what is chosen, with nothing annotated.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from medical_tasks.benchmarks.archehr_qa.construction import files
-from medical_tasks.benchmarks.archehr_qa.construction.cases import OwnCase, load_cases
+from medical_tasks.benchmarks.archehr_qa.construction.files import is_id, one_line, without_controls
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.json_records import Field, is_list_of, is_text, one_of
+from medical_tasks.scoring.sentences import split_sentences
 
 __all__ = [
-    "CASES",
-    "HISTORY",
-    "MARKS",
-    "REVIEW",
-    "SHARES",
-    "SHEETS",
-    "cases_of",
-    "latest_exported",
-    "latest_imported",
-    "load_shares",
-    "round_folder",
-]
+    "CASES", "ESSENTIAL", "HISTORY", "LABELS", "MARKS", "NOT_RELEVANT", "REVIEW", "SHARES", "SHEETS", "SUPPLEMENTARY",
+    "Annotation", "AnswerSentence", "NoteSentence", "OwnCase", "cases_of", "excerpt_text", "kept_paragraphs",
+    "latest_exported", "latest_imported", "load_shares", "offsets", "round_folder", "split_note", "write_cases",
+]  # fmt: skip
+
+
+ESSENTIAL: Final = "essential"
+SUPPLEMENTARY: Final = "supplementary"
+NOT_RELEVANT: Final = "not-relevant"
+LABELS: Final = (ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT)
+"""What a sentence can be worth; the spelling is the release's."""
+
+_BLANK: Final = re.compile(r"\n[^\S\n]*\n")
+_HEADING_WORDS: Final = 8
+
+
+class NoteSentence(NamedTuple):
+    """A sentence of a note.
+
+    Attributes:
+        id: its number in the note, from 1, as text.
+        paragraph: number of its paragraph, from 0, as text.
+        text: on one line.
+    """
+
+    id: str
+    paragraph: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerSentence:
+    """A sentence of a clinician's answer.
+
+    Attributes:
+        text: without citations.
+        citations: ids of the note's sentences that it rests on, ascending.
+    """
+
+    text: str
+    citations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotation:
+    """What annotators say of a case.
+
+    Attributes:
+        phrases: the parts of the message that ask.
+        question: as a clinician would put it; "" before anybody did.
+        labels: sentence id to label; empty before the first round.
+        answer: the clinician's; empty where there is none yet.
+    """
+
+    phrases: tuple[str, ...] = ()
+    question: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    answer: tuple[AnswerSentence, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCase:
+    """A case.
+
+    Attributes:
+        id: the case's.
+        post_id: whose message it is.
+        document_id: the note's.
+        narrative: the message, adapted to the note, on one line.
+        sentences: of the note, or of the excerpt.
+        annotation: so far.
+    """
+
+    id: str
+    post_id: str
+    document_id: str
+    narrative: str
+    sentences: tuple[NoteSentence, ...]
+    annotation: Annotation = field(default_factory=Annotation)
+
+
+_ID: Final = files.private_field(Field(holds=is_id, rule="an id"))
+_TEXTS: Final = files.private_field(is_list_of(is_text()))
+_FIELDS: Final = {
+    "id": _ID,
+    "post_id": _ID,
+    "document_id": _ID,
+    "narrative": files.private_field(is_text()),
+    "sentences": files.private_field(
+        is_list_of(
+            Field(
+                holds=lambda value: isinstance(value, list) and len(value) == 3 and all(map(is_text().holds, value)),
+                rule="a list of id, paragraph and text",
+            )
+        )
+    ),
+    "phrases": _TEXTS,
+    "question": files.private_field(is_text(blank=True)),
+    "labels": files.private_field(is_list_of(one_of(LABELS))),
+    "answer": _TEXTS,
+    "citations": files.private_field(is_list_of(is_list_of(is_text()))),
+}
+
+
+def write_cases(path: Path, cases: Iterable[OwnCase]) -> str:
+    """Writes cases, for their owner alone.
+
+    Returns:
+        SHA-256 of the file.
+    """
+    return files.write_lines(path, map(_record, cases))
+
+
+def _record(case: OwnCase) -> dict[str, Any]:
+    said = case.annotation
+    return {
+        "id": case.id,
+        "post_id": case.post_id,
+        "document_id": case.document_id,
+        "narrative": case.narrative,
+        "sentences": [list(sentence) for sentence in case.sentences],
+        "phrases": list(said.phrases),
+        "question": said.question,
+        "labels": [said.labels[sentence.id] for sentence in case.sentences] if said.labels else [],
+        "answer": [sentence.text for sentence in said.answer],
+        "citations": [list(sentence.citations) for sentence in said.answer],
+    }
+
+
+def load_cases(path: Path, *, step: str) -> dict[str, OwnCase]:
+    """Reads cases.
+
+    Args:
+        path: the file.
+        step: which step wrote it.
+
+    Returns:
+        Id to case, in order.
+
+    Raises:
+        MissingError: It is not there.
+        UsageError: It is not as it was written; no message shows a text.
+    """
+    return {record.values["id"]: _case(record.values) for record in files.read_lines(path, _FIELDS, step=step)}
+
+
+def _case(values: Mapping[str, Any]) -> OwnCase:
+    sentences = tuple(NoteSentence(*each) for each in values["sentences"])
+    ids = [sentence.id for sentence in sentences]
+    answer = zip(values["answer"], values["citations"], strict=True)
+    return OwnCase(
+        id=values["id"],
+        post_id=values["post_id"],
+        document_id=values["document_id"],
+        narrative=values["narrative"],
+        sentences=sentences,
+        annotation=Annotation(
+            phrases=tuple(values["phrases"]),
+            question=values["question"],
+            labels=dict(zip(ids, values["labels"], strict=True)) if values["labels"] else {},
+            answer=tuple(AnswerSentence(text=text, citations=tuple(cited)) for text, cited in answer),
+        ),
+    )
+
+
+def split_note(text: str) -> tuple[NoteSentence, ...]:
+    """Cuts a note into numbered sentences; no word is lost."""
+    paragraphs = (tuple(_sentences(part)) for part in _BLANK.split(without_controls(text)))
+    return numbered(paragraphs)
+
+
+def numbered(paragraphs: Iterator[tuple[str, ...]]) -> tuple[NoteSentence, ...]:
+    """Numbers the sentences of paragraphs; paragraphs without any are none."""
+    found: list[NoteSentence] = []
+    for number, sentences in enumerate(each for each in paragraphs if each):
+        found += [
+            NoteSentence(str(len(found) + place), str(number), text) for place, text in enumerate(sentences, start=1)
+        ]
+    return tuple(found)
+
+
+def _sentences(paragraph: str) -> Iterator[str]:
+    lines = paragraph.split("\n")
+    for heading, block in groupby(enumerate(lines), key=lambda each: each[0] if _is_heading(each[1]) else -1):
+        text = "\n".join(line for _, line in block)
+        if heading >= 0:
+            yield one_line(text)
+        else:
+            yield from map(one_line, split_sentences(text))
+
+
+def _is_heading(line: str) -> bool:
+    words = line.split()
+    return 0 < len(words) <= _HEADING_WORDS and words[-1].endswith(":")
+
+
+def kept_paragraphs(sentences: Sequence[NoteSentence], wanted: Collection[str]) -> tuple[NoteSentence, ...]:
+    """Leaves out paragraphs none of whose sentences is wanted; ids stay those of the note.
+
+    Args:
+        sentences: of a note.
+        wanted: ids of sentences.
+    """
+    kept = {sentence.paragraph for sentence in sentences if sentence.id in wanted}
+    return tuple(sentence for sentence in sentences if sentence.paragraph in kept)
+
+
+def excerpt_text(sentences: Sequence[NoteSentence]) -> str:
+    """Writes sentences as one text: a line each, a blank line between paragraphs."""
+    parts = ["\n".join(each.text for each in group) for _, group in groupby(sentences, key=lambda each: each.paragraph)]
+    return "\n\n".join(parts)
+
+
+def offsets(sentences: Sequence[NoteSentence]) -> list[int]:
+    """Where each sentence begins in its paragraph of `excerpt_text`, in characters."""
+    found: list[int] = []
+    for _, group in groupby(sentences, key=lambda each: each.paragraph):
+        place = 0
+        for sentence in group:
+            found.append(place)
+            place += len(sentence.text) + 1
+    return found
+
 
 CASES: Final = "cases.jsonl"
 SHARES: Final = "shares.json"

@@ -47,7 +47,7 @@ def _filter(arguments: argparse.Namespace) -> int:
 
 
 def _expand(arguments: argparse.Namespace) -> int:
-    from medical_tasks.benchmarks.archehr_qa.construction import expand
+    from medical_tasks.benchmarks.archehr_qa.construction import codes
 
     if (arguments.codes is None) != (arguments.dictionary is None):
         raise UsageError("construct archehr expand needs --codes and --dictionary together. See: --help")
@@ -63,13 +63,13 @@ def _expand(arguments: argparse.Namespace) -> int:
             "construct archehr expand takes --model-args, --tries and --max-new-tokens for a --model alone."
         )
     if arguments.codes is not None:
-        made = expand.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
+        made = codes.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
         print(
             f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
             f"{made['codes']:,} codes have none."
         )
     if arguments.post_codes is not None:
-        made = expand.codes_from_file(arguments.folder, arguments.post_codes)
+        made = codes.codes_from_file(arguments.folder, arguments.post_codes)
         print(f"{made['with_codes']:,} of {made['posts']:,} messages have codes, {made['codes']:,} in all.")
     if arguments.model is not None:
         asked = _codes_from_model(arguments)
@@ -81,17 +81,17 @@ def _expand(arguments: argparse.Namespace) -> int:
 
 
 def _codes_from_model(arguments: argparse.Namespace) -> dict[str, Any] | None:
-    from medical_tasks.benchmarks.archehr_qa.construction import expand
+    from medical_tasks.benchmarks.archehr_qa.construction import codes
     from medical_tasks.models.opener import parse_model_args
     from medical_tasks.runs.asking import AskingOptions
 
     options = AskingOptions(
         model=arguments.model,
         model_args=parse_model_args(arguments.model_args or ""),
-        max_new_tokens=expand.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
+        max_new_tokens=codes.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
     )
-    tries = expand.TRIES if arguments.tries is None else arguments.tries
-    made = expand.codes_from_model(arguments.folder, options, tries=tries)
+    tries = codes.TRIES if arguments.tries is None else arguments.tries
+    made = codes.codes_from_model(arguments.folder, options, tries=tries)
     if made is not None:
         print(
             f"{made['with_codes']:,} of {made['posts']:,} messages have codes, {made['codes']:,} in all. Replies asked for again: "
@@ -128,7 +128,7 @@ def _align(arguments: argparse.Namespace) -> int:
 
 def _sheet(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.archehr_qa.construction import rounds
-    from medical_tasks.benchmarks.archehr_qa.construction.sheet import export_sheets
+    from medical_tasks.benchmarks.archehr_qa.construction.sheets import export_sheets
     from medical_tasks.data.construction_shares import checked_seed, parse_names
 
     made = export_sheets(
@@ -174,7 +174,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 def _agreement(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.archehr_qa.construction import files
-    from medical_tasks.benchmarks.archehr_qa.construction.agreement import measure_agreement
+    from medical_tasks.benchmarks.archehr_qa.construction.review import measure_agreement
 
     for each in measure_agreement(arguments.folder)["rounds"]:
         against = each["against_round_before"]

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.construction.agreement import (
+from medical_tasks.benchmarks.archehr_qa.construction.files import content_words
+from medical_tasks.benchmarks.archehr_qa.construction.review import (
     label_agreement,
     measure_agreement,
     retained_words,
     round_agreement,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.cases import (
+from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
     LABELS,
     Annotation,
     AnswerSentence,
     NoteSentence,
     OwnCase,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.texts import content_words
 from medical_tasks.errors import MedicalTasksError
 from tests.benchmarks.archehr_qa.construction.own_files import construct, edit_sheet, first_round, write_sources
 

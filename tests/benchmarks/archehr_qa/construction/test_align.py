@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.construction.align import align_posts, load_candidates
-from medical_tasks.benchmarks.archehr_qa.construction.codes import load_admission_codes
-from medical_tasks.benchmarks.archehr_qa.construction.expand import codes_from_file, expand_notes, load_post_codes
-from medical_tasks.benchmarks.archehr_qa.construction.notes import read_notes
+from medical_tasks.benchmarks.archehr_qa.construction.align import align_posts, load_candidates, read_notes
+from medical_tasks.benchmarks.archehr_qa.construction.codes import (
+    codes_from_file,
+    expand_notes,
+    load_admission_codes,
+    load_post_codes,
+)
 from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
 from medical_tasks.errors import MedicalTasksError
 from tests.benchmarks.archehr_qa.construction.own_files import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.construction.bm25 import K1, B, Bag, Hit, Ranking, Vocabulary
+from medical_tasks.benchmarks.archehr_qa.construction.align import K1, B, Bag, Hit, Ranking, Vocabulary
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 

@@ -3,16 +3,15 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.cases import Sentence
-from medical_tasks.benchmarks.archehr_qa.construction.cases import (
+from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
     NoteSentence,
     excerpt_text,
     kept_paragraphs,
     offsets,
     split_note,
 )
-from medical_tasks.benchmarks.archehr_qa.construction.readings import phrase_places
-from medical_tasks.benchmarks.archehr_qa.excerpt import excerpt_problem, offset_problem, offsets_are_places
+from medical_tasks.benchmarks.archehr_qa.construction.sheets import phrase_places
+from medical_tasks.benchmarks.archehr_qa.release import Sentence, excerpt_problem, offset_problem, offsets_are_places
 from tests.benchmarks.archehr_qa.construction.own_files import NOTES
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.construction.expand import codes_from_file, expanding_task, load_post_codes
+from medical_tasks.benchmarks.archehr_qa.construction.codes import codes_from_file, expanding_task, load_post_codes
 from medical_tasks.benchmarks.archehr_qa.construction.posts import filter_posts
 from medical_tasks.benchmarks.archehr_qa.construction.prompts import load_prompts
 from medical_tasks.benchmarks.archehr_qa.construction.protocol import NamedCode, open_protocol, read_codes

@@ -8,13 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.construction.cases import AnswerSentence, OwnCase
-from medical_tasks.benchmarks.archehr_qa.construction.choosing import chosen_cases
-from medical_tasks.benchmarks.archehr_qa.construction.release import answer_text, split_cases
-from medical_tasks.benchmarks.archehr_qa.construction.review import ReviewOptions, import_sheets
-from medical_tasks.benchmarks.archehr_qa.construction.sheet import COLUMNS, export_sheets
-from medical_tasks.benchmarks.archehr_qa.key_file import without_citations
-from medical_tasks.benchmarks.archehr_qa.rows import read_case_rows
+from medical_tasks.benchmarks.archehr_qa.construction.align import chosen_cases
+from medical_tasks.benchmarks.archehr_qa.construction.review import (
+    ReviewOptions,
+    answer_text,
+    import_sheets,
+    split_cases,
+)
+from medical_tasks.benchmarks.archehr_qa.construction.rounds import AnswerSentence, OwnCase
+from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, export_sheets
+from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
+from medical_tasks.benchmarks.archehr_qa.release import without_citations
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks

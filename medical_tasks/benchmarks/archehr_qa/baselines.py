@@ -1,8 +1,8 @@
-"""Answers without a model: the note's own sentences that are most like the questions (paper, Validation: "Heuristic").
+"""ArchEHR-QA's own baseline: the note's sentences that are most like the questions (paper, Validation: "Heuristic").
 
-The rule. Sentences are taken whole, the most similar first, until the next one would make the answer longer than 75 words;
-that one ends it. A sentence that has no word, or more than 75 by itself, is passed over. The answer has them in the order of
-the note, one a line, each citing itself. Nothing is taken where nothing can be: the answer is "" then.
+`--model baseline/heuristic`. Sentences are taken whole, the most similar first, until the next one would make the answer longer
+than 75 words; that one ends it. A sentence that has no word, or more than 75 by itself, is passed over. The answer has them in the
+order of the note, one a line, each citing itself. Nothing is taken where nothing can be: the answer is "" then.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medical_tasks.benchmarks.archehr_qa.evidence import note_sentences, open_similarity, ranked
+from medical_tasks.benchmarks.archehr_qa.evidence import note_sentences, open_similarity, ranked, read_arguments
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
-from medical_tasks.benchmarks.archehr_qa.task_arguments import read_arguments
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
 

@@ -1,0 +1,409 @@
+"""Factuality and relevance, the two halves of the paper's section Evaluation.
+
+Factuality compares the sentences an answer cites with those that its question needs. Strict takes essential sentences for right,
+lenient supplementary ones too (2025; in 2026 lenient passes them over). Ids the note does not have are wrong citations. Micro
+figures add up over cases before they divide, macro figures are means of the cases' own.
+
+Relevance is how like its references an answer is, by six metrics (formulas of the scoring script). There are two references: the
+clinician's answer, and the questions with the note's essential sentences, always in the note's order. SARI compares with the
+question as its source, and of the second reference takes the essential sentences alone. Everything is 0-1, but for BERTScore, which
+is below 0 where texts are less alike than the baseline, and MEDCON, which synonyms bring above 1. BLEU, ROUGE and SARI need
+nothing; BERTScore, MEDCON and AlignScore need a checkpoint or an index, and are imported when asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.archehr_qa.spec import OFFICIAL, share_name
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import read_text
+from medical_tasks.scoring.text_overlap import bleu, rouge, sari
+from medical_tasks.spec import Item
+
+__all__ = [
+    "WORD_METRICS",
+    "Comparison",
+    "Counts",
+    "Texts",
+    "answer_comparison",
+    "count",
+    "factuality_values",
+    "labels_of",
+    "model_identity",
+    "model_metrics",
+    "notes_comparison",
+    "positives",
+    "question_comparison",
+    "relevance_values",
+    "word_metrics",
+]
+
+
+ESSENTIAL: Final = "essential"
+SUPPLEMENTARY: Final = "supplementary"
+
+_PARTS: Final = ("f1", "precision", "recall")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How citations and right sentences meet.
+
+    Attributes:
+        hits: cited and right.
+        wrong: cited and not right.
+        missed: right and not cited.
+    """
+
+    hits: int = 0
+    wrong: int = 0
+    missed: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.hits + other.hits, self.wrong + other.wrong, self.missed + other.missed)
+
+    def ratios(self) -> dict[str, tuple[int, int]]:
+        """Numerator and denominator of `precision`, `recall` and `f1`."""
+        cited, right = self.hits + self.wrong, self.hits + self.missed
+        return {"precision": (self.hits, cited), "recall": (self.hits, right), "f1": (2 * self.hits, cited + right)}
+
+
+def positives(labels: Mapping[str, str], *, lenient: bool) -> tuple[str, ...]:
+    """The sentences that are right to cite, in the note's order.
+
+    Args:
+        labels: id of the sentence to its label.
+        lenient: whether supplementary ones are.
+    """
+    right = (ESSENTIAL, SUPPLEMENTARY) if lenient else (ESSENTIAL,)
+    return tuple(sentence for sentence, label in labels.items() if label in right)
+
+
+def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
+    """Counts a case; what is cited twice counts once."""
+    said, true = frozenset(cited), frozenset(right)
+    return Counts(hits=len(said & true), wrong=len(said - true), missed=len(true - said))
+
+
+def factuality_values(
+    kind: str, counted: Mapping[str, Counts | None], *, official: bool = False
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Makes an item's metrics of its counts.
+
+    Args:
+        kind: of task, for the metrics' names (`spec.share_name`).
+        counted: `strict` and `lenient`, or one of them, to the counts; None where there is nothing to be right.
+        official: whether a share of nothing is the script's: 0, and 1 in the subtask of evidence where nothing is named and
+            nothing right. Ours is nan.
+
+    Returns:
+        Metric to value, and pooled metric to its denominator.
+    """
+    values: dict[str, float] = {}
+    weights: dict[str, float] = {}
+    suffix = OFFICIAL if official else ""
+    for which, counts in counted.items():
+        ratios = {} if counts is None else counts.ratios()
+        nothing = math.nan
+        if official and counts is not None:
+            nothing = float(kind == "evidence" and counts == Counts())
+        for part in _PARTS:
+            above, below = ratios.get(part, (0, 0))
+            micro, macro = (f"{share_name(kind, which, how, part)}{suffix}" for how in ("micro", "macro"))
+            values[micro] = values[macro] = above / below if below else nothing
+            weights[micro] = float(below)
+    if kind != "cited":
+        headline = f"{share_name(kind, 'strict', 'micro', 'f1')}{suffix}"
+        values[f"overall_score{suffix}"], weights[f"overall_score{suffix}"] = values[headline], weights[headline]
+    return values, weights
+
+
+WORD_METRICS: Final = ("bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "sari")
+"""The metrics that need nothing but words."""
+
+_PERCENT: Final = 100
+_APART: Final = "\n\n"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """A text and what it is held against.
+
+    Attributes:
+        prediction: without citations.
+        reference: of all metrics but SARI.
+        source: SARI's source, the text that is rewritten.
+        target: SARI's reference.
+    """
+
+    prediction: str
+    reference: str
+    source: str
+    target: str
+
+
+def labels_of(item: Item) -> dict[str, str]:
+    """Id of each sentence of the note to its label, in the note's order; empty where the key has none."""
+    labels = item.fields["relevance"]
+    return dict(zip(item.fields["sentence_ids"], labels, strict=True)) if labels else {}
+
+
+def answer_comparison(item: Item, prediction: str, *, narrative: bool = False) -> Comparison | None:
+    """Holds an answer against the clinician's; None where that is not released.
+
+    Args:
+        item: the item.
+        prediction: the answer's text.
+        narrative: whether SARI's source is the patient's message alone (2026), without the clinician's question.
+    """
+    reference = str(item.fields["clinician_answer"]).strip()
+    if not reference:
+        return None
+    source = str(item.fields["patient_narrative"]).strip() if narrative else _questions(item)
+    return Comparison(prediction=prediction, reference=reference, source=source, target=reference)
+
+
+def notes_comparison(item: Item, prediction: str) -> Comparison | None:
+    """Holds an answer against the questions and the essential sentences; None where it is not known which these are."""
+    labels = labels_of(item)
+    if not labels:
+        return None
+    texts = dict(zip(item.fields["sentence_ids"], item.fields["sentences"], strict=True))
+    essential = "\n".join(str(texts[sentence]).strip() for sentence in positives(labels, lenient=False))
+    questions = _questions(item)
+    return Comparison(
+        prediction=prediction, reference=f"{questions}{_APART}{essential}", source=questions, target=essential
+    )
+
+
+def question_comparison(item: Item, prediction: str) -> Comparison | None:
+    """Holds a question against the clinician's, of what the patient wrote; None where there is none."""
+    reference = str(item.fields["clinician_question"]).strip()
+    if not reference:
+        return None
+    source = str(item.fields["patient_narrative"]).strip()
+    return Comparison(prediction=prediction, reference=reference, source=source, target=reference)
+
+
+def relevance_values(
+    compared: Mapping[str, Sequence[Comparison | None]], arguments: Mapping[str, str], *, wanted: Collection[str]
+) -> list[dict[str, float]]:
+    """Computes the metrics. Each checkpoint and the index are opened once, and what is compared twice is computed once.
+
+    Args:
+        compared: ending of the metrics' names to what is compared, an item each; None for an item without a reference.
+        arguments: those of `bertscore`, `umls` and `alignscore` that are given; others' metrics are left out.
+        wanted: names of the metrics.
+
+    Returns:
+        Metric to value, an item each; nan where there is no reference.
+
+    Raises:
+        MissingError: A checkpoint, an index or a package is not on this machine.
+        UsageError: It is none.
+    """
+    given = [metric for argument, metric in MODEL_METRICS.items() if argument in arguments]
+    names = {suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted] for suffix in compared}
+    different: dict[Comparison, set[str]] = {}
+    for suffix, some in compared.items():
+        for each in some:
+            if each is not None:
+                different.setdefault(each, set()).update(names[suffix])
+    texts: list[Texts] = list(dict.fromkeys((each.prediction, each.reference) for each in different))
+    modelled = dict(zip(texts, model_metrics(texts, arguments), strict=True))
+    found = {
+        each: word_metrics(each, words) | modelled[each.prediction, each.reference] for each, words in different.items()
+    }
+    return [
+        {
+            f"{name}{suffix}": math.nan if each is None else found[each][name]
+            for suffix, each in zip(compared, row, strict=True)
+            for name in names[suffix]
+        }
+        for row in zip(*compared.values(), strict=True)
+    ]
+
+
+def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, float]:
+    """Computes those of `WORD_METRICS` that are named, 0-1.
+
+    An empty text has BLEU and ROUGE 0, and the SARI that it has by its formula. BLEU is not smoothed: 0 without a run of four
+    tokens in common, so also of a reference of fewer than four tokens against itself.
+    """
+    rouges = [name for name in names if name.startswith("rouge")]
+    made = rouge(comparison.prediction, comparison.reference, variants=rouges) if rouges else {}
+    values = {name: overlap.f1 for name, overlap in made.items()}
+    if "bleu" in names:
+        values["bleu"] = bleu(comparison.prediction, comparison.reference).score
+    if "sari" in names:
+        values["sari"] = sari(comparison.source, comparison.prediction, comparison.target).score / _PERCENT
+    return values
+
+
+def _questions(item: Item) -> str:
+    narrative, question = (str(item.fields[name]).strip() for name in ("patient_narrative", "clinician_question"))
+    return f"{narrative}{_APART}{question}"
+
+
+Texts = tuple[str, str]
+"""A prediction and its reference."""
+
+BERTSCORE_LAYER: Final = 4
+MEDCON_VARIANT: Final = "archehr"
+
+_ENCODER: Final = "distilbert"
+
+
+def model_metrics(texts: Sequence[Texts], arguments: Mapping[str, str]) -> list[dict[str, float]]:
+    """Computes the metrics that something is given for.
+
+    Args:
+        texts: what is compared.
+        arguments: those of `MODEL_METRICS` that are given. Others are passed over.
+
+    Returns:
+        Metric to value, in the order of the texts.
+
+    Raises:
+        MissingError: A checkpoint, an index or a package is not on this machine.
+        UsageError: It is none.
+    """
+    rows: list[dict[str, float]] = [{} for _ in texts]
+    for argument, compute in _COMPUTED.items():
+        if argument in arguments and texts:
+            for row, value in zip(rows, compute(arguments[argument], texts), strict=True):
+                row[MODEL_METRICS[argument]] = value
+    return rows
+
+
+def model_identity(arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights.
+
+    Args:
+        arguments: as in `model_metrics`.
+
+    Raises:
+        MissingError: As `model_metrics`.
+        UsageError: As `model_metrics`.
+    """
+    return {name: identity(arguments[name]) for name, identity in _IDENTITIES.items() if name in arguments}
+
+
+def _bertscore(folder: str, texts: Sequence[Texts]) -> list[float]:
+    from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, open_bertscore
+
+    _check_encoder(folder)
+    scorer = open_bertscore(folder, layer=BERTSCORE_LAYER)
+    try:
+        scores = scorer.score([prediction for prediction, _ in texts], [reference for _, reference in texts])
+    finally:
+        scorer.close()
+    _tell_cut("bertscore", "texts", scorer.truncated)
+    return [score.rescaled(DISTILBERT_LAYER_4).f1 for score in scores]
+
+
+def _bertscore_identity(folder: str) -> dict[str, Any]:
+    from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, bertscore_identity
+
+    _check_encoder(folder)
+    return {**bertscore_identity(folder, layer=BERTSCORE_LAYER), "rescaled_f1": DISTILBERT_LAYER_4.f1}
+
+
+def _check_encoder(folder: str) -> None:
+    """The baseline is of one encoder; of another one's numbers it makes nonsense. What does not load is told when it is opened."""
+    path = Path(folder).expanduser() / "config.json"
+    if not path.is_file():
+        return
+    try:
+        config = json.loads(read_text(path))
+    except ValueError:
+        return
+    kind = config.get("model_type") if isinstance(config, dict) else None
+    if kind != _ENCODER:
+        raise UsageError(
+            f"bertscore: {folder} is an encoder of the kind {kind!r}, and the baseline that its numbers are rescaled by is that of "
+            "distilbert-base-uncased. Give a folder of that checkpoint."
+        )
+
+
+def _medcon(folder: str, texts: Sequence[Texts]) -> list[float]:
+    from medical_tasks.scoring.medcon import medcon
+    from medical_tasks.scoring.umls.index import UmlsIndex
+    from medical_tasks.scoring.umls.matcher import Matcher
+
+    with UmlsIndex(Path(folder).expanduser()) as index:
+        matcher = Matcher(index, variant=MEDCON_VARIANT)
+        known = {text: matcher.concepts(text) for text in dict.fromkeys(text for pair in texts for text in pair)}
+    return [medcon(known[reference], known[prediction]).f1 for prediction, reference in texts]
+
+
+def _medcon_identity(folder: str) -> dict[str, Any]:
+    from medical_tasks.scoring.umls.index import UmlsIndex
+
+    with UmlsIndex(Path(folder).expanduser()) as index:
+        told = index.info
+    return {
+        "variant": MEDCON_VARIANT,
+        "source_sha256": told.source,
+        "lowercase": told.lowercase,
+        "ascii_only": told.ascii_only,
+        "terms": told.terms,
+        "types_sha256": hashlib.sha256(" ".join(told.types).encode()).hexdigest(),
+    }
+
+
+def _alignscore(given: str, texts: Sequence[Texts]) -> list[float]:
+    from medical_tasks.models.alignscore import open_alignscore
+
+    scorer = open_alignscore(**_align_files(given))
+    try:
+        scores = scorer.score([reference for _, reference in texts], [prediction for prediction, _ in texts])
+    finally:
+        scorer.close()
+    _tell_cut("alignscore", "pairs", scorer.truncated)
+    return scores
+
+
+def _alignscore_identity(given: str) -> dict[str, Any]:
+    from medical_tasks.models.alignscore import alignscore_identity
+
+    return {**alignscore_identity(**_align_files(given)), "mode": "nli_sp"}
+
+
+def _align_files(given: str) -> dict[str, str]:
+    """`CKPT:FOLDER`, and behind another colon how sentences are split."""
+    parts = given.split(":")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise UsageError(
+            f"alignscore must be CKPT:FOLDER (the checkpoint's file and its backbone's folder, without colons in their names), or "
+            f"CKPT:FOLDER:SENTENCES (medical, punkt, or a folder of NLTK's punkt_tab); got {given!r}."
+        )
+    return dict(zip(("checkpoint", "backbone", "sentences"), parts, strict=False))
+
+
+def _tell_cut(name: str, what: str, count: int) -> None:
+    if count > 0:
+        print(f"note: {name}: {count} {what} are longer than the checkpoint takes and were cut there", file=sys.stderr)
+
+
+MODEL_METRICS: Final[Mapping[str, str]] = {"bertscore": "bertscore", "umls": "medcon", "alignscore": "alignscore"}
+"""Scoring argument to the metric it adds."""
+
+_COMPUTED: Final[Mapping[str, Callable[[str, Sequence[Texts]], list[float]]]] = {
+    "bertscore": _bertscore,
+    "umls": _medcon,
+    "alignscore": _alignscore,
+}
+_IDENTITIES: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
+    "bertscore": _bertscore_identity,
+    "umls": _medcon_identity,
+    "alignscore": _alignscore_identity,
+}
