@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-__all__ = ["PlotPoint", "interval_plot"]
+__all__ = ["IntervalPoint", "interval_plot"]
 
 WIDTH, HEIGHT = 720, 440
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 56, 64
@@ -15,7 +15,7 @@ _MOST_LABELS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class PlotPoint:
+class IntervalPoint:
     """A point of the plot.
 
     Attributes:
@@ -33,7 +33,7 @@ class PlotPoint:
     n: int
 
 
-def interval_plot(points: Sequence[PlotPoint], *, title: str, x_label: str, y_label: str) -> str:
+def interval_plot(points: Sequence[IntervalPoint], *, title: str, x_label: str, y_label: str) -> str:
     """Draws points with bars for their intervals.
 
     Args:
@@ -91,7 +91,7 @@ def interval_plot(points: Sequence[PlotPoint], *, title: str, x_label: str, y_la
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _words(point: PlotPoint) -> str:
+def _words(point: IntervalPoint) -> str:
     return f"{100 * point.value:.1f}% ({100 * point.low:.1f} to {100 * point.high:.1f}), n = {point.n}"
 
 

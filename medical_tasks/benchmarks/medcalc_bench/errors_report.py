@@ -26,7 +26,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, entities_of
 from medical_tasks.calculators import CalculatorInputError
 from medical_tasks.data.construction_cells import table_cell
 from medical_tasks.io.files import WholeFile
-from medical_tasks.io.interval_plot import PlotPoint, interval_plot
+from medical_tasks.io.interval_plot import IntervalPoint, interval_plot
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
 from medical_tasks.scoring.intervals import bounds, proportion_interval
@@ -203,7 +203,7 @@ def write_attributes(
     written = [table]
     for kind in KINDS:
         shown = [
-            PlotPoint(each.attributes, each.accuracy, each.ci_low, each.ci_high, each.n)
+            IntervalPoint(each.attributes, each.accuracy, each.ci_low, each.ci_high, each.n)
             for each in points
             if each.kind == kind
         ]

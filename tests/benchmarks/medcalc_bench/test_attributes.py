@@ -14,7 +14,7 @@ from medical_tasks.benchmarks.medcalc_bench.errors_report import (
     kind_of,
     write_attributes,
 )
-from medical_tasks.io.interval_plot import PlotPoint, interval_plot
+from medical_tasks.io.interval_plot import IntervalPoint, interval_plot
 from medical_tasks.scoring.intervals import wilson_interval
 from tests.support import SHARED, needs_shared
 
@@ -81,12 +81,12 @@ def test_numbers_of_attributes_are_those_of_the_paper() -> None:
     }
 
 
-def plot(*points: PlotPoint, title: str = "T") -> ElementTree.Element:
+def plot(*points: IntervalPoint, title: str = "T") -> ElementTree.Element:
     return ElementTree.fromstring(interval_plot(points, title=title, x_label="Number", y_label="Accuracy"))
 
 
 def test_a_plot_shows_each_point_and_says_it() -> None:
-    found = plot(PlotPoint(7, 0.5, 0.25, 0.75, 12), PlotPoint(3, 1.0, 0.6, 1.0, 4))
+    found = plot(IntervalPoint(7, 0.5, 0.25, 0.75, 12), IntervalPoint(3, 1.0, 0.6, 1.0, 4))
     assert len(found.findall(f".//{SVG}circle")) == 2
     title, said = found.find(f"{SVG}title"), found.find(f"{SVG}desc")
     assert title is not None
@@ -102,7 +102,7 @@ def test_a_plot_shows_each_point_and_says_it() -> None:
 
 
 def test_titles_are_text_and_no_markup() -> None:
-    found = plot(PlotPoint(1, 0.0, 0.0, 0.5, 2), title="<script>alert(1)</script> & more")
+    found = plot(IntervalPoint(1, 0.0, 0.0, 0.5, 2), title="<script>alert(1)</script> & more")
     assert found.findall(f".//{SVG}script") == []
     assert found.findtext(f"{SVG}title") == "<script>alert(1)</script> & more"
 
@@ -111,8 +111,8 @@ def test_a_plot_without_points_says_so() -> None:
     assert "no points" in {each.text for each in plot().findall(f"{SVG}text")}
 
 
-@pytest.mark.parametrize("point", [PlotPoint(1, 0.5, 0.6, 0.7, 3), PlotPoint(1, 1.2, 0.5, 1.3, 3)])
-def test_a_plot_refuses_what_is_no_proportion(point: PlotPoint) -> None:
+@pytest.mark.parametrize("point", [IntervalPoint(1, 0.5, 0.6, 0.7, 3), IntervalPoint(1, 1.2, 0.5, 1.3, 3)])
+def test_a_plot_refuses_what_is_no_proportion(point: IntervalPoint) -> None:
     with pytest.raises(ValueError, match="lies in its interval"):
         plot(point)
 
