@@ -15,7 +15,7 @@ from pathlib import Path
 
 import icu  # type: ignore[import-not-found]
 
-OUT = Path(__file__).parents[1] / "medical_tasks" / "submission_package" / "name_data.json"
+OUT = Path(__file__).parents[1] / "medical_tasks" / "leaderboard" / "submission_package" / "name_data.json"
 SCRIPTS = (
     "Arab Armn Beng Bopo Cyrl Deva Ethi Geor Grek Gujr Guru Hang Hani Hebr Hira Kana Khmr Knda Laoo Latn Mlym Mymr Orya Sinh Taml "
     "Telu Thaa Thai Tibt"

@@ -108,7 +108,7 @@ def compare_results(
         selection: which tasks, metrics and breakdowns; without it all tasks and metrics, and no breakdown.
 
     Returns:
-        Task name to `n_items`, `warnings`, `metrics` (name to the entry of `comparison_statistics.compare_columns`), `breakdown`
+        Task name to `n_items`, `warnings`, `metrics` (name to the entry of `statistics.compare_columns`), `breakdown`
         (breakdown to group to metric to such an entry) and `refused`, why the task is not compared; then the others are empty.
 
     Raises:
@@ -377,7 +377,7 @@ class Pair:
     Attributes:
         first: place of A among the runs.
         second: place of B; differences are B minus A.
-        tasks: as `comparison.compare_tasks` returns it.
+        tasks: as `compare_tasks` returns it.
     """
 
     first: int

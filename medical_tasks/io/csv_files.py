@@ -208,7 +208,7 @@ def _later(path: Path, offset: int) -> Callable[[], int]:
 # Below this, starting a process takes longer than what it saves.
 _WORTH_BYTES = 50_000_000
 _PIPE_BYTES = 1024 * 1024
-_CODE = "from medical_tasks.io.csv_files import main; main()"
+_CODE = "from medical_tasks.io.csv_files import find_rows_for_parent; find_rows_for_parent()"
 
 
 def pays(path: Path) -> bool:

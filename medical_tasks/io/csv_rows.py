@@ -56,7 +56,7 @@ def find_rows(
     """Yields the header, then the rows that are wanted or cannot be told from those without parsing them.
 
     Args:
-        path: as `csv_stream.stream_rows`.
+        path: as `csv_files.stream_rows`.
         columns: as there.
         wanted: as there.
         release: as there.
@@ -278,7 +278,7 @@ def read_blocks(path: Path, *, again: str, on_read: Callable[[int], None]) -> It
     Args:
         path: the file, plain or gzip.
         again: the next step, for messages about a damaged file.
-        on_read: as `unpacking.read_chunks`.
+        on_read: as `files.read_chunks`.
 
     Yields:
         Blocks of at least one row; the first has the first row alone.

@@ -91,7 +91,7 @@ class Outcome:
 
 # Two strings hash alike in every run, so that a program that prints a set prints the same twice.
 _ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
-# Only the two modules that make the sandbox are loaded into its process: the packages around them are stood in for.
+# Only the module that makes the sandbox is loaded into its process: stand-ins take the place of the packages around it.
 _START: Final = """
 import sys, types
 for name, place in (("medical_tasks", sys.argv[1]), ("medical_tasks.sandbox", sys.argv[2])):

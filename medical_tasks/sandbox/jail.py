@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-__all__ = []
+__all__ = ["main"]
 
 
 # User, mount, process, network, IPC and host name namespaces (linux/sched.h).

@@ -193,9 +193,9 @@ def test_one_that_is_killed_is_no_end_of_the_file(large: Path) -> None:
     [
         ("raise SystemExit(3)", IncompleteError, "ended amid the file, with status 3"),
         (
-            "from medical_tasks import row_worker\n"
+            "from medical_tasks.io import csv_files\n"
             "def find_rows(*arguments, **options):\n    raise KeyError('secret')\n"
-            "row_worker.find_rows = find_rows\nrow_worker.main()",
+            "csv_files.find_rows = find_rows\ncsv_files.find_rows_for_parent()",
             RuntimeError,
             "failed: KeyError in <string>, line 3",
         ),

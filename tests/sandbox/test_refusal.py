@@ -58,8 +58,8 @@ def _without(call: str, code: str, *words: str) -> subprocess.CompletedProcess[s
     steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, refuse(errno.EPERM)), (0x06, 0, 0, ALLOW)]
     program = b"".join(struct.pack("<HBBI", *step) for step in steps).hex()
     start = (
-        "import sys\nfrom medical_tasks.sandbox import linux\nlinux.no_new_privileges()\n"
-        f"linux.install_filter(bytes.fromhex({program!r}))\n{code}"
+        "import sys\nfrom medical_tasks.sandbox import jail\njail.no_new_privileges()\n"
+        f"jail.install_filter(bytes.fromhex({program!r}))\n{code}"
     )
     return subprocess.run(
         [sys.executable, "-c", start, *words], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False

@@ -43,8 +43,8 @@ def copy() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "medical_tasks").mkdir()
-        for file in ("__init__.py", "_version.py", "hub_folders.py", "errors.py"):
-            shutil.copy(ROOT / "medical_tasks" / file, folder / "medical_tasks" / file)
+        (folder / "medical_tasks" / "__init__.py").touch()
+        shutil.copy(ROOT / "medical_tasks" / "errors.py", folder / "medical_tasks")
         shutil.copytree(ROOT / "medical_tasks" / "sandbox", folder / "medical_tasks" / "sandbox")
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)

@@ -307,7 +307,7 @@ def question_text(
     """Writes one question.
 
     Args:
-        kind: a key of `prompt_texts.TEXTS`.
+        kind: a key of `TEXTS`.
         item: what it is about.
         shown: ids of the note's sentences that are shown; all by default.
         answer: for `cite`, the sentences that are to be cited; `alignment` has the clinician's.
@@ -332,7 +332,7 @@ def question_text(
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer; see `gold` for each form.
+    """Writes an item's gold as an answer.
 
     Args:
         task: decides the form.

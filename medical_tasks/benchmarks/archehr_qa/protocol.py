@@ -3,7 +3,7 @@
 Together: the answer with its citations in one reply. Answer first: the answer, then, in a second step, the same with citations.
 Evidence first: as together, with no more of the note than the sentences most like the questions, which the prompts choose.
 
-A step's reply is taken when nothing is wrong with it (`feedback`); otherwise the step's question is put again with what is wrong
+A step's reply is taken when nothing is wrong with it; otherwise the step's question is put again with what is wrong
 below it, up to so many tries. The last try's reply is taken as it is. Everything follows from the replies so far, so nothing is
 kept between two rounds, and a resumed run comes to the same questions.
 """

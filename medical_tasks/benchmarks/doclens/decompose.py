@@ -1,7 +1,7 @@
 """References and outputs taken apart into claims by a judge model, for a file of claims (Xie et al. 2024, sections 3.1 and 3.2).
 
 Claims of a file are the same in every scoring, and people can mend them; the authors published those of ACI-BENCH's references. A
-file is of one side. It holds each text with its claims, so that scoring finds them by the text (`claim_files`); clinical notes have
+file is of one side. It holds each text with its claims, so that scoring finds them by the text (`scoring`); clinical notes have
 claims of each section. A text is taken apart without its citations, a blank one has no claims and nobody is asked.
 """
 

@@ -328,7 +328,7 @@ def entail_citations(
 
 
 def citation_line(request: CitationRequest, judging: Judging, *, style: str) -> Line[CitationVerdict]:
-    """Asks about one sentence; see `judging_rounds`."""
+    """Asks about one sentence; see `judging_claims.ask_together`."""
     if not request.cited:
         return CitationVerdict(entailed=False)
     if judging.judge.reads == "pair":
@@ -354,7 +354,7 @@ def citation_line(request: CitationRequest, judging: Judging, *, style: str) -> 
 
 
 def _pairs(request: CitationRequest) -> Line[CitationVerdict]:
-    """Takes the steps of `nli_plan`."""
+    """Takes the steps of `citation_plan`."""
     cited = tuple(sorted(set(request.cited)))
     plan = citation_plan(cited)
     reasons: dict[str, None] = {}
@@ -479,7 +479,7 @@ def judge_sentences(sentences: Sequence[Sentence], *, known: Collection[int], an
     """Gets the verdicts on the sentences of an output, in at most three rounds.
 
     Args:
-        sentences: as `citations.read_sentences` gives them.
+        sentences: as `pieces.read_sentences` gives them.
         known: the numbers that the source has.
         answer: the judge. It is called with all questions of a round, never with none.
 

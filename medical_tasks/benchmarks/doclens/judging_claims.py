@@ -150,7 +150,7 @@ def entail_claims(
 
 
 def claim_line(request: ClaimRequest, judging: Judging, *, style: str) -> Line[ClaimVerdicts]:
-    """Asks about one request; see `judging_rounds`."""
+    """Asks about one request; see `ask_together`."""
     text, form = judged_text(request.text), _form(request.form)
     if not text:
         return ClaimVerdicts(entailed=(False,) * len(request.claims))

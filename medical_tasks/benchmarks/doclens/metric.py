@@ -61,7 +61,7 @@ def score_texts(
         outputs: the texts with their citations. Reasoning that ends with `</think>` is passed over.
         references: of each its `reference`, and `sentences`, the source's, whose places from 0 are what the output cites.
         form: `note`, which is judged by its four sections; `question`, which is one claim; `text`, anything else.
-        verdicts: for each output what a judge said (`given_verdicts`), of a note by section. Default: `judge` decides.
+        verdicts: for each output what a judge said (`GivenVerdict`), of a note by section. Default: `judge` decides.
         judge: `lexical`, or `nli/` and the folder of a model of entailment.
         reference_claims: for each reference its claims, of a note by section. Default: its sentences are its claims.
         output_claims: likewise of the outputs.

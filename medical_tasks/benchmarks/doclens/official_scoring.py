@@ -1,11 +1,11 @@
 """The `_official` figures of outputs: the authors' sentences, and verdicts counted as their scripts count them.
 
-With the authors' prompts every figure is their scripts' decision on the judge's first reply (`official_replies`), claims that a
+With the authors' prompts every figure is their scripts' decision on the judge's first reply (`official_reading`), claims that a
 model makes included: each of their questions is asked once, and shares its reply with the sane metrics' question where both are the
 same. What their script fails on, a call that failed and a reply that was cut have no figure here, but limits and a reason.
 
 With our prompts, and of judges of entailment, the claims are those of the sane metrics, with the same verdicts; citations are asked
-about once more, sentence by sentence as the authors split them (`official_citations`). Summed over items, the counts give what
+about once more, sentence by sentence as the authors split them (`official_reading`). Summed over items, the counts give what
 their `aggregate_scores.py` gives for their score files:
 
 - a share of nothing is 0

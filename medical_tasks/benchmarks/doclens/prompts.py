@@ -145,7 +145,7 @@ def numbered_source(item: Item) -> str:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer: the reference, with citations by the rule of `citing`.
+    """Writes an item's gold as an answer: the reference, with citations by the rule of `cite`.
 
     Args:
         task: any task of this benchmark; it decides nothing here.

@@ -385,7 +385,7 @@ def read_joined(path: str | Path, units: Sequence[Unit], *, side: Side) -> dict[
         Unit id to claims; a blank text has none.
 
     Raises:
-        UsageError: As `claims.read_claim_file`; or the file has no claims of some of the texts. Names ids, quotes no text.
+        UsageError: As `measures.read_claim_file`; or the file has no claims of some of the texts. Names ids, quotes no text.
     """
     return join_claims(read_claim_file(path, side=side), units, side=side, where=str(path))
 

@@ -4,13 +4,11 @@ Kweon et al., "EHRNoteQA: An LLM Benchmark for Real-World Clinical Practice Usin
 and Benchmarks, https://arxiv.org/abs/2402.16040. Reference implementation: https://github.com/ji-youn-kim/EHRNoteQA.
 
     spec             the dataset, the tasks and metrics
-    data             rows from the user's PhysioNet copies to items; `questions` and `notes` read the two files, `categories` has
-                     the rule for the ten question categories, `evidence` and `discq` read the paper's further sets
-    twin             synthetic files of the official shape, any size; `twin_notes`, `twin_questions` and `twin_words` write them
-    demo             the synthetic configuration, made of a twin
-    prompts          how an item is asked; `shortening` leaves out what does not fit
-    judge_prompts    how a judge is asked about an answer
-    scoring          answers and verdicts to accuracy; `letters` reads a choice without a judge, `probability` its probability
+    data             rows from the user's PhysioNet copies to items; `notes` and `questions` read the files, `evidence` more sets
+    twin             synthetic files of the official shape, any size; `demo` is a small one
+    prompts          how an item is asked
+    judging          how a judge is asked about an answer (`judge_prompts`), and its verdicts
+    scoring          answers and verdicts to accuracy; `letters` reads a choice without a judge
     checking         a judge against clinicians' scores
     construction     making the same benchmark on one's own notes (docs/ehrnoteqa_construction.md)
 

@@ -5,10 +5,10 @@ Reference implementation: https://github.com/Itaymanes/K-QA.
 
     spec             datasets, tasks and metrics
     data             rows of the official JSON Lines files to items
-    demo             the synthetic configuration; `demo_documents` is its corpus
-    prompts          how an item is asked; `exemplars` are its worked examples (docs/kqa.md)
-      retrieval        which passages a question is given, by way of `documents` and `chunks`
-    judge_prompts    how a judge is asked about a statement
+    demo             the synthetic questions and their corpus
+    prompts          how an item is asked (docs/kqa.md)
+      retrieval        which passages of `documents` a question is given
+    judge_prompts    how a judge is asked about a statement, and its reply read
     scoring          answers and verdicts to comprehensiveness and hallucination rate (docs/kqa_scoring.md)
 
     medical-tasks run --tasks kqa --model MODEL --judge JUDGE

@@ -51,7 +51,7 @@ def score_answers(
         verdicts: for each answer a label a statement, must-have first, None where there is none; by default the lexical
             judge's. Labels: `entailment`, `neutral`, `contradiction`, `not_entailment`.
         weights: adds `weighted`, the general score of the paper's appendix A.
-        relation: what a statement has to stand in to count there, see `weighted.RELATIONS`.
+        relation: what a statement has to stand in to count there, see `RELATIONS`.
         normalised: whether that score is divided by the sum of weights.
 
     Returns:

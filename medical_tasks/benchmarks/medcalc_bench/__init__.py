@@ -8,12 +8,13 @@ Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://
     prompts          how an item is asked; `official_prompts` reads the authors' questions from a checkout
     protocol         what follows where the model writes code (docs/medcalc_code.md)
     scoring          replies to `accuracy` and `accuracy_official` (docs/medcalc_scoring.md)
-      kinds            which form the answer of each calculator has
-      answers          where a reply states its final answer
-      numbers, dates, gestational_age, formulas      what stands there
-      official         the authors' decision, bug for bug, by way of `expression`, which interprets arithmetic
-      recomputed       what the published rule gives for a row, for `accuracy_recomputed` and `accuracy_agreed`
+      gold             the form and limits of a right answer, and what the published rule gives
+      reading          where a reply states its answer; `statements` and `grammar` say what is stated there
+      quantities       the numbers, dates and ages of a text; `expression` works out arithmetic
+      official         the authors' decision, bug for bug
+    errors           wrong answers by type, from `working` and `criteria`; `errors_report` adds a judge's types
     audit            labels against the published rules, and why they differ (docs/medcalc_audit.md)
+    fresh            new questions from a seed (docs/medcalc_fresh.md)
 
     medical-tasks run --tasks medcalc --model MODEL
     medical-tasks score medcalc --responses FILE.jsonl

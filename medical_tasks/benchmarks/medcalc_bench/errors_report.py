@@ -188,7 +188,7 @@ def write_attributes(
         folder: the run's folder.
         task: task name, in file names.
         model: model name, in titles.
-        scored: as `attributes.accuracy_by_attributes` takes them.
+        scored: as `accuracy_by_attributes` takes them.
 
     Returns:
         The files, and the same data for `errors.json`.

@@ -185,7 +185,6 @@ def own_exemplars() -> Mapping[str, Exemplar]:
         Calculator id, as text, to its example; all 55, the same on every machine.
     """
     from medical_tasks.benchmarks.medcalc_bench.fresh import draw_item
-    from medical_tasks.calculators import CALCULATORS
 
     exemplars: dict[str, Exemplar] = {}
     for calculator in CALCULATORS:

@@ -1,6 +1,6 @@
 """Reads the working of a reply: lines, list items, table rows and JSON steps, its numbers, and its arithmetic `a op b = r`.
 
-Arithmetic is worked out by `formulas.formula_value`; nothing of a reply is ever run. What cannot be read whole is passed
+Arithmetic is worked out by `expression.formula_value`; nothing of a reply is ever run. What cannot be read whole is passed
 over: half an expression would look like a wrong one.
 """
 

@@ -72,7 +72,7 @@ class Manifest:
         files: name of each other file to `{"bytes": ..., "sha256": ...}`.
         content_sha256: hash over all of the above and below.
         partial: task to the reasons, one sentence each, for which it is not the whole official split that was answered (demo
-            records, a part of the items, ...); tasks without any are not in it. `partial.partial_facts` makes it.
+            records, a part of the items, ...); tasks without any are not in it. `results.partial_facts` makes it.
     """
 
     format: int

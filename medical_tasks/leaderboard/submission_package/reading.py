@@ -301,7 +301,7 @@ def make_manifest(
     Args:
         submitter: who and what.
         tasks: the tasks' names.
-        partial: from `partial.partial_facts`.
+        partial: from `results.partial_facts`.
         files: name of each other file to its content.
     """
     stated: dict[str, Any] = {

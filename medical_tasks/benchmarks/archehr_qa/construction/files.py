@@ -47,12 +47,12 @@ _GUIDELINES: Final = "guidelines.txt"
 
 
 def read_json(path: Path, *, step: str) -> dict[str, Any]:
-    """Reads a JSON file that an earlier step wrote; see `files.read_json`."""
+    """Reads a JSON file that an earlier step wrote; see `data.construction_files`."""
     return construction_files.read_json(path, step=f"archehr {step}")
 
 
 def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
-    """Reads a JSON Lines file that an earlier step wrote; see `files.read_lines`."""
+    """Reads a JSON Lines file that an earlier step wrote; see `data.construction_files`."""
     return construction_files.read_lines(path, fields, step=f"archehr {step}")
 
 

@@ -42,7 +42,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     """Makes the prompts; they are ours alone.
 
     Args:
-        task: of `expand`.
+        task: of `codes`.
         name: `own`.
         upstream: not used here.
 

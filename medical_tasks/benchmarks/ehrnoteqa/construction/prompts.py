@@ -1,7 +1,7 @@
 """How a model is asked for a draft: first a question with its answer, then five choices (paper, appendix C.2).
 
 The texts are ours, written from the protocol's facts; replies have a strict JSON form, which the authors' plain labels have not.
-The chosen answer's place among the choices is not the model's to say in the end: `draft` shuffles them.
+The chosen answer's place among the choices is not the model's to say in the end: `protocol.shuffled` reorders them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     """Makes the prompts of the drafting task; they are ours alone.
 
     Args:
-        task: of `draft`.
+        task: of `drafting_task`.
         name: `own`.
         upstream: not used here.
 

@@ -4,10 +4,10 @@ The released test sets have been on the web for years; a model may have read the
 that nobody has read before: an invented patient, a note of our own wording in one of five styles, a question, the entities
 that the note states, and the answer with its steps from `medical_tasks.calculators`.
 
-    case (cases_*.py)  ->  Chart: entities and statements, entered together
-    background.py      ->  distractors that touch nothing the calculator asks for
-    styles.py          ->  the note
-    rows.py            ->  the row
+    cases_*.py  ->  a case: the chart's entities and statements, entered together
+    remarks.py  ->  distractors that touch nothing the calculator asks for
+    chart.py    ->  the note
+    rows.py     ->  the row
 
 The n-th row depends on seed and n alone. What is varied, and what this cannot show, is in `docs/medcalc_fresh.md`.
 """

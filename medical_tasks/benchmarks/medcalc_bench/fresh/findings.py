@@ -43,7 +43,7 @@ Kind: TypeAlias = Literal[
     "habit",
     "course",
 ]
-"""How a list of such phrases is introduced; see `wording`."""
+"""How a list of such phrases is introduced; see `list_sentence`."""
 
 
 @dataclass(frozen=True, kw_only=True)

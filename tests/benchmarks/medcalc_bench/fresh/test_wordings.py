@@ -14,10 +14,7 @@ from medical_tasks.benchmarks.medcalc_bench.fresh.rows import CASES, QUESTIONS
 from medical_tasks.calculators import CALCULATORS
 
 FINDINGS = {
-    name: value
-    for module in (illness, history, history)
-    for name, value in vars(module).items()
-    if isinstance(value, Finding)
+    name: value for module in (illness, history) for name, value in vars(module).items() if isinstance(value, Finding)
 }
 GRADES = {name: value for name, value in vars(illness).items() if isinstance(value, tuple) and name.isupper()}
 PLACEHOLDERS = {"He", "he", "His", "his", "him", "side", "other"}
