@@ -44,7 +44,7 @@ def main(items: int, calculators: int) -> None:
     pairs = compare_pairs(two, known, selection=everything)
     add_flips(pairs[0], two, known, most=20, parsed=TASKS)
     print(f"  {'tables on the terminal and in Markdown':40s} {seconds(lambda: shown(two, pairs)):6.2f} s")
-    statistics.GROUP_RESAMPLES = RESAMPLES  # type: ignore[attr-defined]
+    statistics.GROUP_RESAMPLES = RESAMPLES  # type: ignore[misc]
     whole = seconds(lambda: compare_pairs(two, known, selection=everything))
     print(f"  {f'all breakdowns, {RESAMPLES:,} draws a group':40s} {whole:6.2f} s")
 

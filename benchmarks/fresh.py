@@ -28,7 +28,7 @@ from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.calculators import calculate
-from medical_tasks.cli.calculator_batch import from_arguments
+from medical_tasks.cli.calc import from_arguments
 
 Row = dict[str, Any]
 

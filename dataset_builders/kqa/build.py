@@ -15,7 +15,7 @@ The file is called `build.py`, not `kqa.py`: `load_dataset` refuses a folder wit
 from __future__ import annotations
 
 from medical_tasks.benchmarks.kqa.data import SOURCES
-from medical_tasks.data.hub_builder import builder_class
+from medical_tasks.data.building import builder_class
 
 __all__ = ["KQA"]
 

@@ -16,7 +16,7 @@ The file is called `build.py`, not `medcalc_bench.py`: `load_dataset` refuses a 
 from __future__ import annotations
 
 from medical_tasks.benchmarks.medcalc_bench.data import SOURCES
-from medical_tasks.data.hub_builder import builder_class
+from medical_tasks.data.building import builder_class
 
 __all__ = ["MedCalcBench"]
 

@@ -16,7 +16,7 @@ The file is called `build.py`, not `mimic_rrs.py`: `load_dataset` refuses a fold
 from __future__ import annotations
 
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
-from medical_tasks.data.hub_builder import builder_class
+from medical_tasks.data.building import builder_class
 
 __all__ = ["MimicRRS"]
 

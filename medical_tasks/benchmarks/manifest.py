@@ -13,9 +13,7 @@ from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_source, datasets, tasks
-from medical_tasks.data.card import card_text
-from medical_tasks.data.croissant import croissant_text
-from medical_tasks.data.hub_eval import eval_text
+from medical_tasks.data.cards import card_text, croissant_text, eval_text
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import Benchmark, DatasetSpec, TaskSpec
 

@@ -35,7 +35,7 @@ from pathlib import Path
 from medical_tasks.benchmarks.archehr_qa.construction import steps as archehr
 from medical_tasks.benchmarks.archehr_qa.spec import DATASET as ARCHEHR
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET as EHRNOTEQA
-from medical_tasks.data.construction_shares import checked_seed
+from medical_tasks.data.construction import checked_seed
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.policy import add_guard_arguments
@@ -193,7 +193,7 @@ def _generate(arguments: argparse.Namespace) -> int:
 def _sheet(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.ehrnoteqa.construction.files import SHEETS
     from medical_tasks.benchmarks.ehrnoteqa.construction.review import export_sheets
-    from medical_tasks.data.construction_shares import parse_names
+    from medical_tasks.data.construction import parse_names
 
     made = export_sheets(
         arguments.folder,
@@ -232,7 +232,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 def _answer_sheet(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.ehrnoteqa.construction.answers import AnswerSheetOptions, export_answers
-    from medical_tasks.data.construction_shares import parse_names
+    from medical_tasks.data.construction import parse_names
 
     options = AnswerSheetOptions(
         reviewers=parse_names(arguments.reviewers),

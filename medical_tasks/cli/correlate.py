@@ -190,7 +190,7 @@ def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
     """The table as CSV; what is not defined is an empty cell."""
     import csv
 
-    from medical_tasks.data.construction_cells import table_cell
+    from medical_tasks.data.construction import table_cell
     from medical_tasks.io.files import WholeFile
 
     with WholeFile(out) as stream:

@@ -104,7 +104,7 @@ def _wrong_answers(
     from medical_tasks.benchmarks.catalog import dataset_spec
     from medical_tasks.benchmarks.medcalc_bench.errors_report import WrongAnswer
     from medical_tasks.data.task_data import load_task_data
-    from medical_tasks.runs.run_responses import run_responses
+    from medical_tasks.runs.responses import run_responses
 
     data = load_task_data(
         spec,

@@ -169,9 +169,13 @@ def run_with(words: Sequence[str]) -> int:
     """
     from medical_tasks.benchmarks.catalog import dataset_spec
     from medical_tasks.guard import policy
-    from medical_tasks.harness.lighteval_checks import check_data, check_model
-    from medical_tasks.harness.lighteval_guard import check_arguments, private_dataset_cache
-    from medical_tasks.harness.lighteval_launcher import launch
+    from medical_tasks.harness.lighteval_launcher import (
+        check_arguments,
+        check_data,
+        check_model,
+        launch,
+        private_dataset_cache,
+    )
 
     attestation, own = _attestation(words)
     request = _read(own)

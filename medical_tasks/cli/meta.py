@@ -24,7 +24,7 @@ from medical_tasks.errors import UsageError
 
 if TYPE_CHECKING:
     from medical_tasks.comparison.meta_evaluation import MetaOptions
-    from medical_tasks.runs.output_table import OutputRow, OutputTable
+    from medical_tasks.runs.output_tables import OutputRow, OutputTable
 
 __all__ = ["add_arguments", "run"]
 
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks._version import __version__
     from medical_tasks.comparison.meta_evaluation import meta_figures, render_meta
     from medical_tasks.io.files import WholeFile
-    from medical_tasks.runs.preference_table import read_preferences
+    from medical_tasks.runs.output_tables import read_preferences
 
     epsilon = arguments.epsilon
     if arguments.seed < 0:
@@ -116,8 +116,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def _table(arguments: argparse.Namespace) -> tuple[OutputTable, dict[str, str]]:
     """The outputs that are compared, and the tasks of runs."""
-    from medical_tasks.runs.output_runs import read_runs, run_name
-    from medical_tasks.runs.output_table import check_size, join_outputs, read_outputs
+    from medical_tasks.runs.output_tables import check_size, join_outputs, read_outputs, read_runs, run_name
 
     runs, files = [], []
     for text in arguments.sources:

@@ -21,8 +21,8 @@ from typing import Any
 from medical_tasks.errors import IncompleteError, UsageError, doing
 from medical_tasks.guard import policy
 from medical_tasks.guard.policy import add_guard_arguments
-from medical_tasks.runs.fitting import TRUNCATE
 from medical_tasks.runs.judge_arguments import add_judge_arguments
+from medical_tasks.runs.runner import TRUNCATE
 
 __all__ = ["add_arguments", "evaluate", "parse", "read_task_args", "report_results", "run"]
 

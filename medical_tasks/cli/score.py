@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Scores the answers; exit code 5 when items are unanswered or unscored."""
     from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names
     from medical_tasks.cli.run import AGAIN, report_results
-    from medical_tasks.data.own_dataset import with_source
+    from medical_tasks.data.task_data import with_source
     from medical_tasks.guard import policy
     from medical_tasks.runs.finishing import finish, score_responses
     from medical_tasks.runs.folder import default_folder, is_main_process, locked, open_run_folder
@@ -162,7 +162,7 @@ def _kept(path: Path) -> Path | None:
 def _answered(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
     """Reads the answers; returns them, and what tells this scoring from others."""
     from medical_tasks.data.task_data import load_task_data
-    from medical_tasks.runs.recipe import make_recipe
+    from medical_tasks.runs.recipes import make_recipe
     from medical_tasks.runs.responses import read_file, read_responses
     from medical_tasks.runs.runner import AnsweredTask
 
@@ -189,8 +189,8 @@ def _submission_check(task: TaskSpec, items: Sequence[Item]) -> Callable[[Sequen
 def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace) -> tuple[AnsweredTask, dict[str, Any]]:
     from medical_tasks.data.dataset_store import split_names
     from medical_tasks.data.task_data import load_task_data
+    from medical_tasks.runs.responses import check_recipe, run_responses
     from medical_tasks.runs.results import read_results
-    from medical_tasks.runs.run_responses import check_recipe, run_responses
     from medical_tasks.runs.runner import AnsweredTask
 
     folder: Path = arguments.responses

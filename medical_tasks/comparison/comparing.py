@@ -14,13 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import UsageError
-from medical_tasks.runs.recipe_differences import (
-    RecipeDifferences,
-    comparable_judges,
-    mapping,
-    one_line,
-    recipe_differences,
-)
+from medical_tasks.runs.recipes import RecipeDifferences, comparable_judges, mapping, one_line, recipe_differences
 from medical_tasks.runs.results import read_items, read_results, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 

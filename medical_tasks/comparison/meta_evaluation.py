@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.io.table import align
-from medical_tasks.runs.output_table import OutputTable
-from medical_tasks.runs.preference_table import PreferenceTable, votes_of
+from medical_tasks.runs.output_tables import OutputTable, PreferenceTable, votes_of
 from medical_tasks.scoring.clustered_correlation import among_annotators, clustered_correlation, mean_tau_within
 from medical_tasks.scoring.columns import Floats
 from medical_tasks.scoring.correlation import FEWEST_ROWS, RankCorrelation

@@ -12,7 +12,7 @@ from medical_tasks.comparison.comparing import Compared, Pair, letter, shared_ro
 from medical_tasks.comparison.statistics import CHANGED, FEWEST, GROUP_RESAMPLES, item_value
 from medical_tasks.io.table import align
 from medical_tasks.runs.numbers import NOT_COMPUTABLE, interval, metric_label, number, valued
-from medical_tasks.runs.recipe_differences import mapping, one_line
+from medical_tasks.runs.recipes import mapping, one_line
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = ["add_flips", "as_markdown", "as_text", "flipped_items", "run_names", "sections"]

@@ -11,26 +11,33 @@ import contextlib
 import dataclasses
 import errno
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from medical_tasks._version import __version__
-from medical_tasks.data.build_options import chosen_options
-from medical_tasks.data.card import card_text
-from medical_tasks.data.croissant import croissant_text
-from medical_tasks.data.dataset_folder import flush_to_disk, put_in_place, stage_in
-from medical_tasks.data.dataset_source import DatasetSource, Row, file_sha256, find_files, steps_to_get
-from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
-from medical_tasks.data.hub_builder import builder_class
-from medical_tasks.data.hub_eval import eval_text
-from medical_tasks.data.published_sums import check_published_sum
+from medical_tasks.data.cards import card_text, croissant_text, eval_text
+from medical_tasks.data.dataset_source import DatasetSource, Row, chosen_options, file_sha256, find_files, steps_to_get
+from medical_tasks.data.dataset_store import (
+    MARKER,
+    BuiltConfig,
+    BuiltSplit,
+    flush_to_disk,
+    marker_text,
+    put_in_place,
+    stage_in,
+)
 from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, memory_error, system_reason
+from medical_tasks.io.columns import hub_features
+from medical_tasks.io.files import read_text
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["BuiltDataset", "build_source"]
+__all__ = ["SUMS_FILE", "BuiltDataset", "build_source", "builder_class", "check_published_sum"]
+
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # `datasets` looks for free space before it writes, and says so by an OSError without a number.
@@ -303,3 +310,145 @@ def _write_error(folder: Path, error: OSError) -> MedicalTasksError:
             "the same command again."
         )
     return UsageError(f"{folder}: cannot write there ({reason}). {kept} Choose another place with --out.")
+
+
+def builder_class(source: DatasetSource) -> Any:
+    """Makes the builder class of a dataset.
+
+    An instance takes `config_name`, and as `data_dir` the folder of the official files (none for `demo`); for a generated
+    configuration its options as well, such as `seed=7, n=500`. Then `download_and_prepare()` and `as_dataset()`, or
+    `as_streaming_dataset(split=...)`.
+
+    Args:
+        source: the dataset.
+
+    Returns:
+        A subclass of `datasets.GeneratorBasedBuilder`. Its generation raises `datasets.exceptions.DatasetGenerationError`
+        from our own error when the official files are not as they should be.
+    """
+    import datasets
+
+    spec = source.spec
+    version = datasets.Version(spec.version)
+    # The options of generated configurations are fields of the config: that is how `datasets` passes a builder's arguments
+    # on, and how it tells one build in its cache from another.
+    names_of_options = sorted({option.name for entry in source.generated.values() for option in entry.options})
+    config_class = dataclasses.make_dataclass(
+        "SourceConfig",
+        [(name, "int | None", dataclasses.field(default=None)) for name in names_of_options],
+        bases=(datasets.BuilderConfig,),
+    )
+    configs = [
+        config_class(name=config, version=version, description=f"{spec.title}, {config}") for config in spec.configs
+    ]
+    names = [column.name for column in source.columns]
+
+    class SourceBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]  # datasets ships no types
+        """Builds one configuration from its official files."""
+
+        VERSION = version
+        BUILDER_CONFIG_CLASS = config_class
+        BUILDER_CONFIGS = configs
+        DEFAULT_CONFIG_NAME = spec.default_config
+
+        def __init__(self, *args: Any, dataset_name: str | None = None, **kwargs: Any) -> None:
+            super().__init__(*args, dataset_name=dataset_name or spec.name, **kwargs)
+
+        def _info(self) -> Any:
+            return datasets.DatasetInfo(
+                description=source.summary,
+                features=hub_features(source.columns),
+                homepage=spec.homepage,
+                citation=spec.citation,
+                license=spec.licence,
+            )
+
+        def _split_generators(self, dl_manager: Any) -> list[Any]:
+            place = Path(dl_manager.manual_dir) if dl_manager.manual_dir else None
+            here = source.placed(self.config.name, place)
+            files = find_files(here, self.config.name, place)
+            self._options()  # a wrong one is refused before anything is written
+            return [
+                datasets.SplitGenerator(name=split, gen_kwargs={"split": split, "files": files})
+                for split in here.splits[self.config.name]
+            ]
+
+        def _options(self) -> dict[str, int]:
+            given = {name: getattr(self.config, name) for name in names_of_options}
+            return chosen_options(
+                f"{spec.name}, config {self.config.name}", source.generated.get(self.config.name), given
+            )
+
+        def _rows(self, split: str, files: Mapping[str, Path]) -> Iterator[Mapping[str, Any]]:
+            generated = source.generated.get(self.config.name)
+            return generated.rows(split, self._options()) if generated else source.read(self.config.name, split, files)
+
+        def _generate_examples(self, split: str, files: Mapping[str, Path]) -> Iterator[tuple[Any, dict[str, Any]]]:
+            seen: set[Any] = set()
+            for row in self._rows(split, files):
+                if row[source.key] in seen:
+                    raise UsageError(
+                        f"{spec.name}, config {self.config.name}, split {split}: two rows have {source.key} "
+                        f"{row[source.key]!r}; it must be unique. Download the official files again."
+                    )
+                seen.add(row[source.key])
+                if list(row) != names:  # datasets would fill a forgotten column with nulls
+                    raise ValueError(f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared {names}")
+                yield row[source.key], dict(row)
+
+    return SourceBuilder
+
+
+SUMS_FILE = "SHA256SUMS.txt"
+
+_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *]?(\S.*)")
+
+
+def check_published_sum(path: Path, digest: str) -> bool:
+    """Compares a file's hash with the published one.
+
+    The list is looked for beside the file, where it counts for every entry of that file name (people copy the files of a
+    project flat into one folder), and in the folder above, where it counts for `<folder>/<file>` alone.
+
+    Args:
+        path: the file.
+        digest: its SHA-256, 64 lower-case hexadecimal digits.
+
+    Returns:
+        Whether there was a published hash; it is the file's then.
+
+    Raises:
+        UsageError: The published hash is another one, or a list cannot be read.
+    """
+    place = path.absolute()
+    beside = place.parent / SUMS_FILE
+    above = place.parent.parent / SUMS_FILE
+    published = {sums: entry for name, sums, entry in _entries(beside) if name.rpartition("/")[2] == place.name}
+    from_list = beside
+    if not published:
+        wanted = f"{place.parent.name}/{place.name}"
+        published = {sums: entry for name, sums, entry in _entries(above) if name == wanted}
+        from_list = above
+    if not published:
+        return False
+    if digest not in published:
+        expected, line = next(iter(published.items()))
+        raise UsageError(
+            f"{path}: SHA-256 is {digest}, but {from_list}, line {line}, says {expected}. The file is cut off, changed or of "
+            "another release than the list. Download both again."
+        )
+    return True
+
+
+def _entries(sums: Path) -> list[tuple[str, str, int]]:
+    """Names, hashes and line numbers of a list; other lines are comments."""
+    if not sums.is_file():
+        return []
+    try:
+        lines = read_text(sums, encoding="utf-8-sig", errors="replace").splitlines()
+    except OSError as error:
+        raise UsageError(f"{sums}: cannot be read ({system_reason(error)}).") from error
+    found = [(number, _LINE.fullmatch(line.strip())) for number, line in enumerate(lines, start=1)]
+    return [
+        (match[2].removeprefix("./").replace("\\", "/"), match[1].lower(), number) for number, match in found if match
+    ]

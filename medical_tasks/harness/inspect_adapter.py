@@ -23,8 +23,7 @@ from rich.markup import escape
 from medical_tasks.data.task_data import leaking_examples, load_task_data, open_protocol, prompt_set
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.guard import policy
-from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
-from medical_tasks.harness.pooling import Weighted, pooled_mean
+from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, pooled_mean
 from medical_tasks.spec import Ask, DatasetSpec, Dialogue, Item, Message, MultiStep, PromptSet, TaskSpec
 
 __all__ = ["inspect_task", "load", "registered_task"]

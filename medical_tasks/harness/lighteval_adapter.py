@@ -12,13 +12,14 @@ question, and our runner a dialogue that ends with `Assistant:`: other questions
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lighteval.metrics.metrics_sample import SampleLevelComputation
 from lighteval.metrics.utils.metric_utils import SampleLevelMetric, SampleLevelMetricGrouping
@@ -30,16 +31,14 @@ from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
-from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
-from medical_tasks.harness.lighteval_checks import dataset_source, wanted_config
-from medical_tasks.harness.lighteval_choices import agreed, choices_texts
-from medical_tasks.harness.lighteval_guard import require_launcher
-from medical_tasks.harness.pooling import Weighted, is_pooled, metric_value, pooled_mean
+from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, is_pooled, metric_value, pooled_mean
+from medical_tasks.harness.lighteval_launcher import dataset_source, require_launcher, wanted_config
 from medical_tasks.models.choice_scores import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.spec import DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 
-__all__ = ["task_configs"]
+__all__ = ["agreed", "choices_texts", "task_configs"]
+
 
 logger = logging.getLogger(__name__)
 
@@ -317,3 +316,57 @@ def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
                 )
             )
     return configs
+
+
+_MOST: Final = 5000  # of possible answers; five choices have nine at most
+
+
+def choices_texts(response: Any, choices: int) -> list[str]:
+    """Writes the log-probabilities of a response as `ChoiceScores`.
+
+    Args:
+        response: lighteval's `ModelResponse` to a question with choices.
+        choices: how many there are.
+
+    Returns:
+        The text; several where the numbers of tokens are not all known, one for each possibility; none when the model
+        computed no number for a choice (nan, as float16 gives where it is too narrow).
+
+    Raises:
+        UsageError: The backend does not tell what is needed.
+    """
+    logprobs, rows = response.logprobs, response.output_tokens
+    is_table = hasattr(rows, "tolist")  # transformers: rows of one width, filled up with -1
+    counts = [sum(int(token) >= 0 for token in row) for row in (rows.tolist() if is_table else rows)]
+    missing = choices - len(counts)
+    if len(logprobs) != choices or not counts or missing < 0 or (missing and not is_table):
+        raise UsageError(
+            f"lighteval's backend gives {len(logprobs)} log-probabilities and the tokens of {len(counts)} continuations for a "
+            f"question of {choices} choices. Its `accelerate` and `vllm` give both; so does medical-tasks run."
+        )
+    if any(math.isnan(logprob) for logprob in logprobs):
+        return []
+    longest = len(counts)
+    if longest**missing > _MOST:
+        raise UsageError(
+            f"lighteval does not say how many tokens {missing} of {choices} choices have. Use: medical-tasks run"
+        )
+    known = tuple(min(float(each), 0.0) for each in logprobs)
+    return [
+        ChoiceScores(logprobs=known, tokens=(*counts, *rest)).to_text()
+        for rest in itertools.product(range(1, longest + 1), repeat=missing)
+    ]
+
+
+def agreed(scores: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
+    """Takes the values on which all scores of a document agree.
+
+    Args:
+        scores: of each possible answer.
+        names: the metrics.
+
+    Returns:
+        Metric name to value; nan where they differ, and where there is none.
+    """
+    found = {name: {score.get(name, math.nan) for score in scores} for name in names}
+    return {name: next(iter(values)) if len(values) == 1 else math.nan for name, values in found.items()}

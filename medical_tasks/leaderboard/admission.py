@@ -23,7 +23,7 @@ from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, St
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
-from medical_tasks.runs.recipe_differences import mapping, one_line, short
+from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.spec import TaskSpec
 
 __all__ = [

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import yaml
 
-from medical_tasks.data.hub_eval import accepted_configs
+from medical_tasks.data.cards import accepted_configs
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import WholeFile, read_bytes
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
-from medical_tasks.runs.recipe_differences import one_line
+from medical_tasks.runs.recipes import one_line
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 __all__ = ["EvalResult", "check_entry", "refusals", "result_notes", "result_text", "write_results"]

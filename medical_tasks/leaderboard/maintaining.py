@@ -17,7 +17,7 @@ from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
-from medical_tasks.runs.recipe_differences import one_line
+from medical_tasks.runs.recipes import one_line
 
 __all__ = [
     "check_lines",

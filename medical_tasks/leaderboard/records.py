@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypeGuard, get_args
 
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.submission_package.contents import Submitter
-from medical_tasks.runs.recipe_differences import mapping
+from medical_tasks.runs.recipes import mapping
 
 __all__ = [
     "TRANSITIONS",

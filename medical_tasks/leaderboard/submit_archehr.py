@@ -84,8 +84,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 def _check(arguments: argparse.Namespace, target: Any) -> int:
     from medical_tasks.benchmarks.catalog import dataset_spec, parse_task_names, task_spec
-    from medical_tasks.data.own_dataset import with_source
-    from medical_tasks.data.task_data import load_task_data
+    from medical_tasks.data.task_data import load_task_data, with_source
     from medical_tasks.guard import policy
 
     path: Path = arguments.check
@@ -167,7 +166,7 @@ def _task(
 ) -> tuple[TaskSpec, Mapping[str, Any]]:
     """The task whose answers are submitted, and how they were made."""
     from medical_tasks.benchmarks.catalog import parse_task_names, task_spec
-    from medical_tasks.runs.run_responses import check_recipe
+    from medical_tasks.runs.responses import check_recipe
 
     fitting = [name for name in entries if name in target.TASKS]
     wanted = fitting
@@ -187,9 +186,8 @@ def _answers(
     arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any]
 ) -> tuple[TaskData, dict[str, str]]:
     """All cases of the split, and the run's answers to those that it was asked."""
-    from medical_tasks.data.own_dataset import run_data
-    from medical_tasks.data.task_data import subset
-    from medical_tasks.runs.run_responses import run_responses
+    from medical_tasks.data.task_data import run_data, subset
+    from medical_tasks.runs.responses import run_responses
 
     with run_data(task, spec, recipe, data=arguments.data, source=arguments.source, whole=True) as data:
         asked = replace(data, items=subset(data.items, recipe["max_samples"]))

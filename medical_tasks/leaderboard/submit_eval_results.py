@@ -129,7 +129,7 @@ def _chosen(arguments: argparse.Namespace, entries: Mapping[str, Any]) -> list[T
 def _check_publishable(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], entries: Mapping[str, Any]) -> None:
     from medical_tasks.benchmarks.catalog import dataset_spec
     from medical_tasks.leaderboard.eval_results import check_entry, refusals
-    from medical_tasks.runs.run_responses import check_recipe
+    from medical_tasks.runs.responses import check_recipe
 
     problems: list[str] = []
     refused: list[str] = []

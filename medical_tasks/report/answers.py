@@ -9,7 +9,7 @@ from typing import Any
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
-from medical_tasks.runs.run_responses import run_responses
+from medical_tasks.runs.responses import run_responses
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["answered_ids", "check_places", "find_answers", "said", "scored_file"]

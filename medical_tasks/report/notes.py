@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.page_data import ReportTask
-from medical_tasks.runs.recipe_differences import recipe_differences
+from medical_tasks.runs.recipes import recipe_differences
 
 __all__ = ["report_notes"]
 

@@ -17,7 +17,7 @@ from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.report.answers import find_answers, said
-from medical_tasks.runs.run_responses import check_recipe, check_same_data
+from medical_tasks.runs.responses import check_recipe, check_same_data
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
 from medical_tasks.spec import DatasetSpec, Item, Message, TaskSpec
 
@@ -121,7 +121,7 @@ def _check_parts(folder: Path, recipe: Mapping[str, Any]) -> None:
 @contextmanager
 def _data(task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any], places: TextPlaces) -> Iterator[TaskData]:
     """The run's own items, and no others."""
-    from medical_tasks.data.own_dataset import run_data
+    from medical_tasks.data.task_data import run_data
 
     own = recipe["data"]["config"] == "own"
     source = places.source if own else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.construction_files import make_folder, read_json
+from medical_tasks.data.construction import make_folder, read_json
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.errors import UsageError

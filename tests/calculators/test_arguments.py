@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError, calculate
-from medical_tasks.cli.calculator_batch import from_arguments, render_inputs, render_list
+from medical_tasks.cli.calc import from_arguments, render_inputs, render_list
 
 
 @pytest.mark.parametrize(

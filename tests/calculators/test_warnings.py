@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, calculate
 from medical_tasks.calculators.inputs import REQUIRED, Choice, Day, Flag, Input, Quantity
 from medical_tasks.calculators.units import convert
-from medical_tasks.cli.calculator_batch import calculate_line, from_arguments, render_inputs
+from medical_tasks.cli.calc import calculate_line, from_arguments, render_inputs
 from tests.support import ROOT
 
 RANGED = [(entry, valid) for entry in CALCULATORS for valid in entry.valid if valid.when is None]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CALCULATORS, calculate
-from medical_tasks.cli.calculator_batch import calculate_batch, calculate_line
+from medical_tasks.cli.calc import calculate_batch, calculate_line
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from tests.support import ROOT

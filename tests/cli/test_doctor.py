@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET
-from medical_tasks.cli.diagnosis import examine
+from medical_tasks.cli.doctor import examine
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, built_configs, marker_text
 from medical_tasks.sandbox.probe import probe

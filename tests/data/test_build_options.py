@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.data.build_options import BuildOption, Generated, chosen_options
-from medical_tasks.data.building import build_source
-from medical_tasks.data.card import card_text
-from medical_tasks.data.dataset_source import DatasetSource
+from medical_tasks.data.building import build_source, builder_class
+from medical_tasks.data.cards import card_text
+from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, chosen_options
 from medical_tasks.data.dataset_store import built_configs, read_rows
-from medical_tasks.data.hub_builder import builder_class
 from medical_tasks.errors import UsageError
 from tests.tiny_dataset import SOURCE, SPEC, SPLITS, make_rows
 

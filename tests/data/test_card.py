@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from medical_tasks.data.card import GATED_FIELDS, card_metadata, card_text, file_pattern
+from medical_tasks.data.cards import GATED_FIELDS, LICENCES, card_metadata, card_text, file_pattern, licence
 from medical_tasks.data.dataset_store import BuiltConfig, BuiltSplit
-from medical_tasks.data.licences import LICENCES, licence
 from tests.tiny_dataset import COLUMNS, CREDENTIALED, SOURCE, SPLITS
 
 
@@ -136,5 +135,5 @@ def test_rows_of_the_checked_in_card_are_the_published_ones() -> None:
 
 def test_every_licence_is_known_to_the_hub_or_named() -> None:
     assert {entry.hub_id for entry in LICENCES.values()} == {"cc-by-4.0", "cc-by-sa-4.0", "mit", "other"}
-    with pytest.raises(ValueError, match="licence 'WTFPL' is not in medical_tasks.data.licences; known: CC-BY-4.0"):
+    with pytest.raises(ValueError, match="licence 'WTFPL' is not in medical_tasks.data.cards; known: CC-BY-4.0"):
         licence("WTFPL")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.data.construction_cells import escaped, file_name, plain, read_sheet, table_cell, write_sheet
+from medical_tasks.data.construction import escaped, file_name, plain, read_sheet, table_cell, write_sheet
 from medical_tasks.errors import MedicalTasksError
 
 COLUMNS = ("id", "text")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.data.building import build_source
-from medical_tasks.data.croissant import croissant_metadata, croissant_text
+from medical_tasks.data.cards import croissant_metadata, croissant_text
 from medical_tasks.data.dataset_store import built_configs
 from tests.tiny_dataset import CREDENTIALED, SOURCE, SPLITS, make_rows, write_official
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.data.building import builder_class
 from medical_tasks.data.dataset_source import DatasetSource
-from medical_tasks.data.hub_builder import builder_class
 from medical_tasks.errors import MissingError, UsageError
 from tests.tiny_dataset import SOURCE, SPEC, SPLITS, make_rows, write_official
 

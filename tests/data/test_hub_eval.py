@@ -10,8 +10,8 @@ import yaml
 from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
 
 from medical_tasks.benchmarks.catalog import build_dataset, dataset_source, dataset_spec, datasets, task_spec, tasks
+from medical_tasks.data.cards import FRAMEWORK, accepted_configs, eval_text, leaderboard_config
 from medical_tasks.data.dataset_store import read_rows, split_names
-from medical_tasks.data.hub_eval import FRAMEWORK, accepted_configs, eval_text, leaderboard_config
 from tests.support import ROOT
 
 # https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/eval.ts, of those that ask language models questions.

@@ -7,7 +7,7 @@ import pytest
 
 from medical_tasks.benchmarks.catalog import dataset_source
 from medical_tasks.data.dataset_store import built_configs, read_rows
-from medical_tasks.data.own_dataset import built_from, source_configs
+from medical_tasks.data.task_data import built_from, source_configs
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import private_home
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.data.published_sums import SUMS_FILE, check_published_sum
+from medical_tasks.data.building import SUMS_FILE, check_published_sum
 from medical_tasks.errors import UsageError
 
 RIGHT, WRONG = "a" * 64, "b" * 64

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.data.construction_shares import parse_names, share_out, sheet_order
+from medical_tasks.data.construction import parse_names, share_out, sheet_order
 from medical_tasks.errors import MedicalTasksError
 
 

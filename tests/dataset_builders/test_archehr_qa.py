@@ -13,8 +13,7 @@ import pytest
 from medical_tasks.benchmarks.archehr_qa.data import COLUMNS, FOLDERS, SOURCES, read_rows, source_at
 from medical_tasks.benchmarks.archehr_qa.twin import write_twin
 from medical_tasks.data.building import BuiltDataset, build_source
-from medical_tasks.data.card import card_text
-from medical_tasks.data.croissant import croissant_text
+from medical_tasks.data.cards import card_text, croissant_text
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import built_configs
 from medical_tasks.data.dataset_store import read_rows as built_rows

@@ -15,8 +15,7 @@ from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS
 from medical_tasks.benchmarks.doclens.mimic_sample import MIMIC_COLUMNS
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.data.building import BuiltDataset, build_source
-from medical_tasks.data.card import card_text
-from medical_tasks.data.croissant import croissant_text
+from medical_tasks.data.cards import card_text, croissant_text
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.errors import MissingError, UsageError
 from tests.support import ROOT

@@ -10,7 +10,7 @@ import pytest
 
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.harness.harness_judge import HarnessJudge, harness_request
+from medical_tasks.harness.judging import HarnessJudge, harness_request
 
 
 def judge() -> HarnessJudge:

@@ -14,8 +14,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import MARKER, built_configs, marker_text
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness import lighteval_launcher
-from medical_tasks.harness.lighteval_checks import check_data, check_model
-from medical_tasks.harness.lighteval_launcher import run_app
+from medical_tasks.harness.lighteval_launcher import check_data, check_model, run_app
 from tests.warm_process import WarmProcess
 
 ACCELERATE = ["lighteval", "accelerate", "model_name=m"]

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.harness.lighteval_adapter import task_configs
-from medical_tasks.harness.lighteval_choices import agreed, choices_texts
+from medical_tasks.harness.lighteval_adapter import agreed, choices_texts, task_configs
 from medical_tasks.models.base import Answer, Request
 from medical_tasks.models.choice_scores import ChoiceScores
 from medical_tasks.models.toy import make_toy_model

@@ -6,7 +6,7 @@ import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.leaderboard.ranking import group_label, group_of, setting_of
-from medical_tasks.runs.recipe_differences import recipe_differences
+from medical_tasks.runs.recipes import recipe_differences
 from tests.leaderboard.made_packages import recipe_of
 
 KQA, MEDCALC = task_spec("kqa"), task_spec("medcalc")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Length, OnResult, Request
-from medical_tasks.runs.fitting import TRUNCATE, Fitted, Truncate, fit_items
+from medical_tasks.runs.runner import TRUNCATE, Fitted, Truncate, fit_items
 from medical_tasks.spec import Item, Message, PromptSet
 
 FRAME = 5  # tokens of a question beside its document

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.runs.output_runs import RunName, RunOutputs, read_runs, run_name
-from medical_tasks.runs.output_table import join_outputs
+from medical_tasks.runs.output_tables import RunName, RunOutputs, join_outputs, read_runs, run_name
 from medical_tasks.runs.results import write_run
 from medical_tasks.spec import MetricSpec, TaskSpec
 from tests.support import NO_BENCHMARK

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.runs.output_table import OutputTable, join_outputs, read_outputs
-from medical_tasks.runs.preference_table import read_preferences, votes_of
+from medical_tasks.runs.output_tables import OutputTable, join_outputs, read_outputs, read_preferences, votes_of
 from medical_tasks.scoring.preferences import output_pairs
 
 GOOD = "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"

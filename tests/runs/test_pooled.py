@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.comparison.comparing import compare_runs
-from medical_tasks.harness.pooling import Weighted, metric_value, pooled_mean
+from medical_tasks.harness.judging import Weighted, metric_value, pooled_mean
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import item_rows, summarise, write_run

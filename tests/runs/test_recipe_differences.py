@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.comparison.comparing import compare_results
-from medical_tasks.runs.recipe_differences import differing, one_line, recipe_differences, short
+from medical_tasks.runs.recipes import differing, one_line, recipe_differences, short
 from tests.comparison.comparison_cases import COSTLY, RIGHT, TASK, compared, rows
 
 ONE, TWO = "1" * 64, "2" * 64

@@ -15,7 +15,7 @@ from medical_tasks.models.base import Answer, Length, OnResult, Request
 from medical_tasks.models.choice_scores import ChoiceScores
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
-from medical_tasks.runs.run_responses import run_responses
+from medical_tasks.runs.responses import run_responses
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, run_model
 from medical_tasks.spec import TaskSpec
 

@@ -26,8 +26,8 @@ from medical_tasks.benchmarks.doclens.mimic_twin_words import (
     SEEN,
     Examination,
 )
+from medical_tasks.data.building import SUMS_FILE
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.data.published_sums import SUMS_FILE
 from medical_tasks.errors import MedicalTasksError, UsageError
 
 __all__ = ["CT_MR_SHARE", "NOTES_FILE", "TwinNote", "main", "twin_notes", "write_twin"]

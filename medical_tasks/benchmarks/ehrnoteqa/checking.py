@@ -24,7 +24,7 @@ from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
-from medical_tasks.data.construction_cells import plain
+from medical_tasks.data.construction import plain
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256

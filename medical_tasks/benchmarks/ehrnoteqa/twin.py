@@ -33,8 +33,8 @@ from medical_tasks.benchmarks.ehrnoteqa.twin_words import (
     VALUES,
     Stay,
 )
+from medical_tasks.data.building import SUMS_FILE
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.data.published_sums import SUMS_FILE
 from medical_tasks.errors import MedicalTasksError, UsageError
 
 __all__ = ["KINDS", "NOTES_FILE", "QUESTIONS_FILE", "TwinNote", "main", "twin_patients", "write_twin"]

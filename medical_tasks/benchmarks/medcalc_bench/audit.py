@@ -43,7 +43,7 @@ from medical_tasks.calculators.inputs import Choice, Input, Quantity
 from medical_tasks.calculators.names import fold
 from medical_tasks.calculators.trace import quiet
 from medical_tasks.calculators.v1_labels import label as v1_label
-from medical_tasks.data.construction_cells import table_cell
+from medical_tasks.data.construction import table_cell
 from medical_tasks.data.dataset_source import steps_to_get
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile

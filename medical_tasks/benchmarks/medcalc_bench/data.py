@@ -17,8 +17,7 @@ from typing import Any
 from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import canonical_entities
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
-from medical_tasks.data.build_options import BuildOption, Generated
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import CsvRow, read_csv

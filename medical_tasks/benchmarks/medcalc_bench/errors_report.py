@@ -24,7 +24,7 @@ from typing import Any, Final, Literal, TypeAlias
 from medical_tasks.benchmarks.medcalc_bench.errors import TYPES, sort_error
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY, entities_of
 from medical_tasks.calculators import CalculatorInputError
-from medical_tasks.data.construction_cells import table_cell
+from medical_tasks.data.construction import table_cell
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.interval_plot import IntervalPoint, interval_plot
 from medical_tasks.judges.base import Judge, Question, Unreadable, Unscored

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
-from medical_tasks.data.own_dataset import run_data
-from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set
+from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set, run_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.opener import JUDGE_KINDS
@@ -40,7 +39,7 @@ from medical_tasks.leaderboard.submission_package.verification import (
     check_data,
     check_items,
 )
-from medical_tasks.runs.recipe import make_recipe
+from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 

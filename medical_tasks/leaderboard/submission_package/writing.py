@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
-from medical_tasks.data.own_dataset import run_data
+from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.leaderboard.submission_package.contents import (
@@ -36,8 +36,8 @@ from medical_tasks.leaderboard.submission_package.reading import make_manifest, 
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
 from medical_tasks.leaderboard.submission_package.rows import NAN, item_columns, verdicts_of_items
 from medical_tasks.leaderboard.submission_package.submitters import read_submitter, submitter_values
+from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_results
-from medical_tasks.runs.run_responses import check_recipe, run_responses
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["answers_of_run", "write_package", "zip_bytes"]

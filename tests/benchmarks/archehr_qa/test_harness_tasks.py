@@ -10,7 +10,7 @@ from medical_tasks.benchmarks.archehr_qa.spec import DATASET, SUBTASKS, TASKS
 from medical_tasks.benchmarks.archehr_qa.twin import write_twin
 from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.errors import UsageError
-from medical_tasks.harness.lighteval_checks import check_data
+from medical_tasks.harness.lighteval_launcher import check_data
 
 NAMES = sorted(task.name for task in TASKS)
 

@@ -37,7 +37,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.files import (
 )
 from medical_tasks.benchmarks.archehr_qa.construction.posts import Post, load_posts
 from medical_tasks.benchmarks.archehr_qa.construction.rounds import OwnCase, split_note
-from medical_tasks.data.construction_cells import SheetRow, file_name, read_sheet, write_sheet
+from medical_tasks.data.construction import SheetRow, file_name, read_sheet, write_sheet
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import WholeFile, open_text

@@ -15,8 +15,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.data import construction_files
-from medical_tasks.data.construction_files import make_folder, private_field, text_sha256, write_json, write_lines
+from medical_tasks.data import construction
+from medical_tasks.data.construction import make_folder, private_field, text_sha256, write_json, write_lines
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import WholeFile, read_chunks
@@ -48,12 +48,12 @@ _GUIDELINES: Final = "guidelines.txt"
 
 def read_json(path: Path, *, step: str) -> dict[str, Any]:
     """Reads a JSON file that an earlier step wrote; see `data.construction_files`."""
-    return construction_files.read_json(path, step=f"archehr {step}")
+    return construction.read_json(path, step=f"archehr {step}")
 
 
 def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
     """Reads a JSON Lines file that an earlier step wrote; see `data.construction_files`."""
-    return construction_files.read_lines(path, fields, step=f"archehr {step}")
+    return construction.read_lines(path, fields, step=f"archehr {step}")
 
 
 def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:

@@ -40,9 +40,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
 from medical_tasks.benchmarks.archehr_qa.construction.sheets import COLUMNS, Reading, SheetCheck, phrase_places
 from medical_tasks.benchmarks.archehr_qa.release import CASES_FILE, KEY_FILE, MAPPING_FILE, NOTE_SOURCES
 from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
-from medical_tasks.data.construction_cells import SheetRow, read_sheet
-from medical_tasks.data.construction_files import make_folder
-from medical_tasks.data.construction_shares import checked_seed
+from medical_tasks.data.construction import SheetRow, checked_seed, make_folder, read_sheet
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import is_list_of, is_text, one_of

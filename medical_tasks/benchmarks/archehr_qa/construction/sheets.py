@@ -26,8 +26,7 @@ from medical_tasks.benchmarks.archehr_qa.construction.rounds import (
     OwnCase,
     write_cases,
 )
-from medical_tasks.data.construction_cells import SheetRow, is_formula_error, write_sheet
-from medical_tasks.data.construction_shares import share_out, sheet_order
+from medical_tasks.data.construction import SheetRow, is_formula_error, share_out, sheet_order, write_sheet
 from medical_tasks.errors import UsageError
 
 __all__ = ["COLUMNS", "Reading", "SheetCheck", "export_sheets", "phrase_places"]

@@ -129,7 +129,7 @@ def _align(arguments: argparse.Namespace) -> int:
 def _sheet(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.archehr_qa.construction import rounds
     from medical_tasks.benchmarks.archehr_qa.construction.sheets import export_sheets
-    from medical_tasks.data.construction_shares import checked_seed, parse_names
+    from medical_tasks.data.construction import checked_seed, parse_names
 
     made = export_sheets(
         arguments.folder,

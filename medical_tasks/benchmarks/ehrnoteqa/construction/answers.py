@@ -23,8 +23,16 @@ from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient
 from medical_tasks.benchmarks.ehrnoteqa.construction.review import NOTES_FOLDER, write_notes
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
-from medical_tasks.data.construction_cells import SheetRow, escaped, file_name, read_sheet, table_cell, write_sheet
-from medical_tasks.data.construction_shares import share_out, sheet_order
+from medical_tasks.data.construction import (
+    SheetRow,
+    escaped,
+    file_name,
+    read_sheet,
+    share_out,
+    sheet_order,
+    table_cell,
+    write_sheet,
+)
 from medical_tasks.data.task_data import load_task_data, subset
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
@@ -142,8 +150,8 @@ def export_answers(runs: Sequence[Path], folder: Path, options: AnswerSheetOptio
 
 
 def _collected(runs: Sequence[Path], options: AnswerSheetOptions) -> _Found:
+    from medical_tasks.runs.responses import check_recipe, run_responses
     from medical_tasks.runs.results import read_results
-    from medical_tasks.runs.run_responses import check_recipe, run_responses
 
     found = _Found()
     rows: dict[str, str] = {}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
-from medical_tasks.data import construction_files
-from medical_tasks.data.construction_files import (
+from medical_tasks.data import construction
+from medical_tasks.data.construction import (
     lines_sha256,
     make_folder,
     private_field,
@@ -43,12 +43,12 @@ REVIEW: Final = "review.json"
 
 def read_json(path: Path, *, step: str) -> dict[str, Any]:
     """Reads a JSON file that an earlier step wrote; see `files.read_json`."""
-    return construction_files.read_json(path, step=f"ehrnoteqa {step}")
+    return construction.read_json(path, step=f"ehrnoteqa {step}")
 
 
 def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
     """Reads a JSON Lines file that an earlier step wrote; see `files.read_lines`."""
-    return construction_files.read_lines(path, fields, step=f"ehrnoteqa {step}")
+    return construction.read_lines(path, fields, step=f"ehrnoteqa {step}")
 
 
 _NOTE_FIELDS = {"patient_id": OWN_FIELDS["patient_id"], "notes": OWN_FIELDS["notes"]}

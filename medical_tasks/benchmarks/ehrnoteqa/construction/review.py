@@ -19,8 +19,15 @@ from medical_tasks.benchmarks.ehrnoteqa.construction import files
 from medical_tasks.benchmarks.ehrnoteqa.construction.files import Patient, load_patients
 from medical_tasks.benchmarks.ehrnoteqa.construction.protocol import one_line, same_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
-from medical_tasks.data.construction_cells import SheetRow, file_name, is_formula_error, read_sheet, write_sheet
-from medical_tasks.data.construction_shares import share_out, sheet_order
+from medical_tasks.data.construction import (
+    SheetRow,
+    file_name,
+    is_formula_error,
+    read_sheet,
+    share_out,
+    sheet_order,
+    write_sheet,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.cli.entry import main
-from medical_tasks.data.construction_cells import plain
+from medical_tasks.data.construction import plain
 
 SECRET = "swallowed a marble"
 

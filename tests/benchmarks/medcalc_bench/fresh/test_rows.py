@@ -24,7 +24,7 @@ from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_DIRECT
 from medical_tasks.calculators import CALCULATORS, calculate
-from medical_tasks.cli.calculator_batch import from_arguments
+from medical_tasks.cli.calc import from_arguments
 from tests.support import ROOT
 
 Row = dict[str, Any]

@@ -1,22 +1,94 @@
-"""Whether the numbers of two recipes can be set side by side: what forbids it, what must be said, and what to do about it.
+"""A run's recipe: what decided its numbers, and what keeps the numbers of two recipes from being compared.
 
-Two numbers are of the same thing when the task's version, the data, the metrics and the settings of their scoring are the same.
-What else differs (prompts, judge, limits) is often what is compared, so it is only said: a difference of the numbers may then be
-one of these and not of the models.
+Two numbers measure the same thing when the task's version, the data, the metrics and the settings of their scoring are the same.
+Other differences (prompts, judge, limits) are often what is compared, so they are only reported: a difference of the numbers may
+be due to them and not to the models. Anybody can submit a recipe, so its values are shown shortened and on one line.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
+import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from medical_tasks.spec import MetricSpec
+from medical_tasks._version import __version__
+from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
-__all__ = ["RecipeDifferences", "comparable_judges", "differing", "mapping", "one_line", "recipe_differences", "short"]
+__all__ = [
+    "RecipeDifferences",
+    "comparable_judges",
+    "differing",
+    "make_recipe",
+    "mapping",
+    "one_line",
+    "recipe_differences",
+    "short",
+]
+
+
+# Those whose version can change an answer or a score.
+_PACKAGES = ("accelerate", "datasets", "lighteval", "numpy", "openai", "tokenizers", "torch", "transformers", "vllm")
+
+
+def make_recipe(
+    task: TaskSpec,
+    *,
+    data: Mapping[str, Any],
+    prompts: PromptSet | None,
+    model: Mapping[str, Any],
+    max_new_tokens: int | None,
+    max_samples: int | None,
+) -> dict[str, Any]:
+    """Collects a task's recipe.
+
+    Args:
+        task: the task.
+        data: name, configuration, split, version and hashes of the data.
+        prompts: the prompt set, None when answers came from elsewhere.
+        model: name and identity of the model, or of the file of answers.
+        max_new_tokens: longest answer asked for, None when answers came from elsewhere.
+        max_samples: the limit given, None for all.
+
+    Returns:
+        JSON values.
+    """
+    from medical_tasks.runs.estimation import BOOTSTRAP_SEED
+
+    return {
+        "suite": f"medical-tasks {__version__}",
+        "task": task.name,
+        "task_version": task.version,
+        "data": dict(data),
+        "prompts": None if prompts is None else _prompts(prompts),
+        "generation": None if max_new_tokens is None else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
+        "max_samples": max_samples,
+        "metrics": {metric.name: {"kind": metric.kind} for metric in task.metrics},
+        "statistics": {"confidence": 0.95, "bootstrap_seed": BOOTSTRAP_SEED, "cluster": task.cluster},
+        "model": dict(model),
+        "judge": None,
+        "python": platform.python_version(),
+        "packages": _versions(),
+    }
+
+
+def _prompts(prompts: PromptSet) -> dict[str, Any]:
+    settings = {"settings": dict(prompts.settings)} if prompts.settings else {}
+    return {"set": prompts.name, "sha256": prompts.sha256, **settings}
+
+
+def _versions() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
 
 
 # What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.
@@ -58,7 +130,7 @@ def recipe_differences(
     settings = _settings(name, first, second, metrics)
     told: list[Callable[..., str | None]] = [
         _interface,
-        _prompts,
+        _prompts_differ,
         _generation,
         _truncation,
         _protocol,
@@ -75,7 +147,7 @@ def recipe_differences(
 
 
 def _version(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    versions = _versions(first, second)
+    versions = _versions_differ(first, second)
     if versions[0].partition("-")[0] == versions[1].partition("-")[0]:
         return None
     return (
@@ -85,12 +157,12 @@ def _version(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> 
     )
 
 
-def _versions(*recipes: Mapping[str, Any]) -> list[str]:
+def _versions_differ(*recipes: Mapping[str, Any]) -> list[str]:
     return [short(recipe.get("task_version")) for recipe in recipes]
 
 
 def _interface(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    versions = _versions(first, second)
+    versions = _versions_differ(first, second)
     if versions[0] == versions[1] or _version(name, first, second):
         return None
     return (
@@ -174,7 +246,7 @@ def _same_file(first: Any, second: Any) -> bool:
     return {**first, "file": None} == {**second, "file": None}
 
 
-def _prompts(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
+def _prompts_differ(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
     parts = [recipe.get("prompts") for recipe in (first, second)]
     if parts[0] == parts[1]:
         return None

@@ -1,32 +1,140 @@
-"""Cells of CSV that spreadsheet programs open: numbers are numbers, and no text becomes a formula.
+"""What constructions of a benchmark on one's own notes share: files, sheets for spreadsheet programs, and who gets which rows.
 
-Sheets are edited and read back exactly (`write_sheet`, `read_sheet`): no text of theirs becomes a number or a date either. Tables
-that nobody edits take `table_cell`.
+Files are for their owner alone, and written whole or not at all.
 """
 
 from __future__ import annotations
 
 import csv
+import dataclasses
+import hashlib
 import io
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from medical_tasks.errors import MissingError, UsageError, system_reason
-from medical_tasks.io.files import WholeFile, read_bytes
+from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.io.files import WholeFile, open_file, read_bytes, read_text
+from medical_tasks.io.json_records import Field, Record, read_records
 
 __all__ = [
-    "SheetRow",
-    "escaped",
-    "file_name",
-    "is_formula_error",
-    "plain",
-    "read_sheet",
-    "table_cell",
-    "write_sheet",
-]
+    "SheetRow", "checked_seed", "escaped", "file_name", "is_formula_error", "lines_sha256", "make_folder",
+    "parse_names", "plain", "private_field", "read_json", "read_lines", "read_sheet", "share_out", "sheet_order",
+    "table_cell", "text_sha256", "write_json", "write_lines", "write_sheet",
+]  # fmt: skip
+
+
+def make_folder(path: Path) -> Path:
+    """Makes a folder that only its owner can enter; one that is there is left as it is.
+
+    Raises:
+        UsageError: There is a file under that name.
+        IncompleteError: It cannot be made.
+    """
+    path = path.expanduser()
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path}: is a file; a folder is needed. Give another name.")
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700)
+    except OSError as error:
+        raise IncompleteError(f"{path}: cannot be made ({system_reason(error)}). Give another name.") from error
+    return path
+
+
+def private_field(field: Field) -> Field:
+    """The same field, whose values no message shows."""
+    return dataclasses.replace(field, private=True)
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> str:
+    """Writes a JSON Lines file, whole and for its owner alone.
+
+    Returns:
+        SHA-256 of its content.
+    """
+    digest = hashlib.sha256()
+    with WholeFile(path, private=True) as part:
+        for record in records:
+            digest.update(_line(record).encode())
+            part.write(_line(record))
+    return digest.hexdigest()
+
+
+def lines_sha256(records: Iterable[Mapping[str, Any]]) -> str:
+    """SHA-256 of the file that `write_lines` would write."""
+    digest = hashlib.sha256()
+    for record in records:
+        digest.update(_line(record).encode())
+    return digest.hexdigest()
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    # ASCII: some readers take other signs than line feeds for line ends.
+    return json.dumps(record, ensure_ascii=True) + "\n"
+
+
+def write_json(path: Path, values: Mapping[str, Any], *, indent: int | None = 2) -> None:
+    """Writes a JSON file, whole and for its owner alone."""
+    with WholeFile(path, private=True) as part:
+        part.write(json.dumps(values, indent=indent, ensure_ascii=True) + "\n")
+
+
+def read_json(path: Path, *, step: str) -> dict[str, Any]:
+    """Reads a JSON file that an earlier step wrote.
+
+    Args:
+        path: the file.
+        step: which step that is, behind `medical-tasks construct`, for the message.
+
+    Raises:
+        MissingError: It is not there.
+        UsageError: It is not as it was written.
+    """
+    try:
+        values = json.loads(read_text(path))
+    except FileNotFoundError as error:
+        raise MissingError(
+            f"{path}: not there. Do the step before: medical-tasks construct {step}, with the same folder."
+        ) from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        raise UsageError(f"{path}: not as medical-tasks wrote it. Do this step again: construct {step}.")
+    return values
+
+
+def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
+    """Reads a JSON Lines file that an earlier step wrote.
+
+    Args:
+        path: the file.
+        fields: what its records have.
+        step: which step wrote it, behind `medical-tasks construct`, for messages.
+
+    Raises:
+        MissingError: It is not there.
+        UsageError: It is not of the form; no message shows a text.
+    """
+    if not path.exists():
+        raise MissingError(
+            f"{path}: not there. Do the step before: medical-tasks construct {step}, with the same folder."
+        )
+    again = f"Do this step again: construct {step}."
+    return list(read_records(path, fields, release=f"file of the step {step}", again=again))
+
+
+def text_sha256(path: Path) -> str:
+    """Hashes a file that is known to be there, of any size."""
+    with open_file(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
 
 _MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
 _QUOTE: Final = "'"
@@ -194,3 +302,71 @@ def _header(path: Path, cells: Sequence[str], columns: Sequence[str]) -> list[st
         said = f"missing: {', '.join(map(repr, missing))}" if missing else f"{len(header)} instead of {len(columns)}"
         raise UsageError(f"{path}: wrong columns; {said}. Expected: {', '.join(map(repr, columns))}. {_AGAIN}")
     return header
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")
+
+
+def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
+    """Reads `NAME,NAME,...`.
+
+    Raises:
+        UsageError: A name is not of the form, or stands twice (files on some systems do not tell case).
+    """
+    names = tuple(part.strip() for part in text.split(","))
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, such as a,b,c."
+            )
+    if len({name.casefold() for name in names}) < len(names):
+        raise UsageError(f"{option} {text!r}: a name stands twice.")
+    return names
+
+
+def checked_seed(seed: int | None) -> int:
+    """Reads `--seed`, 0 where it is not given.
+
+    Raises:
+        UsageError: It is less than 0.
+    """
+    if seed is not None and seed < 0:
+        raise UsageError(f"--seed must be 0 or more, got {seed}.")
+    return seed or 0
+
+
+def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:
+    """Shares questions out.
+
+    Args:
+        ids: the questions'; their order plays no part.
+        names: of the people.
+        overlap: how many questions everybody gets.
+        seed: decides who gets what.
+
+    Returns:
+        Id to names; the first one decides. How many each decides differs by one at most.
+
+    Raises:
+        UsageError: The overlap is larger than the number of questions, or needs a second person.
+    """
+    if not 0 <= overlap <= len(ids):
+        raise UsageError(f"--overlap must be from 0 to the number of questions, {len(ids):,}, got {overlap:,}.")
+    if overlap and len(names) < 2:
+        raise UsageError(f"--overlap {overlap}: there is one name, {names[0]}; agreement needs two.")
+    shares: dict[str, tuple[str, ...]] = {}
+    for number, identifier in enumerate(sorted(ids, key=lambda each: _rank(f"{seed}:{each}"))):
+        first = names[number % len(names)]
+        others = [name for name in names if name != first] if number < overlap else []
+        shares[identifier] = (first, *others)
+    return shares
+
+
+def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> list[str]:
+    """Orders the questions of one person, so that those of everybody stand among the others."""
+    own = [identifier for identifier, names in shares.items() if name in names]
+    return sorted(own, key=lambda each: _rank(f"{seed}:{name}:{each}"))
+
+
+def _rank(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

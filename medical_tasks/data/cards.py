@@ -1,0 +1,530 @@
+"""What stands beside the rows of a dataset on the Hub: the README card, the Croissant file and `eval.yaml`.
+
+All three are made from the dataset's source, for the folders in `dataset_builders/` and for whatever is built. A test writes them
+again and finds no difference.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from medical_tasks.data.dataset_source import DatasetSource
+from medical_tasks.data.dataset_store import BuiltConfig, split_names
+from medical_tasks.io.columns import croissant_fields, yaml_features
+from medical_tasks.spec import DatasetSpec, TaskSpec
+
+__all__ = [
+    "FRAMEWORK",
+    "GATED_FIELDS",
+    "LICENCES",
+    "accepted_configs",
+    "card_metadata",
+    "card_text",
+    "croissant_metadata",
+    "croissant_text",
+    "eval_text",
+    "file_pattern",
+    "leaderboard_config",
+    "licence",
+]
+
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_LINE = 120
+
+_WHO = {"Full name": "text", "Affiliation": "text"}
+_PROMISE = {"I will not pass the text on, nor send it to a service that keeps it": "checkbox"}
+GATED_FIELDS = {
+    **_WHO,
+    "PhysioNet user name": "text",
+    "I am a credentialed PhysioNet user and have signed the data use agreement of this dataset": "checkbox",
+    **_PROMISE,
+}
+_OTHER_FIELDS = {**_WHO, "I hold the permission of those whom these texts belong to": "checkbox", **_PROMISE}
+
+
+def file_pattern(config: str, split: str) -> str:
+    """Returns the pattern, relative to the dataset's folder, that the parquet file of a split follows."""
+    return f"{config}/{split}-*.parquet"
+
+
+def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> dict[str, Any]:
+    """Makes the YAML part of a card.
+
+    Args:
+        source: the dataset.
+        built: what the folder holds; None describes every configuration there can be.
+
+    Returns:
+        Values of plain types, in the order they are written.
+    """
+    spec = source.spec
+    terms = licence(spec.licence)
+    metadata: dict[str, Any] = {"pretty_name": spec.title, "license": terms.hub_id}
+    if terms.hub_id == "other":
+        metadata |= {"license_name": spec.licence.lower(), "license_link": terms.url}
+    metadata["language"] = list(source.languages)
+    if source.task_categories:
+        metadata["task_categories"] = list(source.task_categories)
+    metadata["tags"] = list(source.tags)
+    metadata["size_categories"] = [_size_category(source, built)]
+    if spec.access == "credentialed":
+        metadata |= _gate(source)
+    names = [config for config in spec.configs if built is None or config in built]
+    default = _default_config(source, names)
+    metadata["configs"] = []
+    metadata["dataset_info"] = []
+    for config in names:
+        splits = built[config].splits if built is not None else None
+        files = [
+            {"split": split, "path": splits[split].path if splits else file_pattern(config, split)}
+            for split in (splits or source.splits[config])
+        ]
+        entry: dict[str, Any] = {"config_name": config, "data_files": files, "version": spec.version}
+        if config == default:
+            entry["default"] = True
+        metadata["configs"].append(entry)
+        info: dict[str, Any] = {"config_name": config, "features": yaml_features(source.columns)}
+        if splits:
+            info["splits"] = [
+                {"name": name, "num_bytes": split.num_bytes, "num_examples": split.rows}
+                for name, split in splits.items()
+            ]
+            info["download_size"] = sum(split.file_bytes for split in splits.values())
+            info["dataset_size"] = sum(split.num_bytes for split in splits.values())
+        metadata["dataset_info"].append(info)
+    return metadata
+
+
+def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
+    """Writes a card.
+
+    Args:
+        source: the dataset.
+        built: what the folder holds; None describes every configuration there can be.
+
+    Returns:
+        The text of `README.md`.
+    """
+    import yaml
+
+    header = yaml.safe_dump(
+        card_metadata(source, built), sort_keys=False, allow_unicode=True, width=_LINE, default_flow_style=False
+    )
+    spec = source.spec
+    terms = licence(spec.licence)
+    kind = "open" if spec.access == "open" else "credentialed: the files may be used by their credentialed holder alone"
+    parts = [
+        f"# {spec.title}",
+        source.summary,
+        f"- Paper: {spec.paper}\n- Official files: {spec.homepage}\n- Access: {kind}\n- Version of this form: {spec.version}",
+    ]
+    if spec.access == "credentialed":
+        parts.append(
+            "> The configurations other than `demo` hold text that its licence keeps private. Do not push them to a Hub, "
+            "do not send them to a service that stores what it receives, and mind that `load_dataset` keeps a copy in its "
+            "cache (`HF_HOME`) unless it streams."
+        )
+    parts += [
+        "## Configurations\n\n" + _config_table(source, built),
+        "`demo` is fully synthetic: its records were written for this package and describe no real person."
+        + "".join(
+            f" `{config}` is generated by this package and describes no real person either; the same options give the same "
+            "rows."
+            for config in spec.configs
+            if config in source.generated and (built is None or config in built)
+        ),
+        "## Columns\n\n" + _column_table(source),
+        "## Build and load\n\n" + _usage(source),
+        "## Licence\n\n"
+        f"The data is under the [{terms.name}]({terms.url}) licence ({spec.licence}). {source.licence_note}".rstrip()
+        + "\n\nWhat this form changes:\n\n"
+        + "\n".join(f"- {change}" for change in source.changes),
+        f"## Citation\n\n```bibtex\n{spec.citation}\n```",
+    ]
+    return f"---\n{header}---\n\n" + "\n\n".join(parts) + "\n"
+
+
+def _gate(source: DatasetSource) -> dict[str, Any]:
+    spec = source.spec
+    terms = licence(spec.licence)
+    published = spec.licence.startswith("PhysioNet")
+    return {
+        "extra_gated_heading": f"Ask for access to {spec.title}",
+        "extra_gated_prompt": (
+            f"{spec.title} is made from credentialed health data under the {terms.name} ({terms.url}). Access is given to "
+            f"people who hold their own permission from the publisher: {spec.homepage}"
+            if published
+            else f"{spec.title}: health data that belongs to somebody. Access is given to people who hold its owner's permission."
+        ),
+        "extra_gated_fields": dict(GATED_FIELDS if published else _OTHER_FIELDS),
+        "extra_gated_button_content": "I hold the permission and ask for access",
+    }
+
+
+def _default_config(source: DatasetSource, names: list[str]) -> str | None:
+    """The spec's default where it is there, else the first real configuration, else the demo."""
+    if source.spec.default_config in names:
+        return source.spec.default_config
+    real = [name for name in names if name != "demo"]
+    return next(iter(real or names), None)
+
+
+def _rows(source: DatasetSource, config: str, split: str, built: Mapping[str, BuiltConfig] | None) -> int | None:
+    if built is not None:
+        return built[config].splits[split].rows
+    return source.published_rows.get(config, {}).get(split)
+
+
+def _splits(source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None) -> Iterable[str]:
+    """Those that were built, or those there can be."""
+    return source.splits[config] if built is None else built[config].splits
+
+
+def _size_category(source: DatasetSource, built: Mapping[str, BuiltConfig] | None) -> str:
+    configs = source.spec.configs if built is None else tuple(built)
+    largest = max(
+        (
+            sum(_rows(source, config, split, built) or 0 for split in _splits(source, config, built))
+            for config in configs
+        ),
+        default=0,
+    )
+    return next((name for limit, name in _SIZES if largest < limit), "n>1M")
+
+
+def _config_table(source: DatasetSource, built: Mapping[str, BuiltConfig] | None) -> str:
+    lines = ["| configuration | split | rows | made from |", "|---|---|---|---|"]
+    for config in source.spec.configs:
+        if built is not None and config not in built:
+            continue
+        files = ", ".join(file.description for file in source.files[config].values()) or _made_here(
+            source, config, built
+        )
+        for split in _splits(source, config, built):
+            rows = _rows(source, config, split, built)
+            lines.append(f"| `{config}` | `{split}` | {'' if rows is None else f'{rows:,}'} | {files} |")
+    return "\n".join(lines)
+
+
+def _made_here(source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None) -> str:
+    """Says which options a generated configuration was, or is to be, made with."""
+    if config not in source.generated:
+        return "this package"
+    if built is None:
+        return f"this package, from {', '.join(f'`--{option.name}`' for option in source.generated[config].options)}"
+    return f"this package, with {', '.join(f'{name} {value}' for name, value in built[config].source.items())}"
+
+
+def _column_table(source: DatasetSource) -> str:
+    lines = ["| column | type | what it holds |", "|---|---|---|"]
+    lines += [f"| `{column.name}` | {column.type_name} | {column.description} |" for column in source.columns]
+    return "\n".join(lines)
+
+
+def _usage(source: DatasetSource) -> str:
+    spec = source.spec
+    steps = "\n".join(f"- {step}" for step in spec.how_to_get)
+    return (
+        f"{steps}\n\n"
+        "```python\n"
+        "from datasets import load_dataset\n\n"
+        f'rows = load_dataset("<folder of the built dataset>", "demo", split="{source.splits["demo"][0]}")\n'
+        "```"
+    )
+
+
+_PARQUET = "application/x-parquet"
+
+# The context that the specification prescribes, in its order.
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+
+
+def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> dict[str, Any]:
+    """Makes the description.
+
+    Args:
+        source: the dataset.
+        built: what the folder holds; None describes every configuration there can be.
+
+    Returns:
+        JSON-LD; the record set of a split is called `<config>/<split>`.
+    """
+    spec = source.spec
+    distribution: list[dict[str, Any]] = []
+    record_sets: list[dict[str, Any]] = []
+    for config in spec.configs:
+        if built is not None and config not in built:
+            continue
+        for split in source.splits[config] if built is None else built[config].splits:
+            name = f"{config}/{split}"
+            file_id = f"{config}-{split}-parquet"
+            if built is None:
+                distribution.append(
+                    {
+                        "@type": "cr:FileSet",
+                        "@id": file_id,
+                        "name": file_id,
+                        "encodingFormat": _PARQUET,
+                        "includes": file_pattern(config, split),
+                    }
+                )
+                reference = {"fileSet": {"@id": file_id}}
+            else:
+                entry = built[config].splits[split]
+                distribution.append(
+                    {
+                        "@type": "cr:FileObject",
+                        "@id": file_id,
+                        "name": file_id,
+                        "contentUrl": entry.path,
+                        "contentSize": f"{entry.file_bytes} B",
+                        "encodingFormat": _PARQUET,
+                        "sha256": entry.sha256,
+                    }
+                )
+                reference = {"fileObject": {"@id": file_id}}
+            record_sets.append(
+                {
+                    "@type": "cr:RecordSet",
+                    "@id": name,
+                    "name": name,
+                    "description": f"{spec.title}, configuration {config}, split {split}",
+                    "key": {"@id": f"{name}/{source.key}"},
+                    "field": croissant_fields(source.columns, name, reference),
+                }
+            )
+    metadata: dict[str, Any] = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "name": spec.name,
+        "alternateName": spec.title,
+        "description": source.summary,
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "license": licence(spec.licence).url,
+        "url": spec.homepage,
+        "sameAs": spec.paper,
+        "version": spec.version,
+        "datePublished": source.published,
+        "creator": [{"@type": "sc:Person", "name": name} for name in source.creators],
+        "keywords": list(source.tags),
+        "inLanguage": list(source.languages),
+        "citeAs": spec.citation,
+    }
+    if spec.access == "credentialed":
+        metadata["conditionsOfAccess"] = f"Credentialed; permission is given by the publisher: {spec.homepage}"
+    return {**metadata, "distribution": distribution, "recordSet": record_sets}
+
+
+def croissant_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
+    """Writes the description.
+
+    Args:
+        source: the dataset.
+        built: what the folder holds; None describes every configuration there can be.
+
+    Returns:
+        The text of `croissant.json`.
+    """
+    return json.dumps(croissant_metadata(source, built), ensure_ascii=False, indent=2) + "\n"
+
+
+FRAMEWORK: Final = "inspect-ai"
+"""The one framework of the Hub's list that runs these tasks."""
+
+_HEAD: Final = """\
+# Makes this repository a benchmark of the Hub: https://huggingface.co/docs/hub/eval-results
+# Solvers and scorers have to be ones that inspect has built in. They put the question and grade the answer in a plain way, and
+# their numbers are not those of the tasks, whose own prompts, protocols and metrics are run by:
+#   inspect eval medical_tasks/{task}        or        medical-tasks run --tasks {task} --model MODEL
+"""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def leaderboard_tasks(spec: DatasetSpec, tasks: Sequence[TaskSpec]) -> tuple[TaskSpec, ...]:
+    """Picks the tasks that have a leaderboard.
+
+    Args:
+        spec: a dataset.
+        tasks: tasks of the suite.
+
+    Returns:
+        Those on the dataset that ask a model; none for a dataset of each user's own texts.
+    """
+    if spec.default_config == "own":
+        return ()
+    return tuple(task for task in tasks if task.dataset == spec.name and not task.baseline)
+
+
+def leaderboard_config(task: TaskSpec, spec: DatasetSpec) -> str:
+    """Names the configuration that holds the task's questions and no others."""
+    level = f"level{task.options.get('level')}"
+    return level if level in spec.configs else spec.default_config
+
+
+def accepted_configs(task: TaskSpec, spec: DatasetSpec) -> tuple[str, ...]:
+    """Names the configurations in which the task asks the leaderboard's questions."""
+    return tuple(dict.fromkeys((leaderboard_config(task, spec), spec.default_config)))
+
+
+def eval_metadata(
+    spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
+) -> dict[str, Any]:
+    """Makes the content of a dataset's `eval.yaml`.
+
+    Args:
+        spec: the dataset.
+        tasks: tasks of the suite.
+        built: the configurations that are there, each with its splits; None for all.
+
+    Returns:
+        Values of plain types, in the order they are written; empty for a dataset without a leaderboard.
+    """
+    chosen = [
+        task
+        for task in leaderboard_tasks(spec, tasks)
+        if built is None or set(split_names(task.split)) <= set(built.get(leaderboard_config(task, spec), ()))
+    ]
+    if not chosen:
+        return {}
+    return {
+        "name": spec.title,
+        "description": f"{spec.title} as medical-tasks asks and scores it: {spec.paper}",
+        "evaluation_framework": FRAMEWORK,
+        "tasks": [
+            {
+                "id": task.name,
+                "config": leaderboard_config(task, spec),
+                "split": task.split,
+                # A copy each, or YAML would write the second as an alias of the first.
+                **copy.deepcopy(task.benchmark.eval_fields(task)),
+            }
+            for task in chosen
+        ],
+    }
+
+
+def eval_text(
+    spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
+) -> str:
+    """Writes a dataset's `eval.yaml`.
+
+    Args:
+        spec: the dataset.
+        tasks: tasks of the suite.
+        built: the configurations that are there, each with its splits; None for all.
+
+    Returns:
+        The text; "" for a dataset without a leaderboard.
+    """
+    metadata = eval_metadata(spec, tasks, built=built)
+    if not metadata:
+        return ""
+    body = yaml.dump(metadata, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return _HEAD.format(task=metadata["tasks"][0]["id"]) + body
+
+
+@dataclass(frozen=True, kw_only=True)
+class Licence:
+    """A licence as cards and Croissant files name it.
+
+    Attributes:
+        hub_id: the Hub's key, `other` for licences it does not know.
+        name: what people call it.
+        url: where its text is.
+    """
+
+    hub_id: str
+    name: str
+    url: str
+
+
+LICENCES = {
+    "CC-BY-4.0": Licence(
+        hub_id="cc-by-4.0",
+        name="Creative Commons Attribution 4.0",
+        url="https://creativecommons.org/licenses/by/4.0/",
+    ),
+    "CC-BY-SA-4.0": Licence(
+        hub_id="cc-by-sa-4.0",
+        name="Creative Commons Attribution-ShareAlike 4.0",
+        url="https://creativecommons.org/licenses/by-sa/4.0/",
+    ),
+    "MIT": Licence(hub_id="mit", name="MIT License", url="https://opensource.org/license/mit"),
+    "PhysioNet-Credentialed-1.5.0": Licence(
+        hub_id="other",
+        name="PhysioNet Credentialed Health Data License 1.5.0",
+        url="https://physionet.org/about/licenses/physionet-credentialed-health-data-license-150/",
+    ),
+    "other": Licence(hub_id="other", name="terms of its source", url="https://choosealicense.com/no-permission/"),
+}
+
+
+def licence(name: str) -> Licence:
+    """Looks a licence up by the name a `DatasetSpec` gives.
+
+    Args:
+        name: `DatasetSpec.licence`.
+
+    Returns:
+        The licence.
+
+    Raises:
+        ValueError: It is not listed here.
+    """
+    if name not in LICENCES:
+        raise ValueError(f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(LICENCES)}")
+    return LICENCES[name]

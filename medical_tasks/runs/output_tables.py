@@ -1,0 +1,556 @@
+"""Tables of single outputs for `medical-tasks meta`: scores and preferences from files, or from finished runs."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.files import csv_lines, open_file
+from medical_tasks.io.score_table import MISSING
+from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.scoring.preferences import OutputPairs, Vote
+from medical_tasks.spec import TaskSpec
+
+__all__ = [
+    "OutputRow",
+    "OutputTable",
+    "PreferenceTable",
+    "RunName",
+    "RunOutputs",
+    "check_size",
+    "join_outputs",
+    "read_outputs",
+    "read_preferences",
+    "read_runs",
+    "run_name",
+    "votes_of",
+]
+
+
+NAMES: Final = ("item", "system")
+"""The columns that together name an output."""
+
+_CLUSTER: Final = "cluster"
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_LARGEST_BYTES: Final = 64 * 1024 * 1024
+_MOST_ROWS: Final = 20_000
+_MOST_CLUSTERS: Final = 2_000
+_LONGEST_NAME: Final = 120
+_SHOWN: Final = 16
+_FORM: Final = (
+    "It needs a header and a row an output, such as\nitem,system,claim_recall,rouge\nvisit-1,model-a,0.61,0.40"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputRow:
+    """What one source knows of one output.
+
+    Attributes:
+        item: what the output is of.
+        system: what made it.
+        cluster: what the item shares with others; "" where the source does not say.
+        where: the source, for messages.
+        scores: column to number; a missing score is not there.
+        labels: column to text.
+    """
+
+    item: str
+    system: str
+    cluster: str
+    where: str
+    scores: Mapping[str, float]
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputTable:
+    """All outputs.
+
+    Attributes:
+        rows: one an output, in the order they first appear; each has a cluster.
+        columns: names of the columns of numbers, in the order they first appear.
+        sources: what was read, name to SHA-256.
+        less_is_better: columns of which a smaller value is better.
+    """
+
+    rows: tuple[OutputRow, ...]
+    columns: tuple[str, ...]
+    sources: Mapping[str, str]
+    less_is_better: frozenset[str] = frozenset()
+
+    def column(self, name: str) -> list[float]:
+        """One number an output, `nan` where there is none; larger is better."""
+        sign = -1.0 if name in self.less_is_better else 1.0
+        return [sign * row.scores[name] if name in row.scores else math.nan for row in self.rows]
+
+
+def told(text: str) -> str:
+    """Quotes a cell for a message; a long one may be a sentence of a note and is not shown."""
+    return repr(text) if len(text) <= _SHOWN else f"a text of {len(text)} characters"
+
+
+def read_csv_rows(
+    path: Path, needed: Sequence[str], *, form: str
+) -> tuple[list[str], list[tuple[int, dict[str, str]]], str]:
+    """Reads a CSV file whole.
+
+    Args:
+        path: the file: UTF-8, comma-separated, with a header.
+        needed: columns that must be there.
+        form: what it should look like, for messages.
+
+    Returns:
+        The header, the rows with the line each ends on (cells without blanks around them), and the file's SHA-256.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It cannot be read, or is not of that form.
+    """
+    try:
+        with open_file(path) as stream:
+            content = stream.read(_LARGEST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise MissingError(f"{path}: no such file or folder. {form}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}).") from error
+    if len(content) > _LARGEST_BYTES:
+        raise UsageError(f"{path}: larger than {_LARGEST_BYTES // 2**20} MiB; that is no table of scores. {form}")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from None
+    reader = csv.reader(csv_lines(path, io.StringIO(text, newline="")), strict=True)
+    try:
+        cells = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise UsageError(
+            f"{path}: not a whole CSV file ({error}, line {reader.line_num}). Save it with commas."
+        ) from None
+    if len(cells) < 2:
+        raise UsageError(f"{path}: {'has a header and no rows' if cells else 'is empty'}. {form}")
+    header = cells[0][1]
+    for name in needed:
+        if name not in header:
+            raise UsageError(f"{path}: its header, of {len(header)} columns, has no column {name!r}. {form}")
+    nameless = next((place for place, name in enumerate(header, start=1) if not name), None)
+    if nameless is not None:
+        raise UsageError(f"{path}: column {nameless} has no name in the header. Name it or take it out.")
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{path}: two columns are named {told(twice)}. Rename one of them.")
+    rows = []
+    for line, row in cells[1:]:
+        if len(row) != len(header):
+            raise UsageError(f"{path}, line {line}: {len(row)} cells, the header has {len(header)}. {form}")
+        rows.append((line, dict(zip(header, row, strict=True))))
+    return header, rows, hashlib.sha256(content).hexdigest()
+
+
+def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
+    """Reads a CSV file of scores of outputs.
+
+    Args:
+        path: the file, with the columns `item` and `system`, perhaps `cluster`, and any others. A column is of numbers if it has
+            one; an empty cell, `-`, `NA`, `N/A`, `nan` or `null` is a missing number.
+
+    Returns:
+        Its rows, and its SHA-256.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It is not of that form; names the line, the column and the rule.
+    """
+    header, rows, digest = read_csv_rows(path, NAMES, form=_FORM)
+    others = [name for name in header if name not in (*NAMES, _CLUSTER)]
+    numeric = {name for name in others if any(_NUMBER.fullmatch(cells[name]) for _, cells in rows)}
+    lines: dict[tuple[str, str], int] = {}
+    found = []
+    for line, cells in rows:
+        where = f"{path}, line {line}"
+        item, system = (_name(cells[name], name, where) for name in NAMES)
+        if (item, system) in lines:
+            raise UsageError(
+                f"{path}: lines {lines[item, system]} and {line} are the same output: item {item!r}, system {system!r}. Put all "
+                "its scores into one row."
+            )
+        lines[item, system] = line
+        scores = {name: _score(cells[name], name, where) for name in others if name in numeric}
+        found.append(
+            OutputRow(
+                item=item,
+                system=system,
+                cluster=cells.get(_CLUSTER, ""),
+                where=where,
+                scores={name: value for name, value in scores.items() if not math.isnan(value)},
+                labels={name: cells[name] for name in others if name not in numeric},
+            )
+        )
+    return found, digest
+
+
+def join_outputs(
+    sources: Sequence[Sequence[OutputRow]], *, digests: Mapping[str, str], less_is_better: frozenset[str] = frozenset()
+) -> OutputTable:
+    """Joins what several sources know of the same outputs.
+
+    Args:
+        sources: the rows of each.
+        digests: what was read, name to SHA-256.
+        less_is_better: columns of which a smaller value is better.
+
+    Raises:
+        UsageError: Two sources give an output different numbers under one name, or an item two clusters.
+    """
+    rows: dict[tuple[str, str], OutputRow] = {}
+    for row in (row for source in sources for row in source):
+        there = rows.get((row.item, row.system))
+        rows[row.item, row.system] = row if there is None else _merged(there, row)
+    clusters: dict[str, str] = {}
+    for row in rows.values():
+        if row.cluster and clusters.setdefault(row.item, row.cluster) != row.cluster:
+            raise UsageError(f"{row.where}: item {row.item!r} is in another cluster than in a row before it.")
+    whole = tuple(
+        OutputRow(
+            item=row.item,
+            system=row.system,
+            cluster=clusters.get(row.item, row.item),
+            where=row.where,
+            scores=row.scores,
+            labels=row.labels,
+        )
+        for row in rows.values()
+    )
+    columns = tuple(dict.fromkeys(name for row in whole for name in row.scores))
+    return OutputTable(rows=whole, columns=columns, sources=dict(digests), less_is_better=less_is_better)
+
+
+def check_size(table: OutputTable) -> None:
+    """Refuses what would take hours: Kendall's tau looks at all pairs of outputs, and its interval at all pairs of clusters.
+
+    Raises:
+        UsageError: More than 20,000 outputs, or 2,000 clusters.
+    """
+    clusters = len({row.cluster for row in table.rows})
+    if len(table.rows) > _MOST_ROWS or clusters > _MOST_CLUSTERS:
+        raise UsageError(
+            f"{len(table.rows):,} outputs in {clusters:,} clusters (an item is one where nothing else is said); at most "
+            f"{_MOST_ROWS:,} in {_MOST_CLUSTERS:,} are compared. Choose some: --where LABEL=TEXT"
+        )
+
+
+def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
+    for name in one.scores.keys() & other.scores.keys():
+        if one.scores[name] != other.scores[name]:
+            raise UsageError(
+                f"{other.where}: column {name!r} is {other.scores[name]:g} for item {one.item!r} of system {one.system!r}, and "
+                f"{one.scores[name]:g} in {one.where}. Two scores of one output need two names; of a run: SYSTEM@LABEL=FOLDER. "
+                "A score that no judge decides differs only where the outputs do."
+            )
+    return OutputRow(
+        item=one.item,
+        system=one.system,
+        cluster=one.cluster or other.cluster,
+        where=one.where,
+        scores={**one.scores, **other.scores},
+        labels={**other.labels, **one.labels},
+    )
+
+
+def _name(text: str, column: str, where: str) -> str:
+    if not text or len(text) > _LONGEST_NAME or not text.isprintable():
+        got = "nothing" if not text else f"a text of {len(text)} characters"
+        raise UsageError(f"{where}, column {column!r}: must be a name of 1 to {_LONGEST_NAME} characters, got {got}.")
+    return text
+
+
+def _score(text: str, column: str, where: str) -> float:
+    if text.lower() in MISSING:
+        return math.nan
+    number = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(number):
+        raise UsageError(
+            f"{where}, column {told(column)}: must be a number, or an empty cell where there is none; got {told(text)}. A column "
+            "of text has no number in any row."
+        )
+    return number
+
+
+_GROUP = "group_"
+_SAME_DATA = ("name", "config", "split", "rows_sha256")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunName:
+    """Which run, and under which names.
+
+    Attributes:
+        folder: the run's.
+        system: what its outputs are filed under.
+        label: tells its judged metrics from those of another run of the system; "" for none.
+    """
+
+    folder: Path
+    system: str
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutputs:
+    """The outputs of some runs.
+
+    Attributes:
+        rows: of each run.
+        digests: folder to SHA-256 of its items.
+        less_is_better: metrics of which a smaller value is better.
+        tasks: system (and label) to the task.
+    """
+
+    rows: tuple[tuple[OutputRow, ...], ...]
+    digests: Mapping[str, str]
+    less_is_better: frozenset[str]
+    tasks: Mapping[str, str]
+
+
+def run_name(text: str) -> RunName | None:
+    """Reads how a run was given.
+
+    Returns:
+        None when the text names no folder, so that it may name a file.
+
+    Raises:
+        UsageError: A system or label is empty, or what stands behind `=` is no folder.
+    """
+    if Path(text).expanduser().is_dir():
+        path = Path(text).expanduser()
+        return RunName(folder=path, system=path.resolve().name)
+    named, equals, folder = text.partition("=")
+    if not equals or Path(text).expanduser().exists():
+        return None
+    system, at, label = named.partition("@")
+    if not system or (at and not label):
+        raise UsageError(f"{text}: a name is missing. Write SYSTEM=FOLDER, or SYSTEM@LABEL=FOLDER.")
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        raise UsageError(f"{text}: {folder!r} is no folder. Give the one that `medical-tasks run` or `score` wrote.")
+    return RunName(folder=path, system=system, label=label)
+
+
+def read_runs(names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None) -> RunOutputs:
+    """Reads runs on the same data.
+
+    Args:
+        names: which.
+        tasks: all tasks by name, for their metrics.
+        task: the task to take from each; None where each run has one only. Runs may be of different tasks on the same rows, as
+            those with and without worked examples are.
+
+    Raises:
+        MissingError: A folder holds no finished run.
+        UsageError: A system is named twice, a run lacks the task or has several, or the runs are of different data.
+    """
+    twice = next(
+        (name for name in names if [(n.system, n.label) for n in names].count((name.system, name.label)) > 1), None
+    )
+    if twice is not None:
+        raise UsageError(
+            f"two runs are named {twice.system!r}{f' with the label {twice.label!r}' if twice.label else ''}. Write "
+            "SYSTEM=FOLDER, or SYSTEM@LABEL=FOLDER for the same outputs scored by another judge."
+        )
+    rows, digests, less, used = [], {}, set[str](), {}
+    known: tuple[str, dict[str, Any]] | None = None
+    versions: dict[str, str] = {}
+    for name in names:
+        results = read_results(name.folder)
+        chosen = _task(name, results, task, tasks)
+        recipe = results["tasks"][chosen]["recipe"]
+        data = {key: recipe.get("data", {}).get(key) for key in _SAME_DATA}
+        if known is not None and data != known[1]:
+            raise UsageError(
+                f"{name.folder}: its data are {data}, those of {known[0]} {known[1]}. Compare runs on the same."
+            )
+        known = known or (str(name.folder), data)
+        if versions.setdefault(chosen, recipe["task_version"]) != recipe["task_version"]:
+            raise UsageError(
+                f"{name.folder}: its version of {chosen} is {recipe['task_version']}, another run's {versions[chosen]}. Their "
+                "numbers cannot be compared; run both with one version."
+            )
+        columns = _columns(tasks[chosen], name)
+        rows.append(tuple(_rows(name, chosen, columns)))
+        less |= {columns[metric.name] for metric in tasks[chosen].metrics if not metric.higher_is_better}
+        digests[str(name.folder)] = str(results["items_sha256"])
+        used[f"{name.system}@{name.label}" if name.label else name.system] = chosen
+    return RunOutputs(rows=tuple(rows), digests=digests, less_is_better=frozenset(less), tasks=used)
+
+
+def _task(name: RunName, results: Mapping[str, Any], task: str | None, tasks: Mapping[str, TaskSpec]) -> str:
+    there = list(results["tasks"])
+    if task is not None and task not in there:
+        raise UsageError(f"{name.folder}: has no task {task!r}; it has {', '.join(there)}.")
+    if task is None and len(there) != 1:
+        raise UsageError(f"{name.folder}: has {len(there)} tasks ({', '.join(there)}). Say which: --task NAME")
+    chosen = task or there[0]
+    if chosen not in tasks:
+        raise UsageError(f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: {', '.join(tasks)}.")
+    return chosen
+
+
+def _columns(task: TaskSpec, name: RunName) -> dict[str, str]:
+    """What each metric is called; metrics of one part of an item too."""
+    return {
+        metric.name: f"{metric.name}@{name.label}" if name.label and task.judge and metric.judged else metric.name
+        for metric in task.metrics
+    }
+
+
+def _rows(name: RunName, task: str, columns: Mapping[str, str]) -> list[OutputRow]:
+    found = []
+    for row in read_items(name.folder):
+        if row["task"] != task:
+            continue
+        scores = {columns[metric]: row.get(metric) for metric in columns}
+        found.append(
+            OutputRow(
+                item=row["id"],
+                system=name.system,
+                cluster=row["cluster"] or "",
+                where=str(name.folder),
+                scores={
+                    column: value for column, value in scores.items() if value is not None and math.isfinite(value)
+                },
+                labels={key.removeprefix(_GROUP): value or "" for key, value in row.items() if key.startswith(_GROUP)},
+            )
+        )
+    return found
+
+
+TIE: Final = "tie"
+_COLUMNS: Final = ("item", "system_a", "system_b", "annotator", "preferred")
+_PREFERENCE_FORM: Final = (
+    "It needs a header and a row a pair and annotator, such as\nitem,system_a,system_b,annotator,preferred\n"
+    "visit-1,model-a,model-b,ann,model-a"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stated:
+    """What one annotator says of one pair.
+
+    Attributes:
+        item: what both outputs are of.
+        systems: whose they are.
+        annotator: who says so.
+        preferred: one of the two systems, or `tie`.
+    """
+
+    item: str
+    systems: tuple[str, str]
+    annotator: str
+    preferred: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreferenceTable:
+    """A file of preferences.
+
+    Attributes:
+        path: the file as it was given.
+        sha256: of its content.
+        stated: what annotators say, in the file's order.
+        blank: rows without an answer, which are left out.
+    """
+
+    path: str
+    sha256: str
+    stated: tuple[Stated, ...]
+    blank: int
+
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        """Who they are, in the order they first appear."""
+        return tuple(dict.fromkeys(each.annotator for each in self.stated))
+
+
+def read_preferences(path: Path) -> PreferenceTable:
+    """Reads a file of preferences.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It is not of the form above, or an annotator stands twice on one pair; names the line and the rule.
+    """
+    _, rows, digest = read_csv_rows(path, _COLUMNS, form=_PREFERENCE_FORM)
+    lines: dict[tuple[str, frozenset[str], str], int] = {}
+    stated = []
+    blank = 0
+    for line, cells in rows:
+        where = f"{path}, line {line}"
+        item, first, second, annotator, preferred = (cells[name] for name in _COLUMNS)
+        for name in _COLUMNS[:4]:
+            if not cells[name]:
+                raise UsageError(f"{where}, column {name!r}: empty. {_PREFERENCE_FORM}")
+        if first == second:
+            raise UsageError(f"{where}: both systems are {told(first)}. A pair is of two different ones.")
+        if TIE in (first, second):
+            raise UsageError(f"{where}: a system named {TIE!r} cannot be told from no preference. Rename it.")
+        key = (item, frozenset((first, second)), annotator)
+        if key in lines:
+            raise UsageError(
+                f"{path}: lines {lines[key]} and {line} are the same pair and annotator. Keep one: an answer counts once."
+            )
+        lines[key] = line
+        if not preferred:
+            blank += 1
+            continue
+        if preferred not in (first, second, TIE):
+            raise UsageError(
+                f"{where}, column 'preferred': must be {told(first)}, {told(second)}, {TIE!r}, or blank for no answer; got "
+                f"{told(preferred)}."
+            )
+        stated.append(Stated(item=item, systems=(first, second), annotator=annotator, preferred=preferred))
+    if not stated:
+        raise UsageError(f"{path}: no row has an answer in the column 'preferred'. {_PREFERENCE_FORM}")
+    return PreferenceTable(path=str(path), sha256=digest, stated=tuple(stated), blank=blank)
+
+
+def votes_of(preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs) -> tuple[list[list[Vote]], int]:
+    """Finds what people say of each pair of a table's outputs.
+
+    Args:
+        preferences: from `read_preferences`; which system stands first in a row makes no difference.
+        table: the outputs.
+        pairs: their pairs.
+
+    Returns:
+        The votes of each pair, none where nobody was asked; and how many answers are about pairs that are not there.
+
+    Raises:
+        UsageError: All of them are.
+    """
+    rows = {(row.item, row.system): place for place, row in enumerate(table.rows)}
+    places = {(int(a), int(b)): place for place, (a, b) in enumerate(zip(pairs.first, pairs.second, strict=True))}
+    votes: list[list[Vote]] = [[] for _ in range(len(pairs))]
+    elsewhere = 0
+    for each in preferences.stated:
+        outputs: Sequence[int | None] = [rows.get((each.item, system)) for system in each.systems]
+        one, other = outputs
+        if one is None or other is None:
+            elsewhere += 1
+            continue
+        first = table.rows[min(one, other)].system
+        vote: Vote = "tie" if each.preferred == TIE else "first" if each.preferred == first else "second"
+        votes[places[min(one, other), max(one, other)]].append(vote)
+    if elsewhere == len(preferences.stated):
+        raise UsageError(
+            f"{preferences.path}: none of its pairs is among the outputs compared; it begins with item "
+            f"{told(preferences.stated[0].item)}, the outputs with {told(table.rows[0].item)}. Items and systems are found by "
+            "name, letter for letter."
+        )
+    return votes, elsewhere
