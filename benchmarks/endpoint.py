@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.models.base import Answer, Failure, Request
-from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer, Plan, randomly

@@ -25,8 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Question, Unreadable, Verdict
-from medical_tasks.judges.opener import open_judge
-from medical_tasks.judges.session import JudgeSession
+from medical_tasks.judges.session import JudgeSession, open_judge
 from tests.fault_server import FaultServer
 
 ROOT = Path(__file__).resolve().parents[1]

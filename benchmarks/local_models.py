@@ -17,8 +17,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.models.base import Answer, Failure, Model
-from medical_tasks.models.lighteval_model import open_hf
-from medical_tasks.models.toy import make_toy_model
+from medical_tasks.models.lighteval_models import open_hf
+from medical_tasks.models.stand_ins import make_toy_model
 from tests.models.toy_texts import TEXTS, ask
 
 

@@ -21,8 +21,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medical_tasks.models.lighteval_model import open_hf
-from medical_tasks.models.toy import make_toy_model
+from medical_tasks.models.lighteval_models import open_hf
+from medical_tasks.models.stand_ins import make_toy_model
 from tests.models.choice_runs import choose
 from tests.models.toy_texts import TEXTS
 

@@ -59,7 +59,7 @@ def expect(fact: bool, problem: str) -> None:
 
 def make_toy(folder: Path) -> None:
     """Makes the toy here: a tokenizer saved by transformers 5 would not load."""
-    from medical_tasks.models.toy import make_toy_model
+    from medical_tasks.models.stand_ins import make_toy_model
 
     make_toy_model(
         folder, [WORDS, LETTERS, *(f"{word} {other}" for word in WORDS.split() for other in LETTERS.split())]
@@ -108,10 +108,8 @@ def check_arguments(toy: Path) -> str:
     from lighteval.models.vllm.vllm_model import VLLMModelConfig
 
     from medical_tasks.models.checkpoint import find_checkpoint
-    from medical_tasks.models.lighteval_model import generation_settings
-    from medical_tasks.models.local_options import VLLM_OPTIONS
-    from medical_tasks.models.model_options import read_options
-    from medical_tasks.models.vllm_model import vllm_settings
+    from medical_tasks.models.lighteval_models import generation_settings, vllm_settings
+    from medical_tasks.models.opener import VLLM_OPTIONS, read_options
 
     options = {"tensor_parallel_size": "2", "gpu_memory_utilization": "0.5", "max_model_length": "1024", "seed": "3"}
     values = read_options(options, VLLM_OPTIONS, model="vllm/toy")
@@ -162,7 +160,7 @@ def command(*arguments: str) -> None:
 
 def check_transformers_backend(toy: Path) -> str:
     """Answers a few questions on lighteval's transformers backend."""
-    from medical_tasks.models.lighteval_model import open_hf
+    from medical_tasks.models.lighteval_models import open_hf
 
     model = open_hf(f"hf/{toy}", options={"batch_size": "4"})
     before = sorted(toy.rglob("*"))
@@ -180,7 +178,7 @@ def check_vllm_backend(toy: Path) -> str:
     """Answers on vLLM where there is a GPU; else looks for the error that says there is none."""
     import torch
 
-    from medical_tasks.models.vllm_model import open_vllm
+    from medical_tasks.models.lighteval_models import open_vllm
 
     options = {"gpu_memory_utilization": "0.2", "max_model_length": "1024", "dtype": "float16"}
     if torch.cuda.is_available():

@@ -34,7 +34,7 @@ from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.judges.base import Judge
-from medical_tasks.judges.open_session import next_step, open_session
+from medical_tasks.judges.session import next_step, open_session
 from medical_tasks.runs.folder import locked, open_run_folder
 from medical_tasks.runs.judge_arguments import add_judge_arguments, judge_request
 from medical_tasks.runs.judging import JudgeRequest

@@ -33,7 +33,7 @@ JUDGED_MODELS = ("baseline/reference", "baseline/empty")
 def main() -> int:
     """Runs the demo; returns its exit code."""
     from medical_tasks.io.table import on_terminal
-    from medical_tasks.models.toy import make_toy_model
+    from medical_tasks.models.stand_ins import make_toy_model
     from medical_tasks.report.terminal import render_table
 
     data = _built(TASK)

@@ -135,7 +135,7 @@ def _parts() -> Iterator[Finding]:
 
 
 def _vllm_server() -> Finding:
-    from medical_tasks.models.server_programs import find_vllm, vllm_version
+    from medical_tasks.models.server import find_vllm, vllm_version
 
     try:
         program = find_vllm()

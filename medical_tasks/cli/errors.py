@@ -148,7 +148,7 @@ def _judge(
 ) -> list[Any]:
     from medical_tasks.benchmarks.medcalc_bench.errors_report import PROMPT_SHA256, judge_errors, verdict_rows
     from medical_tasks.judges.base import JudgeOptions
-    from medical_tasks.judges.open_session import open_session
+    from medical_tasks.judges.session import open_session
     from medical_tasks.models.opener import parse_model_args
     from medical_tasks.runs.folder import existing_run_folder
 

@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     import tempfile
 
     from medical_tasks.guard import policy
-    from medical_tasks.judges.open_session import open_session
+    from medical_tasks.judges.session import open_session
     from medical_tasks.runs.folder import default_folder, is_main_process, locked, open_run_folder
     from medical_tasks.runs.judge_arguments import judge_request
 
@@ -182,7 +182,7 @@ def _checked(
 
     from medical_tasks._version import __version__
     from medical_tasks.guard.private_store import redact_reason
-    from medical_tasks.judges.judge_check import check_figures, labels_of, same_labels
+    from medical_tasks.judges.check_figures import check_figures, labels_of, same_labels
 
     if arguments.style is not None and session.reads == "pair":
         raise UsageError(
@@ -244,9 +244,9 @@ def _finish(arguments: argparse.Namespace, folder: RunFolder, check: dict[str, A
     import json
 
     from medical_tasks.io.files import WholeFile
+    from medical_tasks.judges.check_figures import render_check
     from medical_tasks.judges.checks import check_key, record_check, summary_of
-    from medical_tasks.judges.judge_check_table import render_check
-    from medical_tasks.judges.open_session import next_step
+    from medical_tasks.judges.session import next_step
 
     text = json.dumps(check, indent=2, ensure_ascii=False) + "\n"
     path = folder.path / "check.json"

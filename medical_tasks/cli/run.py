@@ -240,8 +240,8 @@ def _forecast(tasks: Any, data: Any, request: Any, options: Any) -> None:
 
 
 def _answers(name: str, model_args: dict[str, str], tasks: Any, data: Any, folder: Any, options: Any) -> Any:
-    from medical_tasks.models.baselines import COPY_EXAMPLE
     from medical_tasks.models.opener import open_model
+    from medical_tasks.models.stand_ins import COPY_EXAMPLE
     from medical_tasks.runs.baselines import run_baseline
     from medical_tasks.runs.folder import is_main_process
     from medical_tasks.runs.runner import load_task_prompts, open_protocols, run_model
@@ -311,7 +311,7 @@ def report_results(results: dict[str, Any], folder: Path, *, next_step: str = AG
     """
     from medical_tasks.benchmarks.catalog import task_spec
     from medical_tasks.io.table import on_terminal
-    from medical_tasks.judges.open_session import next_step as judge_step
+    from medical_tasks.judges.session import next_step as judge_step
     from medical_tasks.report.markdown import write_markdown
     from medical_tasks.report.terminal import render_table
 

@@ -33,7 +33,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, is_pooled, metric_value, pooled_mean
 from medical_tasks.harness.lighteval_launcher import dataset_source, require_launcher, wanted_config
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.spec import DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 

@@ -1,17 +1,34 @@
-"""One question on its way to a decision: its votes, each a conversation that may have to be taken up again."""
+"""One question on its way to a decision: its votes, and the conversation behind each of them.
+
+The decision is the mode of the votes. A tie goes to the value that was voted for first, by number of the vote. A missing vote may
+turn out to be anything, and a decision is certain when no missing vote could change it; so stopping early decides exactly as
+asking on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from medical_tasks.io.store import content_key
 from medical_tasks.judges.base import Pair, Question, Unreadable, Unscored, Verdict
-from medical_tasks.judges.votes import Decided, decide
 from medical_tasks.spec import Message
 
-__all__ = ["CUT", "NO_PAIR", "UNREADABLE", "Case", "Rules", "Thread", "asked_sha256", "was_cut"]
+__all__ = [
+    "CUT",
+    "NO_PAIR",
+    "UNREADABLE",
+    "Case",
+    "Decided",
+    "Rules",
+    "Thread",
+    "Undecided",
+    "asked_sha256",
+    "decide",
+    "was_cut",
+]
+
 
 UNREADABLE: Final = "judge: unreadable reply"
 CUT: Final = "judge: cut reply"
@@ -200,3 +217,92 @@ def asked_sha256(asked: tuple[Message, ...] | Pair) -> str:
     if isinstance(asked, Pair):
         return content_key({"premise": asked.premise, "hypothesis": asked.hypothesis})
     return content_key({"messages": [dict(message) for message in asked]})
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The mode of all votes, however the unknown ones would turn out.
+
+    Attributes:
+        value: what was decided.
+        vote: number of the first vote for it.
+    """
+
+    value: Any
+    vote: int
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Not certain yet.
+
+    Attributes:
+        needed: fewest further votes with which it could become certain; 0 when no further votes could make it so.
+    """
+
+    needed: int
+
+
+def decide(votes: Sequence[Any | None], k: int) -> Decided | Undecided:
+    """Decides by the mode of `k` votes of which some may be known.
+
+    Args:
+        votes: those asked for so far, by number; None for one that could not be had. Values are compared with `==`.
+        k: how many votes there are in all.
+
+    Returns:
+        The mode, or how many more votes it takes at least.
+
+    Raises:
+        ValueError: `k` is below 1, or there are more than `k` votes.
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    if len(votes) > k:
+        raise ValueError(f"votes must be at most k = {k}, got {len(votes)}")
+    values: list[Any] = []
+    counts: list[int] = []
+    firsts: list[int] = []
+    for number, vote in enumerate(votes):
+        if vote is None:
+            continue
+        if vote in values:
+            counts[values.index(vote)] += 1
+        else:
+            values.append(vote)
+            counts.append(1)
+            firsts.append(number)
+    unread = [number for number, vote in enumerate(votes) if vote is None]
+    for place, value in enumerate(values):
+        if _certain(place, counts, firsts, unread, asked=len(votes), k=k):
+            return Decided(value, firsts[place])
+    # More votes for one value, with none against it, are the shortest way; that value may be one not yet seen.
+    counts.append(0)
+    firsts.append(len(votes))
+    for more in range(1, k - len(votes) + 1):
+        for place in range(len(counts)):
+            ahead = [count + more * (other == place) for other, count in enumerate(counts)]
+            if _certain(place, ahead, firsts, unread, asked=len(votes) + more, k=k):
+                return Undecided(more)
+    return Undecided(0)
+
+
+def _certain(
+    leader: int, counts: Sequence[int], firsts: Sequence[int], unread: Sequence[int], *, asked: int, k: int
+) -> bool:
+    """Whether a value stays the mode however the unread votes and those not yet asked turn out.
+
+    The worst that can happen to it is that all of them name the same other value.
+    """
+    unknown = len(unread) + k - asked
+    earliest = min([*unread, asked]) if unknown else k
+    for other in range(len(counts) + 1):  # the last one stands for a value nobody has named yet
+        if other == leader:
+            continue
+        count, first = (counts[other], firsts[other]) if other < len(counts) else (0, k)
+        if not count and not unknown:
+            continue
+        most = count + unknown
+        if most > counts[leader] or (most == counts[leader] and min(first, earliest) < firsts[leader]):
+            return False
+    return True

@@ -1,7 +1,8 @@
-"""Judges behind an OpenAI-compatible `/v1/chat/completions`: an API, a server that runs, or one started for the run.
+"""Judges that are chat models: behind an OpenAI-compatible `/v1/chat/completions`, or in this process.
 
-A call brings the text the server sent, or `NoReply` with the class of the failure; which text is a verdict is the
-question's to say. Every request, retries included, asks the budget before it is sent.
+An endpoint is an API, a running server, or a server started for the run; a model in this process is `hf/...`, `vllm/...` or any
+other `models.base.Model`. A call returns the text the model wrote, or `NoReply` with the class of the failure; which text is a
+verdict is for the question to say. Every request, retries included, asks the budget before it is sent.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from typing import Any, Final, Literal, Protocol
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Budget, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import estimate_chat
+from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import run_calls
-from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
-from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import PREFIX, open_endpoint
-from medical_tasks.models.local_options import FLAG
-from medical_tasks.models.model_options import CHAT_OPTIONS, Reader, read_options
+from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, open_served
 
-__all__ = ["CHAT_JUDGE_OPTIONS", "CONCURRENCY", "ChatJudge", "ChatPlace", "open_chat", "read_chat_options"]
+__all__ = ["CHAT_JUDGE_OPTIONS", "ChatJudge", "LocalJudge", "open_chat"]
+
 
 CONCURRENCY: Final = 32
 """Requests in flight when none are named: judged statements are short."""
@@ -293,3 +294,82 @@ def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, 
     if kind != TRANSFORMERS:  # which answers one by one, and has its own default
         rest.setdefault("concurrency", str(CONCURRENCY))
     return rest, own
+
+
+class LocalJudge:
+    """A model asked as a judge. Implements `judges.base.Backend`.
+
+    Args:
+        model: the model; closing the judge closes it.
+    """
+
+    comparable = True
+    reads: Literal["prompt", "pair"] = "prompt"
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self.identity: Mapping[str, str] = model.identity
+        self.endpoint = model.endpoint
+        self.samples = _samples(model.identity)
+        self._model = model
+
+    def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
+        """Asks for all replies; they are delivered as the model's batches end.
+
+        What the budget does not admit at first is tried again when what was admitted has ended, since that takes less than
+        was reserved for it.
+
+        Args:
+            calls: what is wanted.
+            budget: asked for each call before it is handed to the model.
+            on_reply: called in this thread, once for each call.
+        """
+        waiting = list(calls)
+        while waiting:
+            admitted: dict[str, Call] = {}
+            refused: list[Call] = []
+            for call in waiting:
+                if budget.admit(prompt_tokens=estimate_chat(call.messages), output_tokens=call.question.max_tokens):
+                    admitted[call.key] = call
+                else:
+                    refused.append(call)
+            if admitted:
+                self._generate(admitted, budget, on_reply)
+                waiting = refused
+                continue
+            for call in refused:
+                on_reply(NoReply(key=call.key, reason="budget spent"))
+            return
+
+    def _generate(self, calls: Mapping[str, Call], budget: Budget, on_reply: OnReply) -> None:
+        def on_result(result: Answer | Failure) -> None:
+            call = calls[result.key]
+            prompt, output = estimate_chat(call.messages), call.question.max_tokens
+            if isinstance(result, Failure):
+                budget.settle(prompt_tokens=prompt, output_tokens=output, used=0)
+                on_reply(NoReply(key=result.key, reason=result.reason, detail=result.detail, attempts=1))
+                return
+            # The model counts what it writes, not what it reads: the prompt stays an estimate.
+            used = None if result.output_tokens is None else prompt + result.output_tokens
+            budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
+            on_reply(Reply(key=result.key, text=result.text, finish=result.finish, output_tokens=result.output_tokens))
+
+        self._model.generate(
+            [
+                Request(key=key, messages=call.messages, max_new_tokens=call.question.max_tokens)
+                for key, call in calls.items()
+            ],
+            on_result,
+        )
+
+    def close(self) -> None:
+        """Frees the model's memory."""
+        self._model.close()
+
+
+def _samples(identity: Mapping[str, str]) -> bool:
+    """Whether a model's next answer to the same chat can be another one, from what its identity says of decoding."""
+    decoding = identity.get("decoding")
+    if decoding is not None:
+        return not decoding.startswith("greedy")
+    return float(identity.get("temperature", "0")) > 0

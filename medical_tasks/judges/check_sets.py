@@ -11,10 +11,19 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.judges.base import Judge, Label, Unscored
-from medical_tasks.judges.check_views import NLI, View
-from medical_tasks.judges.judge_check import CheckPair, subset
-from medical_tasks.judges.nli_questions import STYLE, nli_question, template_sha256
-from medical_tasks.judges.nli_sets import ROUNDS, LabelledPair, find_anli, find_mednli, read_anli, read_mednli
+from medical_tasks.judges.check_figures import CheckPair, subset
+from medical_tasks.judges.checks import NLI, View
+from medical_tasks.judges.nli_sets import (
+    ROUNDS,
+    STYLE,
+    LabelledPair,
+    find_anli,
+    find_mednli,
+    nli_question,
+    read_anli,
+    read_mednli,
+    template_sha256,
+)
 from medical_tasks.spec import TaskSpec
 
 __all__ = ["GENERAL_SETS", "CheckRequest", "CheckSet", "CheckSetSource", "anli_set", "mednli_set", "nli_set"]

@@ -1,9 +1,9 @@
 """The record of checks: how well each judge did when it was last compared with people.
 
 `medical-tasks judge-check` writes it, `run` and `score` show it. It is one small JSON file in the user's data home, since
-it belongs to the judge and not to a run. A judge is known by its identity, its votes, the way it is asked and the prompts:
-what was measured with one of them says little about another. A check belongs to a set of labelled pairs: what a judge did on
-one benchmark's own pairs says little about another benchmark, and is not shown there.
+it belongs to the judge and not to a run. A judge is known by its identity, its votes, the way it is asked and the prompts: a
+check of one says little about another. A check also belongs to a set of labelled pairs: how a judge did on one benchmark's pairs
+says little about another benchmark, and is not shown there. A `View` is the classes in which judge and people are compared.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,10 +20,24 @@ from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.store import content_key
-from medical_tasks.judges.check_views import TWO_WAY, VIEWS
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["check_key", "check_set_of", "checks_file", "describe", "last_check", "record_check", "summary_of"]
+__all__ = [
+    "CORRECTNESS",
+    "NLI",
+    "THREE_WAY",
+    "TWO_WAY",
+    "VIEWS",
+    "View",
+    "check_key",
+    "check_set_of",
+    "checks_file",
+    "describe",
+    "last_check",
+    "record_check",
+    "summary_of",
+]
+
 
 FORMAT: Final = 1
 _GENERAL = ("anli", "mednli", "nli")
@@ -266,3 +281,41 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """Classes, and how labels become them.
+
+    Attributes:
+        key: name in `check.json`.
+        title: name in tables.
+        classes: the labels, in the order of tables.
+        rest: the class that every other label counts as; None where there are no others.
+    """
+
+    key: str
+    title: str
+    classes: tuple[str, ...]
+    rest: str | None = None
+
+    def of(self, label: str) -> str:
+        """The class of a label."""
+        return label if label in self.classes or self.rest is None else self.rest
+
+    def holds(self, labels: Iterable[str | None]) -> bool:
+        """Says whether every label (None: there is none) has a class here."""
+        return self.rest is not None or all(label is None or label in self.classes for label in labels)
+
+
+THREE_WAY: Final = View(key="three_way", title="three classes", classes=("entailment", "neutral", "contradiction"))
+TWO_WAY: Final = View(
+    key="two_way", title="entailed or not", classes=("entailment", "not_entailment"), rest="not_entailment"
+)
+CORRECTNESS: Final = View(key="correctness", title="correct or not", classes=("correct", "incorrect"))
+
+NLI: Final = (THREE_WAY, TWO_WAY)
+"""A pair of texts: entailed, neutral or contradicted; and entailed or not, which is all that some judges know."""
+
+VIEWS: Final = (*NLI, CORRECTNESS)
+"""All there are, finer ones first."""

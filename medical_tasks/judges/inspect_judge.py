@@ -18,7 +18,7 @@ from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, in
 from medical_tasks.guard import policy
 from medical_tasks.judges.base import Budget, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import estimate_chat
-from medical_tasks.models.model_options import CHAT_OPTIONS, Reader, read_options
+from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, Model, ModelOutput

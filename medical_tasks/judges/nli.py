@@ -1,29 +1,39 @@
 """`nli/<folder or repository>`: a local model of natural language inference as judge.
 
-Two families, told apart by the config: T5 in the TRUE form, and sequence classifiers with two or three labels. Long premises
-are read in windows, not cut; docs/judges_local.md describes forms, windows and options.
+Two families, told apart by the model's config: T5 in the TRUE form, and sequence classifiers with two or three labels. Long
+premises are read in windows, not cut; docs/judges_local.md describes forms, windows and options.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import logging
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Backend, Budget, Call, NoReply, OnReply, Reply
-from medical_tasks.judges.nli_batches import CPU_TOKENS, GPU_TOKENS, Batches, Row
-from medical_tasks.judges.nli_form import Form
-from medical_tasks.judges.nli_labels import combine
-from medical_tasks.judges.nli_loading import load_form
-from medical_tasks.judges.nli_options import find_family, read_nli_options
-from medical_tasks.judges.nli_rows import SMALLEST_ROOM, make_rows
-from medical_tasks.models.checkpoint import find_checkpoint
+from medical_tasks.judges.base import Backend, Budget, Call, Label, NoReply, OnReply, Reply
+from medical_tasks.judges.nli_models import (
+    CPU_TOKENS,
+    GPU_TOKENS,
+    SMALLEST_ROOM,
+    Batches,
+    ClassifierForm,
+    Form,
+    OfficialTrueForm,
+    Row,
+    TrueForm,
+    longest_input,
+    make_rows,
+)
+from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import check_packages
-from medical_tasks.models.fingerprint import fingerprint
+from medical_tasks.models.opener import COUNT, WORD, Reader, read_options
 
-__all__ = ["NliJudge", "open_nli"]
+__all__ = ["NliJudge", "combine", "find_family", "open_nli", "read_label", "read_labels"]
+
 
 WINDOWS = "1"
 """Version of how premises are cut and windows combined; counts up with every change that can move a label."""
@@ -146,3 +156,250 @@ class NliJudge:
         if self._form is None:
             raise RuntimeError(f"{self.name} was closed")
         return self._form
+
+
+Family = Literal["true", "classifier"]
+
+TRUE_TOKENS = 2048
+"""Longest input of a T5, in tokens, unless `max_length` says otherwise. Its positions are relative and set no bound."""
+
+_DTYPES = ("auto", "float32", "float16", "bfloat16")
+_T5 = frozenset({"t5", "mt5", "umt5"})
+
+
+def _one_of(words: Mapping[str, Any]) -> Reader:
+    def read(text: str) -> Any:
+        if text not in words:
+            raise ValueError(text)
+        return words[text]
+
+    return read, f"one of {', '.join(words)}"
+
+
+NLI_OPTIONS: Mapping[str, Reader] = {
+    "batch_size": COUNT,
+    "dtype": _one_of({word: word for word in _DTYPES}),
+    "labels": WORD,
+    "max_length": COUNT,
+    "official": _one_of({"true": True, "false": False}),
+    "revision": WORD,
+}
+"""What `nli/...` takes."""
+
+
+def find_family(config: Mapping[str, Any], *, model: str) -> Family:
+    """Finds out how a model is asked.
+
+    Args:
+        config: its `config.json`.
+        model: its name, for messages.
+
+    Raises:
+        UsageError: It is neither a T5 that writes text nor a sequence classifier, or brings code of its own.
+    """
+    names = [str(name) for name in config.get("architectures") or ()]
+    kind = str(config.get("model_type", ""))
+    if kind in _T5 and (not names or any(name.endswith("ForConditionalGeneration") for name in names)):
+        return "true"
+    if any(name.endswith("ForSequenceClassification") for name in names):
+        return "classifier"
+    said = ", ".join(names) or "no architectures"
+    raise UsageError(
+        f"{model}: neither a T5 in the TRUE form (T5ForConditionalGeneration) nor a classifier of pairs "
+        f"(...ForSequenceClassification): its config.json says model_type {kind or 'nothing'!r} and {said}. Name a model of "
+        "natural language inference; chat models judge through openai-api/ or a local server."
+    )
+
+
+def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) -> dict[str, Any]:
+    """Reads the arguments and refuses those that the family has no use for.
+
+    Raises:
+        UsageError: An unknown argument, a value against its rule, or one for the other family.
+    """
+    values = read_options(options, NLI_OPTIONS, model=model)
+    if family == "true" and "labels" in values:
+        raise UsageError(f"labels={options['labels']}: {model} is a T5 that answers 1 or 0; labels is for classifiers.")
+    if values.get("official"):
+        if family == "classifier":
+            raise UsageError(f"official=true: {model} is a classifier; DocLens' way is for a T5 in the TRUE form.")
+        if "max_length" in values:
+            raise UsageError("official=true cuts premises at 500 words and nowhere else; leave max_length out.")
+    return values
+
+
+TWO_WAY: frozenset[Label] = frozenset({"entailment", "not_entailment"})
+THREE_WAY: frozenset[Label] = frozenset({"entailment", "neutral", "contradiction"})
+LABEL_SETS = (THREE_WAY, TWO_WAY)
+
+_SPELLINGS: Mapping[Label, str] = {
+    "entailment": "entailment entail entails entailed e supports support supported",
+    "neutral": "neutral neutrality n neither notenoughinfo nei unknown undetermined",
+    "contradiction": "contradiction contradict contradicts contradicted contradictory c refutes refute refuted",
+    "not_entailment": "notentailment notentail notentails notentailed nonentailment nonentailed noentailment ne",
+}
+_LABELS: Mapping[str, Label] = {word: label for label, words in _SPELLINGS.items() for word in words.split()}
+_CAUTIOUS: Mapping[Label, int] = {"not_entailment": 0, "neutral": 0, "contradiction": 1, "entailment": 2}
+
+
+def read_label(name: str) -> Label | None:
+    """Reads one label name (`ENTAILMENT`, `non-entailment`, `Contradicts`, `NOT ENOUGH INFO`); None when it says nothing."""
+    return _LABELS.get(re.sub(r"[\s_\-]+", "", name).casefold())
+
+
+def read_labels(config: Mapping[str, object], given: str | None, *, model: str) -> tuple[Label, ...]:
+    """Finds what the outputs of a classifier mean.
+
+    Args:
+        config: its `config.json`.
+        given: the option `labels`, which goes before the config; None when it was not given.
+        model: its name, for messages.
+
+    Returns:
+        The label of each output, in order: all three of a three-way model, or both of a two-way model.
+
+    Raises:
+        UsageError: The names mean nothing, are not one of the two sets, or are of another number than the outputs.
+    """
+    names = _config_names(config)
+    if given is not None:
+        listed = [name.strip() for name in given.split(",")]
+        if len(listed) != len(names):
+            raise UsageError(f"{model}: labels={given} names {len(listed)} labels, the model has {len(names)} outputs.")
+        names = listed
+    labels = [read_label(name) for name in names]
+    found = tuple(label for label in labels if label is not None)
+    if len(found) == len(names) == len(set(found)) and frozenset(found) in LABEL_SETS:
+        return found
+    where = "labels" if given is not None else "the label names in its config.json"
+    raise UsageError(
+        f"{model}: {where} must be entailment, neutral and contradiction, or entailment and not_entailment; got "
+        f"{', '.join(names)}. Say what its outputs mean, in their order (its card tells): labels=contradiction,neutral,entailment "
+        "(in double quotes where arguments are separated by commas)."
+    )
+
+
+def _config_names(config: Mapping[str, object]) -> list[str]:
+    names = config.get("id2label")
+    if isinstance(names, Mapping) and names:
+        order = sorted(names, key=lambda key: (not str(key).isdecimal(), int(key) if str(key).isdecimal() else 0))
+        return [str(names[key]) for key in order]
+    count = config.get("num_labels", 2)  # what transformers takes when a config says nothing
+    return [f"LABEL_{number}" for number in range(count if isinstance(count, int) else 2)]
+
+
+def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
+    """Makes one label of the windows of a premise.
+
+    Each window says what it holds most likely (at a tie: the more cautious, entailment last). Entailment, if a window says
+    so with a probability at least as high as that of any window that says contradiction; else contradiction, if a window
+    says so; else neutral. Windows that are neutral decide nothing: what a statement needs stands in one place.
+    Two-way: entailment, if the largest probability of entailment among the windows is above one half.
+
+    Args:
+        windows: probabilities of each window, windows x labels, at least one window.
+        labels: what the columns mean.
+    """
+    surest: dict[Label, float] = {}
+    for row in windows:
+        chances = dict(zip(labels, row, strict=True))
+        said = min(chances, key=lambda label: (-chances[label], _CAUTIOUS[label]))
+        surest[said] = max(surest.get(said, 0.0), chances[said])
+    entailed, denied = surest.get("entailment"), surest.get("contradiction")
+    if entailed is not None and (denied is None or entailed >= denied):
+        return "entailment"
+    if denied is not None:
+        return "contradiction"
+    return "neutral" if "neutral" in labels else "not_entailment"
+
+
+_LOAD_ERRORS = (OSError, ValueError, ImportError, KeyError, RuntimeError)
+
+
+def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]) -> tuple[Form, str]:
+    """Loads tokenizer and weights.
+
+    Weights go to the accelerators where there are any (accelerate's `device_map="auto"`, which spreads a model that is
+    larger than one), else to the CPU. Code that a repository brings is never run.
+
+    Args:
+        name: the judge's name, for messages.
+        checkpoint: the model's folder.
+        family: how it is asked.
+        values: the arguments read.
+
+    Returns:
+        The model with its way of being asked, and the type of its weights.
+
+    Raises:
+        UsageError: It does not load here, lacks weights, has labels that mean nothing, or does not fit into memory.
+    """
+    import torch
+
+    config = checkpoint.read("config.json")
+    labels = read_labels(config, values.get("labels"), model=name) if family == "classifier" else ()
+    dtype = values.get("dtype", "auto")
+    dtype = _best_dtype(torch) if dtype == "auto" else dtype
+    with quiet_libraries(logging.ERROR):
+        tokenizer = _load_tokenizer(name, checkpoint)
+        model = _load_network(name, checkpoint, family, getattr(torch, dtype))
+    wanted = values.get("max_length")
+    if family == "classifier":
+        longest = longest_input(config, tokenizer, wanted, model=name)
+        return ClassifierForm(model, tokenizer, labels=labels, max_length=longest), dtype
+    if values.get("official"):
+        return OfficialTrueForm(model, tokenizer, name=name), dtype
+    return TrueForm(model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS), dtype
+
+
+def _best_dtype(torch: Any) -> str:
+    """Half precision where the hardware has it and T5 bears it (bfloat16); CPUs compute in float32."""
+    if torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False):
+        return "bfloat16"
+    return "float32"
+
+
+def _load_tokenizer(name: str, checkpoint: Checkpoint) -> Any:
+    import transformers
+
+    try:
+        return transformers.AutoTokenizer.from_pretrained(
+            str(checkpoint.folder), local_files_only=True, trust_remote_code=False
+        )
+    except _LOAD_ERRORS as error:
+        raise UsageError(
+            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {error}\n"
+            "A tokenizer made of a sentencepiece file needs sentencepiece and protobuf (pip install sentencepiece protobuf); one "
+            "saved by transformers 5 does not load in 4."
+        ) from error
+
+
+def _load_network(name: str, checkpoint: Checkpoint, family: Family, dtype: Any) -> Any:
+    import torch
+    import transformers
+
+    auto = transformers.AutoModelForSeq2SeqLM if family == "true" else transformers.AutoModelForSequenceClassification
+    place = {"device_map": "auto"} if torch.accelerator.is_available() else {}
+    try:
+        model, report = auto.from_pretrained(
+            str(checkpoint.folder),
+            dtype=dtype,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            **place,
+        )
+    except torch.OutOfMemoryError as error:
+        raise UsageError(
+            f"{name}: the model does not fit into the device's memory: {str(error).splitlines()[0]} Give dtype=bfloat16, or "
+            "show this process more devices."
+        ) from error
+    except _LOAD_ERRORS as error:
+        raise UsageError(f"{name} does not load with transformers {transformers.__version__}: {error}") from error
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise UsageError(
+            f"{name}: its files lack {len(missing)} of its weights ({', '.join(missing[:3])}), which would be random. "
+            "Download it again, or name a model that was trained for natural language inference."
+        )
+    return model.eval()

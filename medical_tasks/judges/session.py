@@ -1,37 +1,181 @@
-"""Asking a judge: votes, re-asks, the store of finished replies and the budget, for every kind of judge alike.
+"""A judge by its name, opened and asked: votes, re-asks, the store of finished replies and the budget.
 
-Every reply is in the store the moment it arrives, under a hash of what decides it, and is never asked for again; the store
-holds no prompt. What got no reply is `Unscored` with its reason and asked anew by the next run; what stayed unreadable is
-kept as it is, since the same judge would say the same again.
+Each kind of judge is imported when it is asked for. Every reply is stored the moment it arrives, under a hash of what decides it,
+and is never asked for again; the store holds no prompt. What got no reply is `Unscored` with its reason, and the next run asks
+anew; what stayed unreadable is kept as it is, since the same judge would say the same again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import (
-    Backend,
-    Call,
-    JudgeOptions,
-    NoReply,
-    Question,
-    Reply,
-    Unscored,
-    Verdict,
+from medical_tasks.judges.base import Backend, Call, JudgeOptions, NoReply, Question, Reply, Unscored, Verdict
+from medical_tasks.judges.budget import (
+    CountedBudget,
+    Forecast,
+    RunBudget,
+    estimate_chat,
+    estimate_tokens,
+    make_forecast,
 )
-from medical_tasks.judges.budget import CountedBudget, RunBudget, estimate_chat, estimate_tokens
-from medical_tasks.judges.case import Case, Rules, Thread
-from medical_tasks.judges.forecast import Forecast, make_forecast
+from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
+from medical_tasks.models.opener import NEUTRAL_ARGS
 
-__all__ = ["FORECAST_ONLY", "VERDICT", "JudgeSession", "SessionStats", "require_votes"]
+__all__ = [
+    "JUDGE_KINDS",
+    "NEUTRAL_JUDGE_ARGS",
+    "VERDICT",
+    "JudgeSession",
+    "SessionStats",
+    "next_step",
+    "open_judge",
+    "open_session",
+    "require_votes",
+]
+
+
+_RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
+# What the same judge with the same settings does the same way again; an unreadable reply is kept, and not asked for anew.
+_LASTING = (
+    UNREADABLE,
+    CUT,
+    NO_PAIR,
+    "judge: prompt too long",
+    "judge: cannot tell",
+    "judge: entails and contradicts",
+    *_RECORDED,
+)
+
+
+@contextlib.contextmanager
+def open_session(
+    name: str,
+    args: Mapping[str, str],
+    options: JudgeOptions,
+    *,
+    store: Path,
+    log_dir: Path,
+    label: str = "",
+    must_read: bool = False,
+) -> Iterator[JudgeSession]:
+    """Opens a judge for the length of a `with` block.
+
+    Args:
+        name: for example `openai-api/my-host/my-model`.
+        args: settings of its backend.
+        options: how it is asked.
+        store: file of finished replies.
+        log_dir: where a server started for it writes its log.
+        label: what is judged, for progress and forecast.
+        must_read: whether it has to read prompts, which judges of entailment do not.
+
+    Raises:
+        UsageError: Unknown kind of judge, bad options, votes of a judge that always says the same, or one that cannot read.
+        MissingError: A package, key or file it needs is not there.
+    """
+    backend = open_judge(name, args, votes=options.votes, log_dir=log_dir)
+    try:
+        if must_read and backend.reads != "prompt":
+            raise UsageError(
+                f"the judge {name} compares two texts and reads no instructions. Choose one that does: "
+                "openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
+            )
+        with Store(store) as opened:
+            yield JudgeSession(backend, options, opened, label=label)
+    finally:
+        backend.close()
+
+
+def next_step(reasons: Collection[str]) -> str:
+    """Says what can be done about questions without a verdict.
+
+    Args:
+        reasons: why they have none.
+    """
+    again = "Give the same command again to ask for the missing ones."
+    lasting = "What cannot be read, or is too long, stays so with this judge; another one, or other --judge-args, may do better."
+    if CUT in reasons:
+        lasting += " Replies that were cut have room with a larger --judge-reply-tokens."
+    if reasons and all(reason.startswith(_RECORDED) for reason in reasons):
+        return (
+            "The file of verdicts does not hold the missing ones: add them to it, or choose a judge that can be asked."
+        )
+    lost = [reason.startswith(_LASTING) for reason in reasons]
+    return " ".join(([again] if not all(lost) else []) + ([lasting] if any(lost) else []))
+
+
+JUDGE_KINDS: dict[str, str] = {
+    "lexical": "lexical: word overlap; offline, needs nothing, its numbers are NOT COMPARABLE with anybody's",
+    "nli": "nli/PATH_OR_REPO: a local entailment model, T5 in the TRUE form or sequence classification",
+    "openai-api": "openai-api/HOST_ALIAS/MODEL: any OpenAI-compatible server or API",
+    "vllm-server": "vllm-server/NAME: a vLLM server started and stopped for the run, or with base_url one that runs",
+    "transformers-server": "transformers-server/PATH: a `transformers serve` started and stopped for the run",
+    "hf": "hf/PATH_OR_REPO: a local chat model through lighteval's transformers backend",
+    "vllm": "vllm/PATH_OR_REPO: a local chat model through lighteval's vLLM backend (second environment)",
+    "inspect": "inspect/PROVIDER/MODEL: any model provider of inspect_ai",
+    "recorded": "recorded/FILE: verdicts that are in a file already",
+}
+
+# What changes no verdict: how much is asked at once, for how long, what it costs. A run may go on with others.
+NEUTRAL_JUDGE_ARGS = NEUTRAL_ARGS | {"n_choices", "price_in", "price_out", "varies"}
+
+_SAMPLING = ("openai-api", "vllm-server", "transformers-server", "hf", "vllm", "inspect")
+
+
+def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir: Path) -> Backend:
+    """Opens a judge. Nothing is sent anywhere yet, but what can be checked is checked.
+
+    Args:
+        name: for example `lexical`, or `openai-api/my-host/my-model`.
+        options: arguments of its kind. With several votes and no `temperature` it is 1: votes at 0 are all the same.
+        votes: votes a question.
+        log_dir: where a server started for the run writes its log.
+
+    Raises:
+        UsageError: Unknown kind, or bad arguments.
+        MissingError: A package, key, file or server is not there; says how to get it.
+    """
+    kind, slash, rest = name.partition("/")
+    if kind not in JUDGE_KINDS or (kind == "lexical") == bool(slash) or (slash and not rest):
+        kinds = "\n".join(f"  {line}" for line in JUDGE_KINDS.values())
+        raise UsageError(f"unknown judge {name!r}. A judge is one of:\n{kinds}")
+    if votes > 1 and kind in _SAMPLING:
+        options = {"temperature": "1", **options}
+    if kind == "lexical":
+        from medical_tasks.judges.lexical import LexicalJudge
+
+        if options:
+            raise UsageError(f"the lexical judge takes no arguments, got {', '.join(options)}. Leave them out.")
+        return LexicalJudge()
+    if kind == "nli":
+        from medical_tasks.judges.nli import open_nli
+
+        return open_nli(name, options)
+    if kind in ("hf", "vllm"):
+        from medical_tasks.judges.chat import LocalJudge
+        from medical_tasks.models.opener import open_model
+
+        return LocalJudge(open_model(name, options, log_dir=log_dir))
+    if kind == "inspect":
+        from medical_tasks.judges.inspect_judge import open_inspect
+
+        return open_inspect(name, options)
+    if kind == "recorded":
+        raise UsageError(f"{name!r} holds verdicts; they are read without opening a judge.")
+    from medical_tasks.judges.chat import open_chat
+
+    return open_chat(name, options, log_dir=log_dir)
+
 
 VERDICT = "verdict"
 """Kind of the store's records: one reply each."""

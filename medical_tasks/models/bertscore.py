@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
+from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     Batches,
     Row,
@@ -34,8 +34,6 @@ from medical_tasks.models.encoder import (
     pad,
     readable,
 )
-from medical_tasks.models.fingerprint import fingerprint
-from medical_tasks.models.quiet import quiet_libraries
 from medical_tasks.scoring.text_pairs import References, as_segments
 
 __all__ = ["DISTILBERT_LAYER_4", "Baseline", "BertScore", "BertScorer", "bertscore_identity", "open_bertscore"]

@@ -6,6 +6,15 @@ Source: Sellam et al. (2020), BLEURT: Learning robust metrics for text generatio
 et al. (2021) for BLEURT-20; reference implementation https://github.com/google-research/bleurt. A folder is either a PyTorch
 conversion, which is read here and needs torch and transformers alone, or one of the authors' checkpoints, which their package
 runs with TensorFlow. Numbers are around 0-1 and have no bounds. Nothing is downloaded.
+
+A row is `[CLS] reference [SEP] candidate [SEP]`. A pair that is too long loses last tokens one by one, always of the longer side,
+and of the candidate where both are as long. The network is an encoder, BERT's pooling of the first token and one linear output, in
+one of these layouts, by `model_type` of `config.json`:
+
+    bleurt      that of bleurt-pytorch (lucadiliello/BLEURT-20 and others): `bleurt.*`, `classifier.*`. With an `embedding_size`,
+                as BLEURT-20 has it, the encoder is RemBERT's, whose projection is called otherwise there; without one it is BERT's
+    bert        BertForSequenceClassification with one label (Elron/bleurt-base-512): `bert.*`, `classifier.*`
+    rembert     RemBertForSequenceClassification with one label: `rembert.*`, `classifier.*`
 """
 
 from __future__ import annotations
@@ -16,20 +25,29 @@ import importlib
 import importlib.metadata
 import importlib.util
 import io
+import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
-from medical_tasks.models.bleurt_network import BleurtNetwork, check_layout
-from medical_tasks.models.bleurt_rows import SPECIAL_TOKENS, make_row
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
-from medical_tasks.models.encoder import Batches, Row, check_packages, first_line, longest_text, readable
-from medical_tasks.models.fingerprint import fingerprint
+from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.encoder import (
+    LOAD_ERRORS,
+    Batches,
+    Row,
+    check_packages,
+    device,
+    first_line,
+    longest_text,
+    pad,
+    readable,
+)
 
-__all__ = ["BleurtScorer", "bleurt_identity", "bleurt_scores", "open_bleurt"]
+__all__ = ["BleurtNetwork", "bleurt_identity", "bleurt_scores", "kept_lengths", "make_row", "open_bleurt"]
+
 
 _STEPS: Final = (
     "Nothing is downloaded here. On a machine with internet: `hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20` "
@@ -240,3 +258,277 @@ def _authors_identity(folder: Path) -> dict[str, str]:
             with open_file(path) as stream:
                 whole.update(f"{path.name}\0{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
     return {"kind": "bleurt", "model": folder.name, "fingerprint": whole.hexdigest(), "engine": "bleurt (TensorFlow)"}
+
+
+SPECIAL_TOKENS: Final = 3
+
+Cut = Callable[[Sequence[str]], list[list[int]]]
+"""Texts to their tokens' ids, special ones left out."""
+
+
+def kept_lengths(reference: int, candidate: int, room: int) -> tuple[int, int]:
+    """How many tokens of each side stay.
+
+    Args:
+        reference: tokens it has.
+        candidate: tokens it has.
+        room: tokens both can have together.
+    """
+    kept = min(candidate, max(room // 2, room - reference))
+    return min(reference, room - kept), kept
+
+
+def make_row(reference: Sequence[int], candidate: Sequence[int], longest: int, *, first: int, between: int) -> Row:
+    """Puts a pair together.
+
+    Args:
+        reference: its tokens.
+        candidate: its tokens.
+        longest: most tokens of the row.
+        first: the token in front.
+        between: the token behind each side.
+
+    Returns:
+        `input_ids`, and `token_type_ids`, 1 for the candidate and what closes it.
+    """
+    one, two = kept_lengths(len(reference), len(candidate), longest - SPECIAL_TOKENS)
+    return {
+        "input_ids": [first, *reference[:one], between, *candidate[:two], between],
+        "token_type_ids": [0] * (one + 2) + [1] * (two + 1),
+    }
+
+
+class Tokens:
+    """A tokenizer.
+
+    Args:
+        cut: texts to ids.
+        first: id of `[CLS]`.
+        between: id of `[SEP]`.
+        padding: id of `[PAD]`.
+    """
+
+    def __init__(self, cut: Cut, *, first: int, between: int, padding: int) -> None:
+        self.cut = cut
+        self.first = first
+        self.between = between
+        self.padding = padding
+
+
+def open_tokens(name: str, folder: Path) -> Tokens:
+    """Opens the tokenizer of a folder: sentencepiece where it has a `*.model`, as BLEURT-20 has; else BERT's word pieces.
+
+    Args:
+        name: the checkpoint's, for messages.
+        folder: with its files.
+
+    Raises:
+        MissingError: sentencepiece is not installed.
+        UsageError: It has none, several, or one that does not load.
+    """
+    models = sorted(folder.glob("*.model"))
+    if len(models) > 1:
+        found = ", ".join(path.name for path in models)
+        raise UsageError(f"{name}: holds several tokenizers ({found}). Leave the one that is BLEURT's.")
+    if models:
+        return _sentence_pieces(name, models[0])
+    if any((folder / file).is_file() for file in ("vocab.txt", "tokenizer.json")):
+        return _word_pieces(name, folder)
+    raise UsageError(
+        f"{name}: has no tokenizer (*.model, vocab.txt or tokenizer.json). Download it again, with all of its files."
+    )
+
+
+def _sentence_pieces(name: str, path: Path) -> Tokens:
+    try:
+        from sentencepiece import SentencePieceProcessor
+    except ImportError as error:
+        raise MissingError(f"{name} needs sentencepiece: {install_command('local-judges')}") from error
+    try:
+        pieces: Any = SentencePieceProcessor(model_file=str(path))
+    except LOAD_ERRORS as error:
+        raise UsageError(f"{name}: {path.name} does not load ({first_line(error)}). Download it again.") from error
+    ids = {token: int(pieces.piece_to_id(token)) for token in ("[CLS]", "[SEP]", "[PAD]")}
+    lost = [token for token, number in ids.items() if number == pieces.unk_id()]
+    if lost:
+        raise UsageError(f"{name}: {path.name} knows no {', '.join(lost)}, so that it is not BLEURT's tokenizer.")
+
+    def cut(texts: Sequence[str]) -> list[list[int]]:
+        return [list(pieces.encode(readable(text), out_type=int)) for text in texts]
+
+    return Tokens(cut, first=ids["[CLS]"], between=ids["[SEP]"], padding=ids["[PAD]"])
+
+
+def _word_pieces(name: str, folder: Path) -> Tokens:
+    import transformers
+
+    try:
+        # Not AutoTokenizer: conversions name classes of a package that is not needed here.
+        tokenizer = transformers.BertTokenizerFast.from_pretrained(str(folder), local_files_only=True)
+    except LOAD_ERRORS as error:
+        raise UsageError(
+            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {first_line(error)}"
+        ) from error
+
+    def cut(texts: Sequence[str]) -> list[list[int]]:
+        made = tokenizer(
+            [readable(text) for text in texts],
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )
+        return [list(row) for row in made["input_ids"]]
+
+    return Tokens(cut, first=tokenizer.cls_token_id, between=tokenizer.sep_token_id, padding=tokenizer.pad_token_id)
+
+
+LAYOUTS: Final = ("bleurt", "bert", "rembert")
+
+_SETTINGS = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "hidden_act",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "layer_norm_eps",
+    "pad_token_id",
+)
+_PROJECTIONS = ("encoder.embedding_projection.", "encoder.embedding_hidden_mapping_in.")
+"""What stands between narrow embeddings and the layers: in bleurt-pytorch, in transformers."""
+
+_NOT_LOADED = ("embeddings.position_ids", "embeddings.token_type_ids")
+"""Numbers 0, 1, 2 ... and zeros: old files have them, transformers makes them."""
+
+
+class BleurtNetwork:
+    """The loaded checkpoint, in float32.
+
+    Args:
+        checkpoint: its folder.
+
+    Raises:
+        MissingError: sentencepiece is not installed.
+        UsageError: It does not load, lacks weights, or is no regression.
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        import torch
+
+        layout = check_layout(checkpoint)
+        self.device = device()
+        with quiet_libraries(logging.ERROR):
+            self.tokens = open_tokens(checkpoint.label, checkpoint.folder)
+            state = _read_weights(checkpoint)
+            self._model = _encoder(checkpoint, layout, state).eval().to(self.device)
+        weight, bias = (state.get(f"classifier.{part}") for part in ("weight", "bias"))
+        width = int(self._model.config.hidden_size)
+        if weight is None or bias is None or tuple(weight.shape) != (1, width):
+            raise UsageError(
+                f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} numbers)."
+            )
+        self._head = torch.nn.Linear(width, 1)
+        self._head.load_state_dict({"weight": weight.float(), "bias": bias.float()})
+        self._head.eval().to(self.device)
+
+    def score(self, rows: Sequence[Row]) -> list[float]:
+        """Reads some pairs together.
+
+        Args:
+            rows: as `bleurt_rows.make_row` makes them.
+        """
+        import torch
+
+        columns = pad(rows, padding=self.tokens.padding, device=self.device)
+        with torch.inference_mode():
+            outputs = self._head(self._model(**columns).pooler_output)[:, 0]
+        found: list[float] = outputs.tolist()
+        return found
+
+
+def check_layout(checkpoint: Checkpoint) -> str:
+    """Says which layout a folder has.
+
+    Args:
+        checkpoint: its folder.
+
+    Raises:
+        UsageError: None of `LAYOUTS`.
+    """
+    layout = checkpoint.setting("model_type")
+    if layout not in LAYOUTS:
+        raise UsageError(
+            f"{checkpoint.label}: its config.json has model_type {layout!r}; that of BLEURT is {', '.join(LAYOUTS)}. Give a "
+            "PyTorch conversion such as lucadiliello/BLEURT-20, or a checkpoint of the authors."
+        )
+    return str(layout)
+
+
+def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The tensors of all files; torch's own ones are read as tensors alone, which runs nothing."""
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    files = sorted(checkpoint.folder.glob("*.safetensors")) or sorted(checkpoint.folder.glob("pytorch_model*.bin"))
+    if not files:
+        raise MissingError(
+            f"{checkpoint.label}: no weights (*.safetensors or pytorch_model*.bin). Download it again, with all of its files."
+        )
+    refused = torch.serialization.pickle.UnpicklingError
+    state: dict[str, Any] = {}
+    try:
+        for file in files:
+            safe = file.suffix == ".safetensors"
+            state.update(load_file(file) if safe else torch.load(file, map_location="cpu", weights_only=True))
+    except (*LOAD_ERRORS, SafetensorError, TypeError, AttributeError, EOFError, refused) as error:
+        raise UsageError(
+            f"{checkpoint.label}: its weights do not load ({first_line(error)}). Download it again."
+        ) from error
+    return state
+
+
+def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> Any:
+    """The encoder with the checkpoint's weights in it."""
+    import torch
+    import transformers
+
+    prefix = f"{layout}."
+    weights = {
+        key.removeprefix(prefix).replace(*_PROJECTIONS): value.float()
+        for key, value in state.items()
+        if key.startswith(prefix) and key.removeprefix(prefix) not in _NOT_LOADED
+    }
+    try:
+        with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced
+            model = transformers.AutoModel.from_config(_config(checkpoint, layout), trust_remote_code=False)
+        missing, strange = model.load_state_dict(weights, strict=False)
+    except LOAD_ERRORS as error:
+        raise UsageError(
+            f"{checkpoint.label} does not load with transformers {transformers.__version__}: {first_line(error)}"
+        ) from error
+    if missing or strange:
+        raise UsageError(
+            f"{checkpoint.label}: {len(missing)} of its weights are missing and {len(strange)} have no place "
+            f"({', '.join([*missing, *strange][:3])}). Download it again, with all of its files."
+        )
+    return model
+
+
+def _config(checkpoint: Checkpoint, layout: str) -> Any:
+    import transformers
+
+    if layout != "bleurt":
+        return transformers.AutoConfig.from_pretrained(
+            str(checkpoint.folder), local_files_only=True, trust_remote_code=False
+        )
+    said = checkpoint.read("config.json")
+    settings = {name: said[name] for name in _SETTINGS if said.get(name) is not None}
+    narrow = said.get("embedding_size")
+    if narrow is None:
+        return transformers.BertConfig(**settings)
+    return transformers.RemBertConfig(**settings, input_embedding_size=narrow, output_embedding_size=narrow)

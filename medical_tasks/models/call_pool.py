@@ -18,8 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
-from medical_tasks.models.chat_client import CallFailed, ChatClient
-from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings
 
 __all__ = ["GIVE_UP_AFTER", "run_calls"]
 

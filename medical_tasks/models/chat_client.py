@@ -3,30 +3,134 @@
 A call returns a `Completion` or raises `CallFailed` with the class of the failure; there is no third outcome, so an
 empty text is always something the model said. Retries are this module's own: the library's would multiply with them
 and cannot be bounded in time.
+
+The HTTP client goes to the endpoint named, and to nothing else. It follows no redirects. Requests to this machine never take a
+proxy. While credentialed text is held (`guard.protect`), a proxy is a further host that sees the text: it must be allowed like the
+endpoint itself, and every single request asks the guard once more by the address that is really connected to.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import logging
 import re
+import ssl
+import urllib.request
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
 
-from medical_tasks.errors import MedicalTasksError
+from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
-from medical_tasks.models.chat_reply import AttemptError, Choice, Reply, quoted_from, read_error, read_reply
-from medical_tasks.models.chat_settings import ChatSettings
-from medical_tasks.models.retry import Backoff
+from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
+from medical_tasks.models.chat_reply import AttemptError, Backoff, Choice, Reply, quoted_from, read_error, read_reply
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-__all__ = ["CallFailed", "ChatClient", "Completion", "Spending", "encodable", "encodable_chat"]
+__all__ = [
+    "CallFailed",
+    "ChatClient",
+    "ChatSettings",
+    "Completion",
+    "check_base_url",
+    "check_peer",
+    "encodable",
+    "encodable_chat",
+    "is_loopback_host",
+    "proxy_for",
+]
+
+
+_OPERATION = "/chat/completions"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatSettings:
+    """An OpenAI-compatible endpoint and the limits of asking it.
+
+    Attributes:
+        base_url: address up to and including the version, as `http://127.0.0.1:8000/v1`, or `http+unix://%2Frun%2Fvllm.sock/v1`
+            for a server on a unix socket.
+        model: name under which the server knows the model.
+        api_key: bearer token; servers that ask for none ignore it. Never printed, never part of an identity.
+        key_name: environment variable the key was read from, for error messages; "" when there was none.
+        concurrency: most requests in flight.
+        timeout: seconds a single attempt may take, from first byte sent to last byte received.
+        max_retries: attempts after the first one.
+        total_time: seconds a call may take with all its attempts and waits.
+        first_wait: seconds of the first wait; each further one is twice as long.
+        longest_wait: seconds above which waits do not grow.
+        token_field: body field that holds the longest answer (newer OpenAI models want `max_completion_tokens`).
+        seed: seed of the waits' jitter.
+        purpose: what the endpoint is for, told to the data guard: `model` or `judge`.
+
+    Raises:
+        UsageError: A limit is out of range, or the address is not one that text may be sent to.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = field(default="none", repr=False)
+    key_name: str = ""
+    concurrency: int = 16
+    timeout: float = 600.0
+    max_retries: int = 6
+    total_time: float = 1800.0
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+    token_field: str = "max_tokens"  # noqa: S105 - a field name
+    seed: int = 0
+    purpose: str = "model"
+
+    def __post_init__(self) -> None:
+        check_base_url(self.base_url)
+        for name, least in (("concurrency", 1), ("max_retries", 0)):
+            if getattr(self, name) < least:
+                raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
+        for name in ("timeout", "total_time"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"{name} must be above 0 seconds, got {getattr(self, name)}.")
+
+
+def check_base_url(url: str) -> None:
+    """Refuses addresses that cannot work or that carry a secret.
+
+    Args:
+        url: base URL of an endpoint.
+
+    Raises:
+        UsageError: It is not http(s) or a unix socket, has no host, carries a user, password, query or fragment, or names an
+            operation.
+    """
+    try:
+        parts = urlsplit(url)
+        host, secret = parts.hostname, parts.username is not None or parts.password is not None
+        _ = parts.port  # read for its check: a port that is no number raises
+    except ValueError as error:
+        raise UsageError(f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1") from None
+    # The address is named in results and messages, so it must hold no secret; here it is not quoted for that reason.
+    if secret or parts.query or parts.fragment:
+        raise UsageError(
+            f"the base URL for host {host!r} carries a user, password, query or fragment. Give the plain address, and "
+            "the key through the endpoint's environment variable."
+        )
+    if parts.scheme == UNIX_SCHEME:
+        if read_address(url) is None:
+            raise UsageError(
+                f"a unix socket is named by its absolute path with %2F for each /, as in http+unix://%2Frun%2Fvllm.sock/v1, "
+                f"got {url!r}."
+            )
+    elif parts.scheme not in ("http", "https") or not host:
+        raise UsageError(f"a base URL starts with http:// or https:// and a host, got {url!r}.")
+    if parts.path.rstrip("/").endswith(_OPERATION):
+        raise UsageError(f"the base URL ends before {_OPERATION}, got {url!r}. Give {url[: url.rindex(_OPERATION)]!r}.")
+
 
 _OWN_WORDS = ("connection", "not json", "timeout")  # failures whose detail says nothing of the server's
 _SYSTEM_WORDS = ("ConnectError", "ReadError", "WriteError", "CloseError")  # told by the operating system
@@ -128,8 +232,6 @@ class ChatClient:
 
     async def __aenter__(self) -> ChatClient:
         from openai import AsyncOpenAI, Omit, Timeout
-
-        from medical_tasks.models.http_transport import http_base_url, open_http
 
         # Some versions of the library write whole request bodies to its logger at DEBUG.
         library = logging.getLogger("openai")
@@ -233,8 +335,6 @@ class ChatClient:
         Raises:
             CallFailed: No answer; says why.
         """
-        from medical_tasks.models.http_transport import http_base_url, http_library
-
         url = _beside(http_base_url(self.settings.base_url), path)
 
         async def send(api: AsyncOpenAI) -> str:
@@ -376,3 +476,109 @@ def encodable_chat(messages: Sequence[Message]) -> list[Message]:
 def encodable(text: str) -> str:
     """Replaces lone surrogates in a text."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+_HTTP_LOGGERS = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
+_USER = re.compile(r"//[^/@]*@")
+_SOCKET_HOST = "http://localhost"  # what a server on a unix socket is called in the request's Host line
+
+
+def http_base_url(base_url: str) -> str:
+    """Returns the URL an HTTP library takes: that of a unix socket loses the socket, which `open_http` connects to."""
+    address = read_address(base_url)
+    if address is None or not address.socket:
+        return base_url
+    return _SOCKET_HOST + urlsplit(base_url).path
+
+
+def proxy_for(base_url: str) -> str | None:
+    """Returns the proxy that the environment names for an address, None for none."""
+    address = read_address(base_url)
+    if address is None or not address.host or is_loopback_host(base_url):
+        return None
+    if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(address.host):
+        return None
+    proxies = urllib.request.getproxies()
+    found = proxies.get(address.scheme) or proxies.get("all")
+    return found if found is None or "://" in found else f"http://{found}"
+
+
+def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
+    """Opens a client for one endpoint.
+
+    Args:
+        base_url: the endpoint's.
+        purpose: what it is for, for the guard.
+
+    Raises:
+        RefusedError: The environment's proxy may not see the text.
+    """
+    from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient
+
+    http = http_library()
+
+    if policy.protecting():
+        # A server's status line and headers may repeat what it was sent, and these libraries log both.
+        for name in _HTTP_LOGGERS:
+            logging.getLogger(name).setLevel(logging.WARNING)
+    address = read_address(base_url)
+    settings: dict[str, Any] = {"follow_redirects": False, "trust_env": not is_loopback_host(base_url)}
+    settings["event_hooks"] = {"request": [_asks_guard(base_url, purpose)]}
+    if address is not None and address.socket:
+        settings["transport"] = http.AsyncHTTPTransport(
+            uds=address.socket, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), limits=DEFAULT_CONNECTION_LIMITS
+        )
+    elif base_url.startswith("http://") and is_loopback_host(base_url):
+        # Plain http needs no certificates, and reading them takes longer than many a call.
+        settings["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    elif policy.protecting() and not is_loopback_host(base_url):
+        proxy = proxy_for(base_url)
+        if proxy is not None:
+            # Its user and password are for the proxy alone, not for messages and the audit log.
+            policy.require_endpoint(_USER.sub("//", proxy), f"proxy on the way to the {purpose}")
+        # The proxy asked about is the one taken; certificates named by the environment count as before.
+        settings |= {"trust_env": False, "proxy": proxy, "verify": http.create_ssl_context(trust_env=True)}
+    return DefaultAsyncHttpxClient(**settings)
+
+
+def http_library() -> Any:
+    """The HTTP library that the installed version of openai stands on: httpx, or its successor."""
+    from openai import DefaultAsyncHttpxClient
+
+    base = next(kind for kind in DefaultAsyncHttpxClient.__mro__ if kind.__name__ == "AsyncClient")
+    return importlib.import_module(base.__module__.partition(".")[0])
+
+
+def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
+    address = read_address(base_url)
+    on_socket = address is not None and bool(address.socket)
+
+    async def ask(request: Any) -> None:
+        url = base_url if on_socket else str(request.url)
+        policy.require_endpoint(url, purpose)
+        if not on_socket and policy.protecting() and is_loopback_host(url):
+            request.extensions = {**request.extensions, "trace": check_peer}
+
+    return ask
+
+
+async def check_peer(event: str, info: Mapping[str, Any]) -> None:
+    """Looks at a new connection before a byte is sent: a local name may lead elsewhere since it was last looked up.
+
+    Args:
+        event: httpcore's name of what happened.
+        info: what it tells of it.
+
+    Raises:
+        RefusedError: The connection does not lead to this machine.
+    """
+    if not event.endswith("connect_tcp.complete"):
+        return
+    stream = info["return_value"]
+    peer = stream.get_extra_info("server_addr")
+    if not peer or not is_loopback_number(str(peer[0])):
+        await stream.aclose()
+        raise RefusedError(
+            f"credentialed text was about to be sent to {peer[0] if peer else 'an unknown address'}: the local name of the "
+            "endpoint no longer leads to this machine. Nothing was sent. Name the server by its address, 127.0.0.1."
+        )

@@ -1,18 +1,37 @@
-"""From what the user named to a folder with a model in it: a local folder, or a repository of the Hub."""
+"""A model's folder on this machine: found by what the user named, identified by one hash, loaded without noise.
+
+A checkpoint is a local folder, or a repository of the Hub. Its fingerprint covers configuration, tokenizer and weights. Small files
+are hashed whole. Of a large safetensors file the hash takes its size, its header (names, types, shapes and places of all tensors)
+and the first bytes of every tensor; of another large file, blocks spread over its length. A 100 GB model takes a second or two, and
+any training changes it. It is no protection against someone who forges a file on purpose.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, BinaryIO
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import open_file, read_text
 
-__all__ = ["Checkpoint", "check_config", "find_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "check_config",
+    "find_checkpoint",
+    "fingerprint",
+    "model_files",
+    "quiet_libraries",
+    "without_cache_and_bars",
+]
+
 
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
@@ -150,8 +169,6 @@ def _download(repository: str, revision: str) -> Path:
 def _snapshot(repository: str, revision: str, weights: str) -> Path:
     from huggingface_hub import constants, snapshot_download
 
-    from medical_tasks.models.fingerprint import PATTERNS
-
     return Path(
         snapshot_download(
             repository,
@@ -166,3 +183,157 @@ def _snapshot(repository: str, revision: str, weights: str) -> Path:
             local_files_only=bool(constants.HF_HUB_OFFLINE),
         )
     )
+
+
+PATTERNS = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer*",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab*",
+    "merges.txt",
+    "tekken.json",
+    "*.model",
+    "*.jinja",
+    "*.safetensors",
+    "pytorch_model*.bin",
+)
+"""Files that decide what a model answers. Cards, logs and training states do not."""
+
+WHOLE_BYTES = 8 * 1024 * 1024
+"""A file up to this size is read whole."""
+
+SAMPLE_BYTES = 4096
+BLOCKS = 256
+_SAFETENSORS_HEADER_LIMIT = 100 * 1024 * 1024  # the format's own limit
+
+
+def model_files(folder: Path) -> list[Path]:
+    """Lists the files of a model folder that decide its answers, by name."""
+    return sorted({path for pattern in PATTERNS for path in folder.glob(pattern) if path.is_file()})
+
+
+def fingerprint(folder: Path) -> str:
+    """Hashes a model folder.
+
+    Times, owners, links and the folder's own name play no part.
+
+    Args:
+        folder: with `config.json`, tokenizer files and weights.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Raises:
+        MissingError: There are no weights.
+        UsageError: A safetensors file is broken or cut off.
+    """
+    files = model_files(folder)
+    if not any(path.suffix in (".safetensors", ".bin") for path in files):
+        raise MissingError(
+            f"{folder}: no weights (*.safetensors or pytorch_model*.bin). "
+            "Give the folder that save_pretrained or `hf download` wrote, with all of its files."
+        )
+    whole = hashlib.sha256()
+    for path in files:
+        part = hashlib.sha256()
+        with open_file(path) as stream:
+            for piece in _pieces(path, stream, path.stat().st_size):
+                part.update(piece)
+        whole.update(f"{path.name}\0{path.stat().st_size}\0{part.hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def _pieces(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
+    header = b""
+    places: list[int] = []
+    if path.suffix == ".safetensors":
+        header, places = _safetensors(path, stream, size)
+    if size <= WHOLE_BYTES:
+        stream.seek(0)
+        yield stream.read()
+        return
+    yield header
+    if not places:
+        step = (size - SAMPLE_BYTES) / (BLOCKS - 1)
+        places = [int(step * block) for block in range(BLOCKS)]
+    for place in places:
+        stream.seek(place)
+        yield stream.read(SAMPLE_BYTES)
+
+
+def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[int]]:
+    """Reads the header and where each tensor begins, and checks that the file is as long as the header says."""
+    length = int.from_bytes(stream.read(8), "little")
+    if size < 8 or length > min(_SAFETENSORS_HEADER_LIMIT, size - 8):
+        raise UsageError(f"{path}: not a safetensors file, or cut off: no room for its header. Download it again.")
+    header = stream.read(length)
+    try:
+        tensors = {name: entry for name, entry in json.loads(header).items() if name != "__metadata__"}
+        spans = [(int(start), int(end)) for start, end in (entry["data_offsets"] for entry in tensors.values())]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UsageError(
+            f"{path}: not a safetensors file, its header cannot be read ({error}). Download it again."
+        ) from None
+    expected = 8 + length + max((end for _, end in spans), default=0)
+    if size != expected:
+        raise UsageError(f"{path}: its header asks for {expected} bytes, the file has {size}. Download it again.")
+    return header, sorted(8 + length + start for start, _ in spans)
+
+
+_LOGGERS = ("lighteval", "accelerate", "vllm", "ray")
+
+
+@contextlib.contextmanager
+def quiet_libraries(level: int) -> Iterator[None]:
+    """Lets lighteval, transformers, accelerate and vLLM log from `level` on, and draw no bars of their own.
+
+    Args:
+        level: of `logging`.
+    """
+    from transformers.utils import logging as transformers_logging
+
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [logger.level for logger in loggers]
+    verbosity, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
+    for logger in loggers:
+        logger.setLevel(level)
+    transformers_logging.set_verbosity(level)
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        for logger, old in zip(loggers, before, strict=True):
+            logger.setLevel(old)
+        transformers_logging.set_verbosity(verbosity)
+        if bars:
+            transformers_logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def without_cache_and_bars(module: ModuleType) -> Iterator[None]:
+    """Takes the response cache and the progress bars out of one of lighteval's model modules.
+
+    lighteval's cache has no switch. Its mere creation makes a folder inside the model's own, it re-uses answers after a
+    prompt has changed, and the processes of a distributed run overwrite each other's. Here every finished answer is in the
+    store already. The bars have no switch either.
+
+    Args:
+        module: with the names `SampleCache` and `tqdm` in it.
+    """
+    cache, bars = module.SampleCache, module.tqdm
+
+    def no_bar(*args: Any, **settings: Any) -> Any:
+        return bars(*args, **{**settings, "disable": True})
+
+    names = vars(module)
+    names["SampleCache"], names["tqdm"] = _no_cache, no_bar
+    try:
+        yield
+    finally:
+        names["SampleCache"], names["tqdm"] = cache, bars
+
+
+def _no_cache(_: Any) -> None:
+    """Stands where the cache is made; a model without one asks no cache."""

@@ -7,27 +7,45 @@
 Vectors have length 1, so that a dot product is the cosine. Text longer than the checkpoint takes is cut at its end, as
 Sentence-BERT does, and counted. A text without a word has the vector of zeros: it says nothing, so it is like nothing, and
 its cosine with everything is 0 and not that of a checkpoint's idea of an empty line.
+
+A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084; https://www.sbert.net) lists a
+transformer, its pooling and the layers after it. Any other folder is a transformer alone, such as ClinicalBERT: its states are
+averaged over the tokens of the text.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint
-from medical_tasks.models.embedder_layout import Dense, Layout, read_layout
-from medical_tasks.models.embedder_network import Network
-from medical_tasks.models.encoder import Batches, Row, check_packages, longest_text, readable
-from medical_tasks.models.fingerprint import fingerprint
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.files import read_text
+from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.encoder import (
+    LOAD_ERRORS,
+    Batches,
+    Row,
+    check_packages,
+    device,
+    first_line,
+    load_model,
+    load_tokenizer,
+    longest_text,
+    pad,
+    readable,
+)
 
-__all__ = ["CLINICAL_BERT", "MINILM", "REVISIONS", "Embedder", "Vectors", "embedder_identity", "open_embedder"]
+__all__ = ["CLINICAL_BERT", "MINILM", "Embedder", "embedder_identity", "open_embedder"]
+
 
 Vectors = npt.NDArray[np.float32]
 
@@ -232,3 +250,266 @@ def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str,
 
 def _said(layer: Any) -> str:
     return f"dense {fingerprint(layer.folder)}" if isinstance(layer, Dense) else str(layer)
+
+
+Pooling = Literal["mean", "cls", "max"]
+
+ACTIVATIONS: Final = ("Identity", "Tanh", "ReLU", "GELU", "Sigmoid")
+"""What can stand behind a dense layer; names of `torch.nn`."""
+
+_PACKAGE = "sentence_transformers."
+_AGAIN = "Download it again, with all of its folders."
+_KNOWN = "Known are Transformer, Pooling, Dense and Normalize. Choose a checkpoint made of these."
+_LENGTH_FILES = tuple(
+    f"sentence_{kind}_config.json"
+    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+_MODES: Mapping[str, Pooling] = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dense:
+    """A dense layer behind the pooling.
+
+    Attributes:
+        folder: with its weights.
+        inputs: numbers it takes.
+        outputs: numbers it gives.
+        bias: whether it has one.
+        activation: one of `ACTIVATIONS`.
+    """
+
+    folder: Path
+    inputs: int
+    outputs: int
+    bias: bool
+    activation: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How texts become vectors.
+
+    Attributes:
+        transformer: folder of the transformer and its tokenizer.
+        pooling: how the states of a text's tokens become one.
+        layers: what comes behind, in order; `normalize` divides by the length.
+        max_length: longest text the checkpoint asks for, in tokens with special ones; None: what the transformer takes.
+        lower_case: whether texts are put into small letters before the tokenizer sees them.
+    """
+
+    transformer: Path
+    pooling: Pooling = "mean"
+    layers: tuple[Dense | Literal["normalize"], ...] = ()
+    max_length: int | None = None
+    lower_case: bool = False
+
+
+def read_layout(folder: Path) -> Layout:
+    """Reads what a folder says of itself.
+
+    Args:
+        folder: the checkpoint's.
+
+    Raises:
+        UsageError: A file is damaged or not there, or it asks for what this package does not do.
+    """
+    listing = folder / "modules.json"
+    if not listing.is_file():
+        return Layout(transformer=folder)
+    modules = [_module(listing, entry) for entry in _read_json(listing, list)]
+    kinds = [kind for kind, _ in modules]
+    if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {"Dense", "Normalize"}:
+        raise UsageError(
+            f"{listing}: a Transformer, then Pooling, then any of Dense and Normalize are expected, got "
+            f"{', '.join(kinds) or 'nothing'}. Choose another checkpoint."
+        )
+    transformer = modules[0][1]
+    _refuse_prompts(folder / "config_sentence_transformers.json")
+    settings: dict[str, Any] = next(
+        (_read_json(transformer / name, dict) for name in _LENGTH_FILES if (transformer / name).is_file()), {}
+    )
+    lower_case = settings.get("do_lower_case", False)
+    if not isinstance(lower_case, bool):
+        raise UsageError(f"{transformer}: do_lower_case must be true or false, got {lower_case!r}. {_AGAIN}")
+    return Layout(
+        transformer=transformer,
+        pooling=_pooling(modules[1][1] / "config.json"),
+        layers=tuple(_read_dense(path) if kind == "Dense" else "normalize" for kind, path in modules[2:]),
+        max_length=_read_count(transformer, settings, "max_seq_length") if settings.get("max_seq_length") else None,
+        lower_case=lower_case,
+    )
+
+
+def _module(listing: Path, entry: Any) -> tuple[str, Path]:
+    """The kind of a module and its folder."""
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("type", "path")):
+        raise UsageError(f"{listing}: every module needs a type and a path. {_AGAIN}")
+    package, _, kind = entry["type"].rpartition(".")
+    if not package.startswith(_PACKAGE) or kind not in ("Transformer", "Pooling", "Dense", "Normalize"):
+        raise UsageError(f"{listing}: the module {entry['type']!r} is not known here. {_KNOWN}")
+    path = listing.parent / entry["path"]
+    if not path.resolve().is_relative_to(listing.parent.resolve()):
+        raise UsageError(f"{listing}: the path {entry['path']!r} leads out of the folder. {_AGAIN}")
+    return kind, path
+
+
+def _pooling(path: Path) -> Pooling:
+    config = _read_json(path, dict)
+    chosen = [name for name, on in config.items() if name.startswith("pooling_mode_") and on is True]
+    if "pooling_mode" in config:  # how it is written since version 5
+        chosen = [f"pooling_mode_{config['pooling_mode']}"]
+        modes: dict[str, Pooling] = {f"pooling_mode_{mode}": mode for mode in get_args(Pooling)}
+    else:
+        modes = dict(_MODES)
+    if len(chosen) != 1 or chosen[0] not in modes:
+        said = ", ".join(name.removeprefix("pooling_mode_") for name in chosen) or "none"
+        raise UsageError(f"{path}: one pooling out of mean, cls and max is expected, got {said}. Choose another one.")
+    return modes[chosen[0]]
+
+
+def _read_dense(folder: Path) -> Dense:
+    path = folder / "config.json"
+    config = _read_json(path, dict)
+    activation = str(config.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
+    if activation not in ACTIVATIONS:
+        raise UsageError(
+            f"{path}: the activation {activation!r} is not known here; known are {', '.join(ACTIVATIONS)}. Choose another "
+            "checkpoint."
+        )
+    usual = (None, "sentence_embedding")
+    if config.get("use_residual") or not {config.get(f"module_{end}_name") for end in ("input", "output")} <= set(
+        usual
+    ):
+        raise UsageError(
+            f"{path}: a layer that works on single tokens or adds its input is not done here. Choose another one."
+        )
+    return Dense(
+        folder=folder,
+        inputs=_read_count(path, config, "in_features"),
+        outputs=_read_count(path, config, "out_features"),
+        bias=config.get("bias", True) is True,
+        activation=activation,
+    )
+
+
+def _refuse_prompts(path: Path) -> None:
+    """A checkpoint that puts words of its own before every text would give other numbers without them."""
+    config = _read_json(path, dict) if path.is_file() else {}
+    name, prompts = config.get("default_prompt_name"), config.get("prompts")
+    if name is not None and not (isinstance(prompts, dict) and prompts.get(name) == ""):
+        raise UsageError(
+            f"{path}: puts the prompt {name!r} before every text, which is not done here. Choose another checkpoint."
+        )
+
+
+def _read_count(path: Path, config: Mapping[str, Any], name: str) -> int:
+    value = config.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{path}: {name} must be a number of 1 or more, got {value!r}. {_AGAIN}")
+    return value
+
+
+def _read_json(path: Path, kind: type[list[Any]] | type[dict[str, Any]]) -> Any:
+    try:
+        found = json.loads(read_text(path))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({system_reason(error)}). {_AGAIN}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not JSON. {_AGAIN}") from error
+    if not isinstance(found, kind):
+        raise UsageError(f"{path}: a JSON {'list' if kind is list else 'object'} is expected. {_AGAIN}")
+    return found
+
+
+class Network:
+    """The loaded checkpoint, in float32: the numbers of half precision would differ from machine to machine.
+
+    Args:
+        name: the checkpoint's, for messages.
+        layout: what it is made of.
+
+    Raises:
+        UsageError: It does not load, lacks weights, or its parts do not fit each other.
+    """
+
+    def __init__(self, name: str, layout: Layout) -> None:
+        with quiet_libraries(logging.ERROR):
+            self.tokenizer = load_tokenizer(name, layout.transformer)
+            self._model = load_model(name, layout.transformer)
+        self.device = device()
+        self._model.to(self.device)
+        self._pooling = layout.pooling
+        self._layers: list[Any] = []
+        width = int(self._model.config.hidden_size)
+        for layer in layout.layers:
+            if isinstance(layer, Dense):
+                if layer.inputs != width:
+                    raise UsageError(
+                        f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it gives {width}. Download it "
+                        "again, with all of its folders."
+                    )
+                self._layers.append(_make_dense(name, layer).to(self.device))
+                width = layer.outputs
+            else:
+                self._layers.append(None)
+        self.width = width
+        """Numbers a vector has."""
+
+    def vectors(self, rows: Sequence[Row]) -> Any:
+        """Reads some rows together, padded to the longest of them.
+
+        Args:
+            rows: what the tokenizer made of each text, at least one token each.
+
+        Returns:
+            A tensor on the CPU, float32, shape (rows, width), each of length 1 (or 0, where a network gives zeros).
+        """
+        import torch
+
+        padding = self.tokenizer.pad_token_id
+        columns = pad(
+            rows,
+            padding=getattr(self._model.config, "pad_token_id", None) if padding is None else padding,
+            device=self.device,
+        )
+        with torch.inference_mode():
+            states = self._model(**columns).last_hidden_state.float()
+            pooled = _pool(states, columns["attention_mask"], self._pooling)
+            for layer in self._layers:
+                pooled = torch.nn.functional.normalize(pooled, dim=1) if layer is None else layer(pooled)
+            return torch.nn.functional.normalize(pooled, dim=1).cpu()
+
+
+def _pool(states: Any, mask: Any, pooling: Pooling) -> Any:
+    """Makes one vector of the states of each text's tokens, special ones included, padding not."""
+    if pooling == "cls":
+        return states[:, 0]
+    if pooling == "max":
+        return states.masked_fill(mask[:, :, None] == 0, -float("inf")).max(dim=1).values
+    weights = mask[:, :, None].to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+def _make_dense(name: str, layer: Dense) -> Any:
+    """Loads a dense layer; torch's own files are read as tensors alone, which runs nothing."""
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    linear = torch.nn.Linear(layer.inputs, layer.outputs, bias=layer.bias)
+    unreadable = torch.serialization.pickle.UnpicklingError  # what torch raises where more than tensors would be read
+    safe, other = layer.folder / "model.safetensors", layer.folder / "pytorch_model.bin"
+    try:
+        found = load_file(safe) if safe.is_file() else torch.load(other, map_location="cpu", weights_only=True)
+        linear.load_state_dict({key.removeprefix("linear."): value.float() for key, value in found.items()})
+    except (*LOAD_ERRORS, SafetensorError, AttributeError, EOFError, unreadable) as error:
+        raise UsageError(
+            f"{name}: its dense layer {layer.folder.name} does not load: {first_line(error)} Download it again, with all of its "
+            "folders."
+        ) from error
+    return torch.nn.Sequential(linear, getattr(torch.nn, layer.activation)()).eval()

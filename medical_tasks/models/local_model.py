@@ -2,33 +2,228 @@
 
 A backend only answers, or scores, a chunk of prompts with lighteval. Everything a user can notice is decided here, so that
 `hf/` and `vllm/` ask the same text, refuse the same prompts and end an answer at the same place.
+
+For probabilities of choices, lighteval gets one document for each continuation, so that its batches count texts and not questions,
+and our token ids instead of its own. Its own rule differs between backends and from the rule by which prompts are written: it
+encodes prompt and continuation apart, and hands white space at the prompt's end (the line break with which most chat templates
+end) over to the continuation.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.base import Answer, Failure, Length, OnResult, Request
+from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
 from medical_tasks.models.chat_template import ChatLayout
-from medical_tasks.models.checkpoint import Checkpoint
-from medical_tasks.models.chunks import Prompt, plan_chunks
-from medical_tasks.models.fingerprint import fingerprint
-from medical_tasks.models.local_choices import (
-    ChoicePrompt,
-    choice_docs,
-    our_tokens,
-    plan_texts,
-    read_logprobs,
-    scored_answer,
-)
-from medical_tasks.models.local_options import decoding
+from medical_tasks.models.checkpoint import Checkpoint, fingerprint
+from medical_tasks.models.opener import decoding
 
-__all__ = ["TOO_LONG", "LocalModel", "LocalSetup", "make_identity", "open_layout", "read_answer"]
+__all__ = [
+    "ChoicePrompt",
+    "LocalModel",
+    "LocalSetup",
+    "Prompt",
+    "make_identity",
+    "open_layout",
+    "plan_chunks",
+    "read_answer",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """A request as the model gets it.
+
+    Attributes:
+        request: the question.
+        text: the rendered chat.
+        tokens: the text's token ids, special tokens included.
+        stop: the request's stop sequences and those of the layout.
+    """
+
+    request: Request
+    text: str
+    tokens: tuple[int, ...]
+    stop: tuple[str, ...]
+
+
+def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Prompt]]:
+    """Sorts prompts by length, longest first, and cuts them into chunks.
+
+    A chunk has one answer length and one set of stop sequences. The order depends on the prompts alone, so that every
+    process of a distributed run makes the same chunks.
+
+    lighteval cuts prompts silently at the token count of the prompt with the most *characters*, plus the answer length. A
+    text of many tokens and few characters (numbers, other scripts) can be over that; such prompts get another chunk.
+
+    Args:
+        prompts: what to answer.
+        size: most prompts a chunk, None for no limit.
+
+    Yields:
+        Non-empty chunks that hold each prompt once.
+    """
+    groups: dict[tuple[int, tuple[str, ...]], list[Prompt]] = {}
+    for prompt in prompts:
+        groups.setdefault((prompt.request.max_new_tokens, prompt.stop), []).append(prompt)
+    for (room, _), group in groups.items():
+        ordered = sorted(group, key=lambda prompt: (-len(prompt.tokens), prompt.request.key))
+        chunk: list[Prompt] = []
+        widest: Prompt | None = None  # the first with the most characters, as lighteval's stable sort finds it
+        for prompt in ordered:
+            next_widest = prompt if widest is None or len(prompt.text) > len(widest.text) else widest
+            longest = len(chunk[0].tokens) if chunk else len(prompt.tokens)
+            if chunk and (len(chunk) == size or longest > len(next_widest.tokens) + room):
+                yield chunk
+                chunk, next_widest = [], prompt
+            chunk.append(prompt)
+            widest = next_widest
+        yield chunk
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoicePrompt:
+    """A request with continuations as the model gets it.
+
+    Attributes:
+        request: the question.
+        tokens: the rendered chat's token ids, special tokens included.
+        continuations: token ids of each continuation, at least one each.
+    """
+
+    request: Request
+    tokens: tuple[int, ...]
+    continuations: tuple[tuple[int, ...], ...]
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the prompt and its longest continuation."""
+        return len(self.tokens) + max(map(len, self.continuations))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceText:
+    """One text to be scored: a prompt and one of its continuations.
+
+    Attributes:
+        prompt: the prompt.
+        index: which of its continuations.
+    """
+
+    prompt: ChoicePrompt
+    index: int
+
+    @property
+    def continuation(self) -> tuple[int, ...]:
+        """The continuation's token ids."""
+        return self.prompt.continuations[self.index]
+
+
+def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[list[ChoiceText]]:
+    """Lays texts out, those of the longest prompt first and those of one prompt together, and cuts them into chunks.
+
+    The order depends on the prompts alone, so that every process of a distributed run makes the same chunks.
+
+    Args:
+        prompts: what to score.
+        size: most texts a chunk, None for no limit.
+
+    Yields:
+        Non-empty chunks that hold each text once. A prompt's texts can stand in two chunks.
+    """
+    ordered = sorted(prompts, key=lambda prompt: (-prompt.longest, prompt.request.key))
+    texts = [ChoiceText(prompt=prompt, index=index) for prompt in ordered for index in range(len(prompt.continuations))]
+    step = size or len(texts)
+    for start in range(0, len(texts), step or 1):
+        yield texts[start : start + step]
+
+
+def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
+    """Makes lighteval's documents: labels that stand for the texts, all of one length, so that it keeps their order."""
+    from lighteval.tasks.requests import Doc
+
+    return [
+        Doc(query=label, choices=[label], gold_index=0, id=label, task_name="medical") for label in _labels(len(texts))
+    ]
+
+
+@contextlib.contextmanager
+def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> Iterator[None]:
+    """Lets lighteval's model score our token ids for the documents of `choice_docs`.
+
+    Args:
+        inner: lighteval's model.
+        texts: those of the documents.
+    """
+    by_label = dict(zip(_labels(len(texts)), texts, strict=True))
+
+    def encode(context: str, continuations: list[str], pairwise: bool = False) -> tuple[list[list[int]], ...]:
+        text = by_label[context]
+        return [list(text.prompt.tokens)], [list(text.continuation)]
+
+    names = vars(inner)
+    names["tok_encode_pair"] = encode  # over the class's method
+    try:
+        yield
+    finally:
+        del names["tok_encode_pair"]
+
+
+def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
+    """Reads lighteval's responses.
+
+    Args:
+        texts: what was scored.
+        responses: lighteval's, one a text.
+
+    Returns:
+        The sum of each continuation's log-probabilities; nan where the model's numbers broke down.
+
+    Raises:
+        RuntimeError: What was scored is not what was meant.
+    """
+    found: list[float] = []
+    for text, response in zip(texts, responses, strict=True):
+        if (_ids(response.input_tokens), _ids(response.output_tokens)) != (text.prompt.tokens, text.continuation):
+            raise RuntimeError(f"lighteval changed the tokens of request {text.prompt.request.key} before scoring them")
+        (logprob,) = response.logprobs
+        found.append(min(float(logprob), 0.0) if not math.isnan(logprob) else math.nan)
+    return found
+
+
+def scored_answer(prompt: ChoicePrompt, logprobs: Sequence[float]) -> Answer | Failure:
+    """Makes the answer of a prompt of which all continuations are scored.
+
+    Args:
+        prompt: the prompt.
+        logprobs: one for each continuation, in order.
+    """
+    key = prompt.request.key
+    if any(math.isnan(logprob) for logprob in logprobs):
+        detail = "the model computed nan; float16 is too narrow for some models: give dtype=bfloat16 or float32"
+        return Failure(key=key, reason="no number", detail=detail)
+    counts = tuple(map(len, prompt.continuations))
+    return Answer(key=key, text=ChoiceScores(logprobs=tuple(logprobs), tokens=counts).to_text())
+
+
+def _labels(count: int) -> list[str]:
+    return [f"{index:09}" for index in range(count)]
+
+
+def _ids(tokens: Any) -> tuple[int, ...]:
+    """Ids of what lighteval reports: a row or a list of one row, as tensor or list, filled up with -1."""
+    rows = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
+    if rows and not isinstance(rows[0], int):
+        (rows,) = rows
+    return tuple(int(token) for token in rows if token >= 0)
+
 
 TOO_LONG = "prompt too long"
 """Reason of a request that the model's context does not hold."""

@@ -1,14 +1,25 @@
-"""From a model's name to the model: `hf/`, `vllm/`, `vllm-server/`, `transformers-server/`, `openai-api/`."""
+"""From a model's name and arguments to the model: `hf/`, `vllm/`, `vllm-server/`, `transformers-server/`, `openai-api/`.
+
+Arguments are `--model-args k=v,...`: their names are checked and their values read by one `Reader` each. Arguments of local
+models have lighteval's names where it has one. Each kind of model is imported when it is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Model
 
-__all__ = ["KINDS", "NEUTRAL_ARGS", "open_model", "parse_model_args"]
+__all__ = [
+    "CHAT_OPTIONS", "COUNT", "FLAG", "HF_OPTIONS", "KINDS", "LOG_LEVELS", "NEUTRAL_ARGS", "SAMPLING", "SECONDS",
+    "TESTED_OPTIONS", "VLLM_OPTIONS", "WORD", "Reader", "decoding", "open_model", "parse_model_args", "read_options",
+]  # fmt: skip
+
 
 KINDS: dict[str, str] = {
     "hf": "hf/PATH_OR_REPO: a local model through lighteval's transformers backend",
@@ -84,11 +95,11 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
         kinds = "\n".join(f"  {line}" for line in KINDS.values())
         raise UsageError(f"unknown model {name!r}. A model is named by its kind, a slash and its own name:\n{kinds}")
     if kind == "hf":
-        from medical_tasks.models.lighteval_model import open_hf
+        from medical_tasks.models.lighteval_models import open_hf
 
         return open_hf(name, options=options)
     if kind == "vllm":
-        from medical_tasks.models.vllm_model import open_vllm
+        from medical_tasks.models.lighteval_models import open_vllm
 
         return open_vllm(name, options=options)
     if kind == "openai-api":
@@ -100,3 +111,210 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
 
         return open_served(name, options=options, log_dir=log_dir)
     raise UsageError(f"{name!r} is a baseline; it is asked without opening a model.")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def _whole(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError(text)
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(text)
+    return value
+
+
+def _temperature(text: str) -> float | None:
+    if text == "none":
+        return None
+    value = float(text)
+    if not 0 <= value <= 2:
+        raise ValueError(text)
+    return value
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 1:
+        raise ValueError(text)
+    return value
+
+
+def _token_field(text: str) -> str:
+    if text not in ("max_tokens", "max_completion_tokens"):
+        raise ValueError(text)
+    return text
+
+
+def _way(text: str) -> str:
+    if text not in ("auto", "top", "prompt"):
+        raise ValueError(text)
+    return text
+
+
+def _word(text: str) -> str:
+    if not text.strip():
+        raise ValueError(text)
+    return text.strip()
+
+
+Reader = tuple[Callable[[str], Any], str]
+"""A function from text to value, raising ValueError, and the rule in words."""
+
+COUNT: Reader = (_count, "a whole number from 1")
+SECONDS: Reader = (_seconds, "seconds above 0")
+WORD: Reader = (_word, "some text")
+
+CHAT_OPTIONS: Mapping[str, Reader] = {
+    "base_url": WORD,
+    "api_key_env": WORD,
+    "concurrency": COUNT,
+    "timeout": SECONDS,
+    "total_time": SECONDS,
+    "max_retries": (_whole, "a whole number from 0"),
+    "temperature": (_temperature, "a number from 0 to 2, or none to leave it to the server"),
+    "top_p": (_share, "a number above 0, up to 1"),
+    "seed": (int, "a whole number"),
+    "max_tokens_field": (_token_field, "max_tokens or max_completion_tokens"),
+}
+"""What every model behind HTTP takes, a judge as well."""
+
+TESTED_OPTIONS: Mapping[str, Reader] = {
+    **CHAT_OPTIONS,
+    "logprobs": (_way, "auto, top or prompt"),
+    "top_logprobs": COUNT,
+    "context": COUNT,
+    "tokenizer": WORD,
+}
+"""What a model under test takes besides: how probabilities are asked for, and what tells how long a question is."""
+
+
+def read_options(
+    options: Mapping[str, str], readers: Mapping[str, Reader], *, model: str, what: str = "model"
+) -> dict[str, Any]:
+    """Reads model arguments.
+
+    Args:
+        options: name to text, as given.
+        readers: the names this model takes.
+        model: the model's name, for messages.
+        what: whose arguments they are, for messages: `model`, or `judge`.
+
+    Returns:
+        Name to value, for the names given.
+
+    Raises:
+        UsageError: A name is unknown, or a text does not follow its rule.
+    """
+    unknown = [name for name in options if name not in readers]
+    if unknown:
+        raise UsageError(
+            f"unknown {what} argument {', '.join(map(repr, unknown))} for {model}. "
+            f"Accepted: {', '.join(sorted(readers))}."
+        )
+    values: dict[str, Any] = {}
+    for name, text in options.items():
+        read, rule = readers[name]
+        try:
+            values[name] = read(text)
+        except ValueError:
+            raise UsageError(f"{what} argument {name} must be {rule}, got {text!r}.") from None
+    return values
+
+
+LOG_LEVELS = {
+    "error": logging.ERROR,
+    "warning": logging.WARNING,
+    "info": logging.INFO,
+    "debug": logging.DEBUG,
+}
+
+DTYPES = ("auto", "float32", "float16", "bfloat16")
+
+
+def _number(text: str, *, low: float, high: float, open_low: bool) -> float:
+    value = float(text)
+    if not math.isfinite(value) or value > high or value < low or (open_low and value == low):
+        raise ValueError(text)
+    return value
+
+
+def _one_of(words: Mapping[str, Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        if text not in words:
+            raise ValueError(text)
+        return words[text]
+
+    return read
+
+
+WHOLE: Reader = (_whole, "a whole number from 0")
+FLAG: Reader = (_one_of({"true": True, "false": False}), "true or false")
+SHARE: Reader = (lambda text: _number(text, low=0, high=1, open_low=True), "a number above 0, up to 1")
+
+SAMPLING: Mapping[str, Reader] = {
+    "temperature": (lambda text: _number(text, low=0, high=2, open_low=False), "a number from 0 (greedy) to 2"),
+    "top_p": SHARE,
+    "top_k": COUNT,
+    "repetition_penalty": (lambda text: _number(text, low=0, high=10, open_low=True), "a number above 0, up to 10"),
+    "seed": WHOLE,
+}
+"""How the next token is chosen; nothing given is greedy."""
+
+_LOCAL_OPTIONS: Mapping[str, Reader] = {
+    **SAMPLING,
+    "revision": WORD,
+    "chunk_size": COUNT,
+    "enable_thinking": FLAG,
+    "log_level": (_one_of(LOG_LEVELS), f"one of {', '.join(LOG_LEVELS)}"),
+}
+
+HF_OPTIONS: Mapping[str, Reader] = {
+    **_LOCAL_OPTIONS,
+    "dtype": (_one_of({word: word for word in (*DTYPES, "4bit", "8bit")}), f"one of {', '.join(DTYPES)}, 4bit, 8bit"),
+    "batch_size": (lambda text: None if text == "auto" else COUNT[0](text), "a whole number from 1, or auto"),
+    "max_length": COUNT,
+    "model_parallel": (_one_of({"auto": None, "true": True, "false": False}), "one of auto, true, false"),
+}
+"""What `hf/...` takes."""
+
+VLLM_OPTIONS: Mapping[str, Reader] = {
+    **_LOCAL_OPTIONS,
+    "dtype": (_one_of({word: word for word in DTYPES}), f"one of {', '.join(DTYPES)}"),
+    "tensor_parallel_size": COUNT,
+    "pipeline_parallel_size": COUNT,
+    "data_parallel_size": COUNT,
+    "gpu_memory_utilization": SHARE,
+    "max_model_length": COUNT,
+    "max_num_seqs": COUNT,
+    "max_num_batched_tokens": COUNT,
+    "quantization": WORD,
+    "load_format": WORD,
+}
+"""What `vllm/...` takes."""
+
+
+def decoding(values: Mapping[str, Any]) -> str:
+    """Says in one line how the next token is chosen, for the model's identity.
+
+    Args:
+        values: the arguments read.
+
+    Returns:
+        `greedy`, or the settings given; a repetition penalty stands with either.
+    """
+    if not values.get("temperature"):
+        penalty = values.get("repetition_penalty")
+        return "greedy" if penalty is None else f"greedy, repetition_penalty={penalty:g}"
+    given = {"seed": 0, **{name: values[name] for name in SAMPLING if name in values}}
+    return ", ".join(f"{name}={given[name]:g}" for name in SAMPLING if name in given)

@@ -8,7 +8,7 @@ from typing import Any
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, prompt_set
 from medical_tasks.errors import UsageError
-from medical_tasks.models.baselines import BASELINES, COPY_EXAMPLE, baseline_responses
+from medical_tasks.models.stand_ins import BASELINES, COPY_EXAMPLE, baseline_responses
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import PromptSet, TaskSpec

@@ -33,9 +33,8 @@ from medical_tasks.judges.base import (
 )
 from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.checks import check_set_of, describe, last_check
-from medical_tasks.judges.opener import NEUTRAL_JUDGE_ARGS, open_judge
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.judges.session import JudgeSession, require_votes
+from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_judge, require_votes
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.spec import TaskSpec
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 

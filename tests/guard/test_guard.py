@@ -26,10 +26,9 @@ from medical_tasks.errors import RefusedError, UsageError
 from medical_tasks.guard import addresses, policy
 from medical_tasks.guard.addresses import Host, is_local, is_loopback_host, read_address, read_host
 from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
-from medical_tasks.models import chat_settings, http_transport
+from medical_tasks.models import chat_client
 from medical_tasks.models.call_pool import run_calls
-from medical_tasks.models.chat_client import CallFailed, ChatClient
-from medical_tasks.models.chat_settings import ChatSettings, check_base_url
+from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, check_base_url
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy, recording_proxy
@@ -192,7 +191,7 @@ def test_a_local_name_must_lead_to_this_machine(
 
 
 def test_the_chat_client_and_the_guard_agree_on_what_is_local() -> None:
-    assert chat_settings.is_loopback_host is policy.is_loopback_host is addresses.is_loopback_host
+    assert chat_client.is_loopback_host is policy.is_loopback_host is addresses.is_loopback_host
 
 
 def test_in_process_is_local() -> None:
@@ -567,11 +566,11 @@ def test_a_proxy_with_a_password_is_not_quoted(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_no_proxy_is_kept_to(monkeypatch: pytest.MonkeyPatch, proxy: RecordingProxy) -> None:
-    assert http_transport.proxy_for("http://api.remote.example/v1") is not None
+    assert chat_client.proxy_for("http://api.remote.example/v1") is not None
     monkeypatch.setenv("NO_PROXY", "remote.example")
     monkeypatch.setenv("no_proxy", "remote.example")
-    assert http_transport.proxy_for("http://api.remote.example/v1") is None
-    assert http_transport.proxy_for("http://127.0.0.1:1/v1") is None
+    assert chat_client.proxy_for("http://api.remote.example/v1") is None
+    assert chat_client.proxy_for("http://127.0.0.1:1/v1") is None
 
 
 def test_redirects_are_not_followed(proxy: RecordingProxy) -> None:
@@ -631,17 +630,15 @@ def test_a_connection_that_leads_elsewhere_is_dropped_before_a_byte_is_sent() ->
     for peer in (("10.0.0.7", 80), ("::ffff:10.0.0.7", 80, 0, 0), None):
         stream = _Stream(peer)
         with pytest.raises(RefusedError, match="Nothing was sent"):
-            asyncio.run(http_transport.check_peer("connection.connect_tcp.complete", {"return_value": stream}))
+            asyncio.run(chat_client.check_peer("connection.connect_tcp.complete", {"return_value": stream}))
         assert stream.closed
-    asyncio.run(
-        http_transport.check_peer("connection.connect_tcp.complete", {"return_value": _Stream(("127.0.0.1", 80))})
-    )
-    asyncio.run(http_transport.check_peer("http11.send_request_body.started", {}))
+    asyncio.run(chat_client.check_peer("connection.connect_tcp.complete", {"return_value": _Stream(("127.0.0.1", 80))}))
+    asyncio.run(chat_client.check_peer("http11.send_request_body.started", {}))
 
 
 def test_a_name_that_changes_its_mind_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     # The name is local when the guard looks; where the connection leads is looked at again by what it really is.
-    monkeypatch.setattr(http_transport, "is_loopback_number", lambda host: False)
+    monkeypatch.setattr(chat_client, "is_loopback_number", lambda host: False)
     with FaultServer() as server, policy.protect([SUBJECT]):
         with pytest.raises(RefusedError, match="no longer leads to this machine"):
             chat(server.base_url.replace("127.0.0.1", "localhost"))

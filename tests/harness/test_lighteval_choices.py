@@ -13,9 +13,8 @@ import pytest
 
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.lighteval_adapter import agreed, choices_texts, task_configs
-from medical_tasks.models.base import Answer, Request
-from medical_tasks.models.choice_scores import ChoiceScores
-from medical_tasks.models.toy import make_toy_model
+from medical_tasks.models.base import Answer, ChoiceScores, Request
+from medical_tasks.models.stand_ins import make_toy_model
 from medical_tasks.spec import Message
 from tests.choice_benchmark.spec import ROWS, TASK
 
@@ -49,7 +48,7 @@ def lighteval_scores(toy: Path, asked: list[Any]) -> list[Any]:
     """What lighteval's transformers model says by itself, with its own chat templating and its own tokens."""
     from lighteval.models.transformers import transformers_model as backend
 
-    from medical_tasks.models.quiet import without_cache_and_bars
+    from medical_tasks.models.checkpoint import without_cache_and_bars
 
     with without_cache_and_bars(backend):
         model = backend.TransformersModel(
@@ -62,7 +61,7 @@ def lighteval_scores(toy: Path, asked: list[Any]) -> list[Any]:
 
 
 def our_scores(toy: Path, asked: list[Any]) -> list[ChoiceScores]:
-    from medical_tasks.models.lighteval_model import open_hf
+    from medical_tasks.models.lighteval_models import open_hf
 
     model = open_hf(f"hf/{toy}", options={})
     requests = [

@@ -12,7 +12,7 @@ import pytest
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
-from medical_tasks.models.toy import make_toy_model
+from medical_tasks.models.stand_ins import make_toy_model
 from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ from typing import Any
 
 from medical_tasks.judges.base import Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.chat import ChatJudge
-from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 from tests.fault_server import Call, Fault
 

@@ -18,7 +18,7 @@ from medical_tasks.guard.policy import Subject, protect
 from medical_tasks.judges.base import Call, NoReply, Question, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.judges.chat import ChatJudge, open_chat
-from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
 from tests.fault_server import Call as Received

@@ -7,9 +7,8 @@ import random
 import pytest
 
 from medical_tasks.judges.base import Label, Unscored
-from medical_tasks.judges.check_views import CORRECTNESS, NLI, VIEWS
-from medical_tasks.judges.judge_check import CheckPair, check_figures, labels_of, same_labels, subset
-from medical_tasks.judges.judge_check_table import render_check
+from medical_tasks.judges.check_figures import CheckPair, check_figures, labels_of, render_check, same_labels, subset
+from medical_tasks.judges.checks import CORRECTNESS, NLI, VIEWS
 from medical_tasks.scoring.intervals import wilson_interval
 
 GOLD: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "neutral", "entailment", "neutral")

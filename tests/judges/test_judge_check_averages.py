@@ -7,8 +7,7 @@ from typing import Final
 
 import pytest
 
-from medical_tasks.judges.judge_check import CheckPair, check_figures
-from medical_tasks.judges.judge_check_table import render_check
+from medical_tasks.judges.check_figures import CheckPair, check_figures, render_check
 
 PAIRS: Final = {"R1": 1000, "R2": 1000, "R3": 1200, "MedNLI": 1422}
 MEANS: Final = {"ANLI, mean of rounds": ("R1", "R2", "R3"), "mean of the four sets": tuple(PAIRS)}

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.judges.base import Backend, NoReply, Reply
-from medical_tasks.judges.lexical import LexicalJudge, decide
-from medical_tasks.judges.lexical_words import Sentence
+from medical_tasks.judges.lexical import LexicalJudge, Sentence, decide
 from tests.judges.tiny_nli import answers
 from tests.support import ROOT, SHARED, needs_shared
 

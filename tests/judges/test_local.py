@@ -6,7 +6,7 @@ import pytest
 
 from medical_tasks.judges.base import Call, NoReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
-from medical_tasks.judges.local import LocalJudge
+from medical_tasks.judges.chat import LocalJudge
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from tests.judges.scripted import question
 from tests.support import GeneratesOnly

@@ -18,13 +18,8 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import LABELS, Label, NoReply, Reply
-from medical_tasks.judges.nli import NliJudge, open_nli
-from medical_tasks.judges.nli_batches import Batches, Row
-from medical_tasks.judges.nli_classifier import longest_input
-from medical_tasks.judges.nli_form import Columns, Form
-from medical_tasks.judges.nli_labels import combine, read_label, read_labels
-from medical_tasks.judges.nli_options import find_family
-from medical_tasks.judges.nli_true import answer_tokens
+from medical_tasks.judges.nli import NliJudge, combine, find_family, open_nli, read_label, read_labels
+from medical_tasks.judges.nli_models import Batches, Columns, Form, Row, answer_tokens, longest_input
 from medical_tasks.judges.windows import cut_windows, plan_windows, sentence_spans, text_windows
 from tests.judges.tiny_nli import NLI_LABELS, answers, make_classifier, make_true, pairs
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.judges.base import Unreadable
-from medical_tasks.judges.nli_questions import STYLES, TEMPLATE_SHA256, nli_question, template_sha256
-from medical_tasks.judges.nli_sets import LabelledPair
+from medical_tasks.judges.nli_sets import STYLES, TEMPLATE_SHA256, LabelledPair, nli_question, template_sha256
 
 PAIR = LabelledPair(id="p", premise="Ada has two cats.", hypothesis="Ada has a pet.", label="entailment")
 

@@ -7,9 +7,8 @@ import pytest
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import JudgeOptions, Verdict
 from medical_tasks.judges.case import NO_PAIR, UNREADABLE
-from medical_tasks.judges.nli_questions import nli_question
-from medical_tasks.judges.nli_sets import LabelledPair
-from medical_tasks.judges.open_session import next_step, open_session
+from medical_tasks.judges.nli_sets import LabelledPair, nli_question
+from medical_tasks.judges.session import next_step, open_session
 
 QUESTION = nli_question(LabelledPair(id="p", premise="Tea is warm.", hypothesis="Tea is warm.", label="entailment"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
-from medical_tasks.judges.opener import JUDGE_KINDS, NEUTRAL_JUDGE_ARGS, open_judge
+from medical_tasks.judges.session import JUDGE_KINDS, NEUTRAL_JUDGE_ARGS, open_judge
 from tests.support import ROOT
 
 URL = {"base_url": "http://127.0.0.1:1/v1"}
@@ -107,7 +107,7 @@ def test_what_changes_no_verdict_is_neutral_and_what_does_is_not() -> None:
 
 def test_opening_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from pathlib import Path; from medical_tasks.judges.opener import open_judge\n"
+        "import sys; from pathlib import Path; from medical_tasks.judges.session import open_judge\n"
         "open_judge('lexical', {}, log_dir=Path())\n"
         "open_judge('openai-api/h/m', {'base_url': 'http://127.0.0.1:1/v1'}, log_dir=Path())\n"
         "print(sorted({'torch', 'transformers', 'lighteval', 'openai', 'inspect_ai', 'datasets'} & set(sys.modules)))"

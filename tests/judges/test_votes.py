@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.judges.votes import Decided, Undecided, decide
+from medical_tasks.judges.case import Decided, Undecided, decide
 
 
 def mode(votes: list[Any]) -> Any:

@@ -13,8 +13,8 @@ import pytest
 from benchmarks.votes import VOTES, draw_votes, expected_calls, paper_agreement, session_calls
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Unreadable, Unscored, Verdict
+from medical_tasks.judges.case import Decided, Undecided, decide
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.judges.votes import Decided, Undecided, decide
 from tests.judges.scripted import ScriptedBackend, question
 
 Votes = list[bool | None]

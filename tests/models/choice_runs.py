@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from medical_tasks.models.base import Answer, Failure, Model, Request
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import Answer, ChoiceScores, Failure, Model, Request
 from tests.models.local_runs import reference
 from tests.models.toy_texts import TEXTS
 

@@ -21,7 +21,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 @pytest.fixture(scope="session")
 def toy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of the toy; tests must not change it."""
-    from medical_tasks.models.toy import make_toy_model
+    from medical_tasks.models.stand_ins import make_toy_model
 
     return make_toy_model(tmp_path_factory.mktemp("models") / "toy", TEXTS)
 
@@ -46,12 +46,12 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def opened() -> Iterator[Opener]:
     """Opens `hf/` models and closes them at the end."""
-    from medical_tasks.models import lighteval_model
+    from medical_tasks.models import lighteval_models
 
     models: list[Model] = []
 
     def open_it(folder: Path, **options: str) -> Model:
-        models.append(lighteval_model.open_hf(f"hf/{folder}", options=options))
+        models.append(lighteval_models.open_hf(f"hf/{folder}", options=options))
         return models[-1]
 
     yield open_it
@@ -62,8 +62,8 @@ def opened() -> Iterator[Opener]:
 @pytest.fixture(scope="module")
 def default(toy_model: Path) -> Iterator[Any]:
     """The toy with default options; tests must not change it."""
-    from medical_tasks.models import lighteval_model
+    from medical_tasks.models import lighteval_models
 
-    model = lighteval_model.open_hf(f"hf/{toy_model}", options={})
+    model = lighteval_models.open_hf(f"hf/{toy_model}", options={})
     yield model
     model.close()

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from medical_tasks.models.base import Answer, Failure, Model
-from medical_tasks.models.lighteval_model import open_hf
+from medical_tasks.models.lighteval_models import open_hf
 from tests.models.choice_runs import CHOICES, choose
 from tests.models.toy_texts import TEXTS, ask
 

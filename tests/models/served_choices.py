@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.models.base import Answer, Failure, Request
-from medical_tasks.models.chat_settings import ChatSettings
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import Answer, ChoiceScores, Failure, Request
+from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.models.endpoint_choices import ChoiceSettings
 from medical_tasks.spec import Message

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.models.alignscore_cut import cut_pair, kept_lengths
+from medical_tasks.models.alignscore import cut_pair, kept_lengths
 
 ROOM = 12
 

@@ -12,9 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.bleurt import bleurt_identity, bleurt_scores, open_bleurt
-from medical_tasks.models.bleurt_network import BleurtNetwork
-from medical_tasks.models.bleurt_rows import kept_lengths, make_row
+from medical_tasks.models.bleurt import (
+    BleurtNetwork,
+    bleurt_identity,
+    bleurt_scores,
+    kept_lengths,
+    make_row,
+    open_bleurt,
+)
 from medical_tasks.models.checkpoint import find_checkpoint
 from tests.models.tiny_bleurt import LIMIT, PAIRS, make_bleurt, make_pieces, make_word_bleurt
 from tests.models.tiny_embedder import write_json

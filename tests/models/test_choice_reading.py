@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.models.choice_reading import (
+from medical_tasks.models.endpoint_choices import (
     APART,
     MALFORMED,
     MISSING,

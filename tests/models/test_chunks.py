@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.models.base import Request
-from medical_tasks.models.chunks import Prompt, plan_chunks
+from medical_tasks.models.local_model import Prompt, plan_chunks
 
 Shape = tuple[int, int, int, bool]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import ChoiceScores
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
 

@@ -18,8 +18,7 @@ from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
-from medical_tasks.models.chat_client import CallFailed, ChatClient, Completion
-from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import EndpointModel, alias_variables, open_endpoint, sampling_of
 from medical_tasks.spec import Message
 from tests.fault_server import Call, Fault, FaultServer, Plan, echo_answer, first, randomly
@@ -304,7 +303,7 @@ def test_a_job_may_ask_several_times() -> None:
 INTERRUPTED = """
 import sys
 from medical_tasks.models.base import Request
-from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 
 chat = ChatSettings(base_url=sys.argv[1], model="m", concurrency=4, max_retries=0)

@@ -11,12 +11,10 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.models.base import Length, Request
-from medical_tasks.models.chat_settings import ChatSettings
+from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.checkpoint import Checkpoint
-from medical_tasks.models.endpoint import EndpointModel, open_endpoint
-from medical_tasks.models.endpoint_length import FolderTokens
-from medical_tasks.models.server import ServedModel, open_served
-from medical_tasks.models.server_programs import vllm_context, writes_as_folder
+from medical_tasks.models.endpoint import EndpointModel, FolderTokens, open_endpoint
+from medical_tasks.models.server import ServedModel, open_served, vllm_context, writes_as_folder
 from medical_tasks.spec import Message
 from tests.fault_server import Fault
 from tests.models.local_runs import reference

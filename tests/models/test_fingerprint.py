@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models import fingerprint as module
-from medical_tasks.models.fingerprint import fingerprint, model_files
+from medical_tasks.models import checkpoint as module
+from medical_tasks.models.checkpoint import fingerprint, model_files
 
 TENSOR_BYTES = 3000
 TENSORS = 5

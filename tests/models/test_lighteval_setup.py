@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.lighteval_model import generation_settings, lighteval_settings, open_hf
-from medical_tasks.models.local_options import HF_OPTIONS
-from medical_tasks.models.model_options import read_options
+from medical_tasks.models.lighteval_models import generation_settings, lighteval_settings, open_hf
+from medical_tasks.models.opener import HF_OPTIONS, read_options
 from tests.models.local_runs import QUESTIONS, Opener, answers
 from tests.models.toy_texts import change_json
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.io.store import Store
-from medical_tasks.judges import local
+from medical_tasks.judges import chat
 from medical_tasks.judges.base import JudgeOptions, Reply, Unscored, Verdict
-from medical_tasks.judges.local import LocalJudge
+from medical_tasks.judges.chat import LocalJudge
 from medical_tasks.judges.session import JudgeSession
 from tests.judges.scripted import question
 from tests.models.local_runs import Opener
@@ -24,7 +24,7 @@ def test_a_local_model_votes(opened: Opener, toy_model: Path, tmp_path: Path, mo
         (cut,) = session.ask([question("q0", read=str)])
     assert isinstance(cut, Unscored)
     assert cut.reason == "judge: cut reply"  # a random model goes on until it is cut
-    monkeypatch.setattr(local, "Reply", lambda **reply: Reply(**reply | {"finish": "stop"}))
+    monkeypatch.setattr(chat, "Reply", lambda **reply: Reply(**reply | {"finish": "stop"}))
     asked = [question(f"q{number}", read=lambda text: text) for number in range(2)]
     with Store(tmp_path / "store.sqlite") as store:
         first = JudgeSession(LocalJudge(model), JudgeOptions(votes=3), store, quiet=True)

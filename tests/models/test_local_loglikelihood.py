@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.models.base import Answer, Failure, Length, Request
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, Request
 from tests.models.choice_runs import CHOICES, LETTERS, choose, results, scores, summed
 from tests.models.local_runs import QUESTIONS, Opener, answers
 from tests.models.toy_texts import ask

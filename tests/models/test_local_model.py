@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medical_tasks.models.chunks import Prompt
-from medical_tasks.models.local_model import read_answer
+from medical_tasks.models.local_model import Prompt, read_answer
 from tests.models.toy_texts import ask
 
 ENDS = frozenset({2, 9})

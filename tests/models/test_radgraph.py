@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.radgraph import f1_radgraph, radgraph_annotate, radgraph_identity
-from medical_tasks.models.radgraph_folder import find_radgraph, staged
+from medical_tasks.models.radgraph import f1_radgraph, find_radgraph, radgraph_annotate, radgraph_identity, staged
 from tests.models.tiny_embedder import make_bert, write_json
 from tests.support import ROOT
 

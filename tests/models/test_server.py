@@ -16,11 +16,17 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models import server as served
 from medical_tasks.models.base import Answer, Failure, Request
 from medical_tasks.models.endpoint import EndpointModel
-from medical_tasks.models.managed_server import ManagedServer, free_port
-from medical_tasks.models.probe import answers_chat
-from medical_tasks.models.server import ServedModel, open_served
-from medical_tasks.models.server_programs import find_vllm, gpu_nodes, read_flags, vllm_version, wants_cpu
-from medical_tasks.models.toy import make_toy_model
+from medical_tasks.models.managed_server import ManagedServer, answers_chat, free_port
+from medical_tasks.models.server import (
+    ServedModel,
+    find_vllm,
+    gpu_nodes,
+    open_served,
+    read_flags,
+    vllm_version,
+    wants_cpu,
+)
+from medical_tasks.models.stand_ins import make_toy_model
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
 from tests.support import alive
@@ -260,7 +266,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("MEDICAL_TASKS_VLLM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("medical_tasks.models.server_programs.__file__", str(tmp_path / "a" / "b" / "c.py"))
+    monkeypatch.setattr("medical_tasks.models.server.__file__", str(tmp_path / "a" / "b" / "c.py"))
     return tmp_path
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.toy import CONTEXT, make_toy_model
+from medical_tasks.models.stand_ins import CONTEXT, make_toy_model
 from tests.models.toy_texts import TEXTS
 
 pytestmark = pytest.mark.slow

@@ -10,13 +10,10 @@ from typing import Any, ClassVar
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.base import Answer, Failure
+from medical_tasks.models.base import Answer, ChoiceScores, Failure
 from medical_tasks.models.checkpoint import find_checkpoint
-from medical_tasks.models.choice_scores import ChoiceScores
-from medical_tasks.models.lighteval_model import generation_settings
-from medical_tasks.models.local_options import VLLM_OPTIONS
-from medical_tasks.models.model_options import read_options
-from medical_tasks.models.vllm_model import open_vllm, vllm_settings
+from medical_tasks.models.lighteval_models import generation_settings, open_vllm, vllm_settings
+from medical_tasks.models.opener import VLLM_OPTIONS, read_options
 from tests.models.choice_runs import choose
 from tests.models.toy_texts import TEXTS, ask, change_json
 

@@ -11,8 +11,7 @@ from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError
-from medical_tasks.models.base import Answer, Length, OnResult, Request
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import Answer, ChoiceScores, Length, OnResult, Request
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.responses import run_responses

@@ -25,8 +25,7 @@ from medical_tasks.benchmarks.doclens.scoring import item_score, join_claims, te
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Judge, JudgeOptions, Judging
-from medical_tasks.judges.opener import open_judge
-from medical_tasks.judges.session import JudgeSession
+from medical_tasks.judges.session import JudgeSession, open_judge
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec

@@ -33,10 +33,9 @@ from medical_tasks.guard.policy import Subject
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
 from medical_tasks.io.files import csv_lines, open_text
 from medical_tasks.judges.base import Judge, Judging, Unscored
+from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
-from medical_tasks.judges.check_views import CORRECTNESS
-from medical_tasks.judges.checks import check_set_of
-from medical_tasks.judges.judge_check import CheckPair, subset
+from medical_tasks.judges.checks import CORRECTNESS, check_set_of
 from medical_tasks.scoring.agreement import majority
 from medical_tasks.spec import Item, TaskSpec
 

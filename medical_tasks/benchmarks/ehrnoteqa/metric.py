@@ -20,9 +20,8 @@ from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Judge, JudgeOptions, Judging, Question, Unscored, Verdict
-from medical_tasks.judges.opener import open_judge
-from medical_tasks.judges.session import JudgeSession
-from medical_tasks.judges.votes import Decided, decide
+from medical_tasks.judges.case import Decided, decide
+from medical_tasks.judges.session import JudgeSession, open_judge
 from medical_tasks.runs.results import flat, summarise
 from medical_tasks.spec import Item, TaskSpec
 

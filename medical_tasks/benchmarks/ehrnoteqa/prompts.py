@@ -35,7 +35,7 @@ from medical_tasks.benchmarks.ehrnoteqa.official_prompts import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
 __all__ = ["MARKER", "choice_lines", "gold_response", "load_prompts", "note_blocks", "shortened", "word_count"]

@@ -26,7 +26,7 @@ from medical_tasks.benchmarks.ehrnoteqa.letters import Letter, read_letter
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import ChoiceScores
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.text_overlap import exact_match, rouge, sacrebleu_sentence
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts

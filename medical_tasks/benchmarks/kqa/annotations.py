@@ -20,8 +20,8 @@ from medical_tasks.data.dataset_source import file_sha256, repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import CsvRow, read_csv
 from medical_tasks.judges.base import Judge, Judging, Label, Unscored
+from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource
-from medical_tasks.judges.judge_check import CheckPair, subset
 from medical_tasks.scoring.agreement import majority
 
 __all__ = [

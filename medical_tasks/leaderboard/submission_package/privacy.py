@@ -27,7 +27,7 @@ from typing import Any, Final
 from medical_tasks.benchmarks.catalog import dataset_spec
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
-from medical_tasks.judges.opener import JUDGE_KINDS
+from medical_tasks.judges.session import JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package.contents import PackageError
 from medical_tasks.models.opener import KINDS
 from medical_tasks.spec import TaskSpec

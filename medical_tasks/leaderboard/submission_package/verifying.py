@@ -17,7 +17,7 @@ from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set, run_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.judges.opener import JUDGE_KINDS
+from medical_tasks.judges.session import JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package.contents import Package, shown
 from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, PATH, scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.rescoring import (

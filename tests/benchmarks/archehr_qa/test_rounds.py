@@ -194,7 +194,7 @@ def test_gold_in_full_marks_out(name: str, split: str) -> None:
 def test_a_toy_model_goes_through_each_protocol(tmp_path: Path) -> None:
     from medical_tasks.models.local_model import LocalModel
     from medical_tasks.models.opener import open_model
-    from medical_tasks.models.toy import make_toy_model
+    from medical_tasks.models.stand_ins import make_toy_model
 
     tasks = [task_of(name) for name in ("together", "answer_first", "evidence_first")]
     rows = list(read_rows("demo", "dev", {}))[:1]

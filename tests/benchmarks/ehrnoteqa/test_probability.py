@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_choices
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import ChoiceScores
 
 METRICS = ("accuracy", "accuracy_per_token", "accuracy_per_character", "gold_probability")
 TEXTS = ("abcd", "ab", "abcdefgh", "a", "abc")

@@ -13,7 +13,7 @@ from medical_tasks.benchmarks.ehrnoteqa.prompts import choice_lines, gold_respon
 from medical_tasks.benchmarks.ehrnoteqa.questions import joined_row
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import ChoiceScores
 from medical_tasks.spec import Item, PromptSet
 from tests.benchmarks.ehrnoteqa.tiny_items import FORMATS, authors_source, item, note, task_of, write_checkout
 from tests.support import SHARED, needs_shared

@@ -21,7 +21,7 @@ from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions, Judging
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.models.choice_scores import ChoiceScores
+from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.ehrnoteqa.judged import by_text, golds, judge, perfect, twin_items

@@ -1,24 +1,77 @@
-"""A toy language model, made on the spot: a random Llama of a third of a million weights, with its own tokenizer.
+"""Models that need no download: baselines, and a toy language model made on the spot.
 
-It lets `make demo` and the tests run the real code path (tokenizer, chat template, batches, processes) with no download.
-Its answers are nonsense. A random model seldom ends its turn, so the row of the end token is enlarged: most answers
-end after some twenty tokens, and all at the length that was asked for.
+Baselines need no model at all. `reference` answers with the gold and must score the maximum; `empty` says nothing; `random` gives
+each question the gold of another, seeded, question of the same kind (for MedCalc-Bench: the same calculator where it has several),
+which is what knowing the form of an answer is worth without reading the note. `copy-example` gives the reply of the worked example
+that the question shows, for tasks that show one: what imitation is worth (`runs.baselines`, which has the prompts).
 
-A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
+The toy is a random Llama of a third of a million weights, with its own tokenizer. It lets `make demo` and the tests run the real
+code path (tokenizer, chat template, batches, processes). Its answers are nonsense. A random model seldom ends its turn, so the row
+of the end token is enlarged: most answers end after some twenty tokens, and all at the length that was asked for. A tokenizer
+saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.quiet import quiet_libraries
+from medical_tasks.models.checkpoint import quiet_libraries
+from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["CONTEXT", "make_toy_model"]
+__all__ = ["BASELINES", "CONTEXT", "COPY_EXAMPLE", "baseline_responses", "make_toy_model"]
+
+
+COPY_EXAMPLE = "copy-example"
+BASELINES = ("reference", "empty", "random", COPY_EXAMPLE)
+_SEED = 20240617
+
+GoldResponse = Callable[[TaskSpec, Item], str]
+
+
+def baseline_responses(name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> list[str]:
+    """Answers every item without a model.
+
+    Args:
+        name: one of `BASELINES` but `copy-example`.
+        task: the task.
+        items: its items.
+        gold_response: the benchmark's own way to write an item's gold as a model would.
+
+    Returns:
+        One response an item.
+
+    Raises:
+        UsageError: There is no such baseline.
+    """
+    if name == "reference":
+        return [gold_response(task, item) for item in items]
+    if name == "empty":
+        return ["" for _ in items]
+    if name == "random":
+        return _random(task, items, gold_response)
+    raise UsageError(f"unknown baseline {name!r}. Baselines: {', '.join(f'baseline/{known}' for known in BASELINES)}.")
+
+
+def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> list[str]:
+    kind = task.groups[-1] if task.groups else None
+    families: dict[str | tuple[str, ...], list[int]] = {}
+    for position, item in enumerate(items):
+        families.setdefault(item.groups[kind] if kind else "", []).append(position)
+    responses: list[str] = []
+    for position, item in enumerate(items):
+        # A generator per item: an answer does not depend on which other items are asked before it.
+        chooser = random.Random(f"{_SEED}:{item.id}")  # noqa: S311 - a baseline, not a secret
+        family = [other for other in families[item.groups[kind] if kind else ""] if other != position]
+        others = family or [other for other in range(len(items)) if other != position] or [position]
+        responses.append(gold_response(task, items[chooser.choice(others)]))
+    return responses
+
 
 CONTEXT = 4096
 """Longest prompt and answer together, in tokens."""
@@ -61,14 +114,14 @@ def make_toy_model(folder: Path, texts: Sequence[str], *, seed: int = 0) -> Path
     if any(folder.iterdir()):
         raise UsageError(f"{folder}: a toy model goes into an empty folder, and this one holds files; name another")
     with quiet_libraries(logging.ERROR):
-        tokenizer = _tokenizer(texts)
-        model = _model(tokenizer, seed)
+        tokenizer = _toy_tokenizer(texts)
+        model = _toy_model(tokenizer, seed)
         tokenizer.save_pretrained(folder)
         model.save_pretrained(folder)
     return folder
 
 
-def _tokenizer(texts: Sequence[str]) -> Any:
+def _toy_tokenizer(texts: Sequence[str]) -> Any:
     """Byte-level BPE (nothing is unknown to it), trained on `texts`."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -98,7 +151,7 @@ def _tokenizer(texts: Sequence[str]) -> Any:
     return tokenizer
 
 
-def _model(tokenizer: Any, seed: int) -> Any:
+def _toy_model(tokenizer: Any, seed: int) -> Any:
     """A two-layer Llama in float32 with random weights."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM

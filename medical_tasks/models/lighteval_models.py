@@ -1,0 +1,502 @@
+"""Local models through lighteval: `hf/<folder or repository>` with transformers, `vllm/<folder or repository>` with vLLM.
+
+`hf/` runs under accelerate in one process, or in several that share the work (each with the whole model)::
+
+    medical-tasks run --tasks medcalc --model hf/models/llama
+    torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc --model hf/models/llama
+
+`vllm/` uses the GPUs of this machine and starts its own worker processes, so it is run by the plain command, never under torchrun.
+vLLM and the newest transformers cannot be in one environment: it needs the second one (`make env-vllm`)::
+
+    medical-tasks run --tasks medcalc --model vllm/models/llama-70b --model-args tensor_parallel_size=4
+
+lighteval's model classes are used as they are, without its task registry and pipeline: nothing is scanned or downloaded, and
+both major versions of huggingface_hub will do. docs/models_local.md describes the options.
+
+For log-likelihoods, lighteval's transformers backend takes logits over the whole vocabulary at every position of every text and
+computes log-probabilities of them all, in the model's own type, although it reads those of the continuation alone. For a prompt of
+8,000 tokens and a vocabulary of 128,000 that is 4 GB a text in float32, and again as much for the logarithms. Here the model
+computes those of the last positions only, and they are made float32 before anything is summed: half-precision log-probabilities
+are off in the second or third digit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import importlib.metadata
+import importlib.util
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.models.base import Model
+from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, quiet_libraries, without_cache_and_bars
+from medical_tasks.models.local_model import ChoicePrompt, LocalModel, LocalSetup, Prompt, make_identity, open_layout
+from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, SAMPLING, VLLM_OPTIONS, read_options
+
+__all__ = ["generation_settings", "lighteval_settings", "open_hf", "open_vllm", "vllm_settings"]
+
+
+CPU_BATCH = 8
+"""Prompts a batch where trying out how many fit would fill the machine's own memory."""
+
+AUTO_START = 512
+_WAIT = datetime.timedelta(hours=2)  # how long a process waits for the others at the end of a batch
+
+
+def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
+    """Opens a local model on the transformers backend.
+
+    Args:
+        name: `hf/` and a folder or a repository.
+        options: model arguments, see `local_options.HF_OPTIONS`.
+
+    Raises:
+        UsageError: Bad options, a model that does not load, or processes that do not see each other.
+        MissingError: lighteval, the model or a package it needs is not here; says how to get it.
+    """
+    if importlib.util.find_spec("lighteval") is None:
+        raise MissingError(f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}")
+    values = read_options(options, HF_OPTIONS, model=name)
+    log_level = values.get("log_level", LOG_LEVELS["error"])
+    checkpoint = find_checkpoint(name.removeprefix("hf/"), revision=values.get("revision"))
+    if values.get("dtype") in ("4bit", "8bit") and importlib.util.find_spec("bitsandbytes") is None:
+        raise MissingError(f"dtype={values['dtype']} needs bitsandbytes, and a GPU: pip install bitsandbytes")
+    with quiet_libraries(log_level):
+        accelerator = start_processes()
+        tokenizer, layout = open_layout(checkpoint, name, values)
+        dtype = values.get("dtype", "auto")
+        dtype = checkpoint.own_dtype() if dtype == "auto" else dtype
+        identity = make_identity(
+            checkpoint,
+            values,
+            backend="hf",
+            dtype=dtype,
+            layout=layout,
+            engines={"lighteval": 2, "transformers": 1},
+            device=accelerator.device.type,
+        )
+        settings = lighteval_settings(values, device=accelerator.device.type)
+        settings |= {
+            "model_name": str(checkpoint.folder),
+            "dtype": dtype,
+            "add_special_tokens": layout.add_special_tokens,
+        }
+        inner = _load_transformers(name, settings, generation_settings(values))
+        ends = frozenset(checkpoint.end_tokens() | {tokenizer.eos_token_id})
+        _set_decoding(inner, ends, sampling=bool(values.get("temperature")))
+        setup = LocalSetup(
+            name=name,
+            identity=identity,
+            layout=layout,
+            tokenizer=tokenizer,
+            ends=ends,
+            context=inner.max_length,
+            log_level=log_level,
+        )
+    return _HfModel(setup, inner, accelerator, chunk_size=values.get("chunk_size"), seed=values.get("seed", 0))
+
+
+def start_processes() -> Any:
+    """Joins the processes that torchrun or `accelerate launch` started; returns accelerate's `Accelerator`.
+
+    Raises:
+        UsageError: Several processes were started, but each would take itself for the only one.
+    """
+    from accelerate import Accelerator, InitProcessGroupKwargs
+
+    started = int(os.environ.get("WORLD_SIZE", "1"))
+    accelerator = Accelerator(kwargs_handlers=[InitProcessGroupKwargs(timeout=_WAIT)])
+    if started > 1 and accelerator.num_processes == 1:
+        raise UsageError(
+            f"{started} processes were started (WORLD_SIZE={started}), but accelerate sees one, so that each would answer "
+            "everything. On a machine without a GPU: ACCELERATE_USE_CPU=true torchrun --nproc_per_node=2 -m medical_tasks run ..."
+        )
+    return accelerator
+
+
+def lighteval_settings(values: Mapping[str, Any], *, device: str) -> dict[str, Any]:
+    """Turns model arguments into those of lighteval's `TransformersModelConfig`.
+
+    Args:
+        values: model arguments read.
+        device: kind of device, `cpu` or `cuda`.
+    """
+    return {
+        "batch_size": values.get("batch_size", None if device == "cuda" else CPU_BATCH),
+        "max_length": values.get("max_length"),
+        "model_parallel": values.get("model_parallel"),
+        "override_chat_template": False,  # prompts come rendered
+    }
+
+
+def generation_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Turns model arguments into those of lighteval's `GenerationParameters`.
+
+    Never `max_new_tokens`: lighteval's transformers backend would cut the *prompt* to that length.
+    """
+    return {name: values[name] for name in SAMPLING if name in values}
+
+
+def _load_transformers(name: str, settings: Mapping[str, Any], generation: Mapping[str, Any]) -> Any:
+    import torch
+    from lighteval.models.model_input import GenerationParameters
+    from lighteval.models.transformers import transformers_model as backend
+
+    config = backend.TransformersModelConfig(**settings, generation_parameters=GenerationParameters(**generation))
+    with without_cache_and_bars(backend):
+        try:
+            return backend.TransformersModel(config)
+        except (OSError, ValueError, ImportError, KeyError) as error:
+            raise UsageError(f"{name} does not load: {error}") from error
+        except torch.OutOfMemoryError as error:
+            raise UsageError(
+                f"{name}: the model does not fit into the GPU's memory: {str(error).splitlines()[0]} With several GPUs give "
+                "one process and model_parallel=true, or use vllm/ with tensor_parallel_size; with one, dtype=4bit or 8bit."
+            ) from error
+
+
+def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
+    """Makes decoding what was asked for, and ends answers at every token that ends one.
+
+    lighteval passes the tokenizer's end token only, whereas many chat models end a turn by another. And what the model's
+    own `generation_config.json` says beyond that (a repetition penalty, beams, sampling) would be added in silence.
+    """
+    from transformers import GenerationConfig
+
+    generate: Callable[..., Any] = inner.model.generate
+    inner.model.generation_config = GenerationConfig()
+
+    def decode(**settings: Any) -> Any:
+        # output_scores keeps batch x vocabulary numbers for each step, which nobody reads.
+        settings |= {"eos_token_id": sorted(ends), "output_scores": False, "do_sample": sampling}
+        if not sampling:
+            settings.pop("temperature", None)
+        return generate(**settings)
+
+    inner.model.generate = decode
+
+
+class _HfModel(LocalModel):
+    """A model on lighteval's transformers backend; one of several processes where there are several."""
+
+    def __init__(self, setup: LocalSetup, inner: Any, accelerator: Any, *, chunk_size: int | None, seed: int) -> None:
+        super().__init__(setup, is_main=bool(accelerator.is_main_process))
+        self.inner = inner
+        self._accelerator = accelerator
+        self._chunk = chunk_size
+        self._seed = seed
+        self._given_batch: int | None = inner.config.batch_size
+        self._text_batch = 1
+
+    def share(self, keys: list[str]) -> list[str]:
+        from accelerate.utils import broadcast_object_list
+
+        box: list[Any] = [keys if self.is_main else None]
+        broadcast_object_list(box, from_process=0)
+        shared: list[str] = box[0]
+        return shared
+
+    def close(self) -> None:
+        self.inner.cleanup()
+
+    def _chunk_size(self, prompts: Sequence[Prompt]) -> int:
+        if self._given_batch is None:
+            longest = max(len(prompt.tokens) + prompt.request.max_new_tokens for prompt in prompts)
+            self.inner.config.batch_size = self._largest_batch(longest, len(prompts))
+        # A padded batch is generated as one piece: larger chunks would be no faster, only later in the store.
+        return self._chunk or int(self.inner.config.batch_size) * int(self._accelerator.num_processes)
+
+    def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int:
+        size = self._given_batch
+        if size is None:
+            texts = sum(len(prompt.continuations) for prompt in prompts)
+            with tail_logits(self.inner):
+                size = self._largest_batch(max(prompt.longest for prompt in prompts), texts)
+        # lighteval rounds a batch of texts to 1 or a multiple of 8, upwards too; here never above what was asked for.
+        self._text_batch = max(1, size // 8 * 8)
+        return self._chunk or self._text_batch * int(self._accelerator.num_processes)
+
+    def _largest_batch(self, longest: int, most: int) -> int:
+        """Lets lighteval try how many of the longest texts fit; once a call, since it tries by running out of memory."""
+        from accelerate.utils import gather_object
+
+        with quiet_libraries(self.setup.log_level):
+            size = self.inner._get_batch_size(longest, None, min(AUTO_START, most))
+        return int(min(gather_object([size])))
+
+    def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
+        import torch
+
+        # Sampled answers depend on the seed and on the chunk, not on what was asked before it.
+        text = f"{self._seed}:{chunk[0].request.key}:{self._accelerator.process_index}"
+        torch.manual_seed(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little", signed=False) >> 1)
+        return self._ask(self.inner.greedy_until, docs, batch_size=self.inner.config.batch_size)
+
+    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
+        before = self.inner.config.batch_size
+        self.inner.config.batch_size = self._text_batch
+        try:
+            with tail_logits(self.inner):
+                return self._ask(self.inner.loglikelihood, docs, batch_size=self._text_batch)
+        finally:
+            self.inner.config.batch_size = before
+
+    def _ask(self, ask: Callable[[list[Any]], Any], docs: Sequence[Any], *, batch_size: int) -> Sequence[Any]:
+        import torch
+        from lighteval.models.transformers import transformers_model as backend
+
+        with quiet_libraries(self.setup.log_level), without_cache_and_bars(backend):
+            try:
+                responses: Sequence[Any] = ask(list(docs))
+            except torch.OutOfMemoryError as error:
+                raise UsageError(
+                    f"the GPU's memory does not suffice for batch_size={batch_size}: {str(error).splitlines()[0]} Give the "
+                    f"same command with batch_size={max(1, batch_size // 2)}; what was answered is kept."
+                ) from error
+        return responses
+
+
+VLLM_CHUNK = 1024
+"""Prompts a chunk: vLLM forms its own batches, and a small chunk would leave the GPU waiting for its last answers."""
+
+VLLM_TEXTS = 128
+"""Texts a chunk whose continuations are scored: vLLM gives Python objects for every token of the prompt, some 0.5 kB each."""
+
+_PASSED_ON = (
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "data_parallel_size",
+    "gpu_memory_utilization",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "quantization",
+    "load_format",
+    "seed",
+)
+
+
+def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
+    """Opens a local model on vLLM, in this process.
+
+    Args:
+        name: `vllm/` and a folder or a repository.
+        options: model arguments, see `local_options.VLLM_OPTIONS`.
+
+    Raises:
+        UsageError: Bad options, several processes, or a model that does not load.
+        MissingError: vLLM, a GPU or the model is not here; says how to get it.
+    """
+    values = read_options(options, VLLM_OPTIONS, model=name)
+    check_vllm_ready(name)
+    log_level = values.get("log_level", LOG_LEVELS["error"])
+    checkpoint = find_checkpoint(name.removeprefix("vllm/"), revision=values.get("revision"))
+    with quiet_libraries(log_level):
+        tokenizer, layout = open_layout(checkpoint, name, values)
+        settings = vllm_settings(values, checkpoint, name=name)
+        settings["add_special_tokens"] = layout.add_special_tokens
+        identity = make_identity(
+            checkpoint,
+            values,
+            backend="vllm",
+            dtype=settings["dtype"] + (f", {values['quantization']}" if "quantization" in values else ""),
+            layout=layout,
+            engines={"lighteval": 2, "vllm": 2},
+        )
+        setup = LocalSetup(
+            name=name,
+            identity=identity,
+            layout=layout,
+            tokenizer=tokenizer,
+            ends=frozenset(checkpoint.end_tokens() | {tokenizer.eos_token_id}),
+            context=settings["max_model_length"],
+            log_level=log_level,
+        )
+        inner = _load_vllm(name, settings, generation_settings(values))
+    chunk = values.get("chunk_size", None if settings.get("data_parallel_size", 1) > 1 else VLLM_CHUNK)
+    return _VllmModel(setup, inner, chunk_size=chunk)
+
+
+def check_vllm_ready(name: str) -> None:
+    """Checks that vLLM can run here, before anything large is read.
+
+    Raises:
+        MissingError: No vLLM that lighteval can use, or no GPU.
+        UsageError: Started as one of several processes.
+    """
+    if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("lighteval") is None:
+        raise MissingError(
+            f"{name} needs vLLM inside this Python, and it is not installed. It has an environment of its own, because it "
+            "cannot share one with the newest transformers: in a checkout of this suite, `make env-vllm` makes it "
+            "(.env-vllm), or with a fresh environment\n  pip install -c constraints-vllm.txt '.[vllm]'\n"
+            "A vLLM server in any environment will do as well: --model vllm-server/... or openai-api/..."
+        )
+    from lighteval.utils.imports import is_package_available
+
+    if not is_package_available("vllm"):
+        version = importlib.metadata.version("vllm")
+        raise MissingError(
+            f"{name}: lighteval cannot use vLLM {version}; it takes the versions that its extra `lighteval[vllm]` names. "
+            "Install the pinned set: `make env-vllm`, or run that vLLM as a server: --model vllm-server/..."
+        )
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError(
+            f"{name}: vLLM starts its own workers, and several processes were started (WORLD_SIZE="
+            f"{os.environ['WORLD_SIZE']}). Give the plain command, with tensor_parallel_size, pipeline_parallel_size or "
+            "data_parallel_size in --model-args."
+        )
+    import torch
+
+    if not torch.cuda.is_available():
+        raise MissingError(
+            f"{name}: vLLM needs a GPU, and torch finds none on this machine. On the CPU the transformers backend runs the "
+            "same model: --model hf/..."
+        )
+
+
+def vllm_settings(values: Mapping[str, Any], checkpoint: Checkpoint, *, name: str) -> dict[str, Any]:
+    """Turns model arguments into those of lighteval's `VLLMModelConfig`.
+
+    The context is always stated: left out, lighteval takes the length of vLLM's CUDA graphs for it, and cuts prompts there.
+
+    Args:
+        values: model arguments read.
+        checkpoint: the model's folder.
+        name: the model's name, for messages.
+
+    Raises:
+        UsageError: The model does not say how long its context is, or less than was asked for.
+    """
+    own = checkpoint.context()
+    context = values.get("max_model_length", own)
+    if context is None:
+        raise UsageError(f"{name}: its config.json names no context length; give --model-args max_model_length=N.")
+    dtype = values.get("dtype", "auto")
+    return {
+        "model_name": str(checkpoint.folder),
+        "max_model_length": context,
+        "dtype": checkpoint.own_dtype() if dtype == "auto" else dtype,
+        "override_chat_template": False,  # prompts come rendered
+        **{option: values[option] for option in _PASSED_ON if option in values},
+    }
+
+
+def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, Any]) -> Any:
+    # Its engine runs in a process of its own, which reads how much to say from here.
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    from lighteval.models.model_input import GenerationParameters
+    from lighteval.models.vllm import vllm_model as backend
+
+    config = backend.VLLMModelConfig(**settings, generation_parameters=GenerationParameters(**generation))
+    with without_cache_and_bars(backend):
+        try:
+            inner = backend.VLLMModel(config)
+        except (OSError, ValueError, ImportError, KeyError) as error:
+            raise UsageError(f"{name} does not load: {error}") from error
+        except RuntimeError as error:
+            raise UsageError(
+                f"{name}: vLLM did not start: {error}\nMost often memory is short: lower max_model_length (now "
+                f"{settings['max_model_length']}), raise gpu_memory_utilization or tensor_parallel_size; "
+                "VLLM_LOGGING_LEVEL=INFO shows what it does."
+            ) from error
+    if inner.model is not None:  # None when Ray starts one engine for each part of the data
+        generate: Callable[..., Any] = inner.model.generate
+
+        def without_bar(**arguments: Any) -> Any:
+            return generate(**{**arguments, "use_tqdm": False})
+
+        inner.model.generate = without_bar
+    return inner
+
+
+class _VllmModel(LocalModel):
+    """A model on lighteval's vLLM backend."""
+
+    # vLLM generates a token after what it scores, and its scheduler waits for ever for room for it.
+    _spare = 1
+
+    def __init__(self, setup: LocalSetup, inner: Any, *, chunk_size: int | None) -> None:
+        super().__init__(setup, is_main=True)
+        self.inner = inner
+        self._chunk = chunk_size
+
+    def close(self) -> None:
+        self.inner.cleanup()
+
+    def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
+        # With data parallelism lighteval loads the model anew for each chunk: then all prompts are one chunk.
+        return self._chunk
+
+    def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
+        return None if self._chunk is None else min(self._chunk, VLLM_TEXTS)
+
+    def _respond(self, chunk: Sequence[Prompt], docs: Sequence[Any]) -> Sequence[Any]:
+        return self._ask(self.inner.greedy_until, docs)
+
+    def _score(self, docs: Sequence[Any]) -> Sequence[Any]:
+        return self._ask(self.inner.loglikelihood, docs)
+
+    def _ask(self, ask: Callable[[list[Any]], Any], docs: Sequence[Any]) -> Sequence[Any]:
+        from lighteval.models.vllm import vllm_model as backend
+
+        with quiet_libraries(self.setup.log_level), without_cache_and_bars(backend):
+            responses: Sequence[Any] = ask(list(docs))
+        return responses
+
+
+@contextlib.contextmanager
+def tail_logits(inner: Any) -> Iterator[None]:
+    """Lets lighteval's log-likelihood loop work with the end of each text.
+
+    Args:
+        inner: lighteval's `TransformersModel`.
+    """
+    model = inner.model
+    end = _End(model, inner.prepare_batch_logprob)
+    names = vars(inner)
+    inner.model = end
+    names["prepare_batch_logprob"] = end.prepare  # over the class's method
+    try:
+        yield
+    finally:
+        inner.model = model
+        del names["prepare_batch_logprob"]
+
+
+class _End:
+    """Stands for the model while texts are scored."""
+
+    def __init__(self, model: Any, prepare: Callable[..., Any]) -> None:
+        self._model = model
+        self._prepare = prepare
+        accepted = inspect.signature(model.forward).parameters
+        self._settings = {"use_cache": False} if "use_cache" in accepted else {}
+        self._can_keep = "logits_to_keep" in accepted
+        self._keep: int | None = None
+
+    def prepare(
+        self, tokenized_contexts: list[Any], tokenized_continuations: list[Any], max_context: int | None = None
+    ) -> Any:
+        """Makes lighteval's batch, its lengths counted from the first position that is read of any of its texts."""
+        batch = self._prepare(tokenized_contexts, tokenized_continuations, max_context)
+        if any(batch.truncated):
+            raise RuntimeError("lighteval cut a text that was measured to fit the model's context")
+        sizes = [len(continuation) for document in tokenized_continuations for continuation in document]
+        first = min(length - size - 1 for length, size in zip(batch.input_lengths, sizes, strict=True))
+        self._keep = batch.input_ids.shape[1] - first
+        batch.input_lengths = [length - first for length in batch.input_lengths]
+        return batch
+
+    def __call__(self, input_ids: Any) -> SimpleNamespace:
+        # Without a batch of texts lighteval tries how large a batch may be; then with all logits, which is the careful side.
+        keep, self._keep = self._keep, None
+        settings: dict[str, Any] = dict(self._settings)
+        if keep is not None and self._can_keep:
+            settings["logits_to_keep"] = keep
+        logits = self._model(input_ids, **settings).logits
+        return SimpleNamespace(logits=(logits if keep is None else logits[:, -keep:]).float())
