@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from medical_tasks.models.alignscore import open_alignscore
 from medical_tasks.models.checkpoint import quiet_libraries
-from medical_tasks.scoring.alignment import best_and_mean, chunk_context
+from medical_tasks.scoring.content_overlap import best_and_mean, chunk_context
 from medical_tasks.scoring.sentences import split_sentences
 from tests.models.tiny_alignscore import make_alignscore
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.clustered_correlation import clustered_correlation
-from medical_tasks.scoring.columns import Floats
-from medical_tasks.scoring.correlation import kendall_tau, rank_correlation, spearman_rho
+from medical_tasks.scoring.correlation import clustered_correlation, kendall_tau, rank_correlation, spearman_rho
+from medical_tasks.scoring.estimates import Floats
 
 SYSTEMS = 6
 REPEATS = 300

@@ -15,8 +15,8 @@ import time
 
 import numpy as np
 
-from medical_tasks.scoring.columns import Floats
 from medical_tasks.scoring.correlation import kendall_tau, rank_correlation, spearman_rho
+from medical_tasks.scoring.estimates import Floats
 
 RESAMPLES = 1000
 

@@ -23,10 +23,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from medical_tasks.scoring.umls.index import UmlsIndex, build_index
-from medical_tasks.scoring.umls.matcher import Matcher
-from medical_tasks.scoring.umls.semantic_types import MEDCON_TYPES
-from medical_tasks.scoring.umls.tokens import STOP_WORDS
+from medical_tasks.scoring.umls.index import MEDCON_TYPES, UmlsIndex, build_index
+from medical_tasks.scoring.umls.matcher import STOP_WORDS, Matcher
 
 ROWS = 10_000_000
 STRINGS_A_CONCEPT = 3

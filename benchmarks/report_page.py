@@ -17,12 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.report.html_table import Cell, Column, html_table
-from medical_tasks.report.html_text import Markup, markup
+from medical_tasks.report.html_parts import PAGE_STYLES, Cell, Column, Markup, document, html_table, markup
+from medical_tasks.report.metric_tables import metric_cells, metric_columns
 from medical_tasks.report.page import render_page
-from medical_tasks.report.page_assets import PAGE_STYLES
-from medical_tasks.report.page_document import document
-from medical_tasks.report.page_metrics import metric_cells, metric_columns
 from tests.report.page_samples import calculation, metric, sample_report
 
 TYPED = """async ([field, text]) => {

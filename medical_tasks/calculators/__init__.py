@@ -51,8 +51,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from medical_tasks.calculators.base import Answer, Calculator, Convention, Result
-from medical_tasks.calculators.errors import CalculatorInputError, UnitError
 from medical_tasks.calculators.index import CALCULATORS, AnyCalculator, find
+from medical_tasks.calculators.units import CalculatorInputError, UnitError
 
 __all__ = [
     "CALCULATORS",

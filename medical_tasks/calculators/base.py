@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
-from medical_tasks.calculators.errors import CalculatorInputError
-from medical_tasks.calculators.inputs import REQUIRED, Input, Quantity
-from medical_tasks.calculators.names import fold, is_missing
-from medical_tasks.calculators.trace import Say, quiet
+from medical_tasks.calculators.inputs import REQUIRED, Input, Quantity, fold, is_missing
+from medical_tasks.calculators.steps import Say, quiet
+from medical_tasks.calculators.units import CalculatorInputError
 
 __all__ = ["Answer", "Calculator", "Category", "Convention", "Output", "Result", "Valid", "calculator"]
 

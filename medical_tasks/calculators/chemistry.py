@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from medical_tasks.calculators.base import Valid, calculator
-from medical_tasks.calculators.errors import CalculatorInputError
-from medical_tasks.calculators.labs import (
+from medical_tasks.calculators.shared_inputs import (
+    AGE,
     ALBUMIN_G_DL,
     BICARBONATE_MMOL_L,
     BUN_MG_DL,
@@ -15,12 +15,15 @@ from medical_tasks.calculators.labs import (
     GLUCOSE_MG_DL,
     HDL_MG_DL,
     INSULIN,
+    SEX,
     SODIUM_MMOL_L,
     TOTAL_CHOLESTEROL_MG_DL,
     TRIGLYCERIDES_MG_DL,
+    WEIGHT,
+    Sex,
 )
-from medical_tasks.calculators.patient import AGE, SEX, WEIGHT, Sex
-from medical_tasks.calculators.trace import Say, quiet
+from medical_tasks.calculators.steps import Say, quiet
+from medical_tasks.calculators.units import CalculatorInputError
 
 __all__ = [
     "albumin_corrected_anion_gap",

@@ -11,27 +11,18 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from medical_tasks.calculators import (
-    acute_physiology,
-    anthropometry,
-    bleeding,
-    cardiac_risk,
     chemistry,
-    comorbidity,
-    consciousness,
-    ecg,
-    hemodynamics,
-    hepatic,
+    clots_and_bleeding,
+    drugs,
+    heart,
     infection,
-    obstetrics,
-    opioids,
-    renal,
-    sepsis,
-    steroids,
-    thrombosis,
+    intensive_care,
+    kidney_and_liver,
+    person,
 )
 from medical_tasks.calculators.base import Calculator
-from medical_tasks.calculators.errors import CalculatorInputError
-from medical_tasks.calculators.names import fold
+from medical_tasks.calculators.inputs import fold
+from medical_tasks.calculators.units import CalculatorInputError
 
 __all__ = ["CALCULATORS", "AnyCalculator", "find"]
 
@@ -39,17 +30,17 @@ AnyCalculator: TypeAlias = Calculator[..., Any]
 
 _FAMILIES: Final = (
     *(
-        acute_physiology,
-        anthropometry,
-        bleeding,
-        cardiac_risk,
+        intensive_care,
+        person,
+        clots_and_bleeding,
+        heart,
         chemistry,
-        comorbidity,
-        consciousness,
-        ecg,
-        hemodynamics,
+        person,
+        intensive_care,
+        heart,
+        intensive_care,
     ),
-    *(hepatic, infection, obstetrics, opioids, renal, sepsis, steroids, thrombosis),
+    *(kidney_and_liver, infection, person, drugs, kidney_and_liver, infection, drugs, clots_and_bleeding),
 )
 CALCULATORS: Final[tuple[AnyCalculator, ...]] = tuple(
     sorted(

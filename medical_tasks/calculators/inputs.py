@@ -1,25 +1,26 @@
 """How an input of a calculator is found among a patient's entities and read into a keyword argument.
 
-Each kind of input has `read(raw, say)`: it turns what stands in the data into the value of the function's
-parameter, says the line that shows it, and raises `CalculatorInputError` when it cannot.
+Each kind of input has `read(raw, say)`: it turns what stands in the data into the value of the function's parameter, says the
+line that shows it, and raises `CalculatorInputError` when it cannot. `fold` makes one key of the many spellings of a name, so
+that `FiO₂`, `FiO2` and `fio2` are the same input.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Self
 
-from medical_tasks.calculators.errors import CalculatorInputError
 from medical_tasks.calculators.measures import Measure
-from medical_tasks.calculators.names import fold
-from medical_tasks.calculators.substances import Substance
-from medical_tasks.calculators.trace import Say
+from medical_tasks.calculators.steps import Say
+from medical_tasks.calculators.units import CalculatorInputError, Substance
 
-__all__ = ["REQUIRED", "Choice", "Day", "Flag", "Input", "Quantity", "measured"]
+__all__ = ["REQUIRED", "Choice", "Day", "Flag", "Input", "Quantity", "fold", "is_missing", "measured"]
 
 
 class _Required:
@@ -283,3 +284,48 @@ def _day(raw: object) -> datetime.date | None:
         return datetime.date(int(year), int(month), int(day))
     except ValueError:
         return None
+
+
+# Misspellings that stand in the published data files; values and names with them must still be found.
+_SPELLING = (("faliure", "failure"), ("continous", "continuous"), ("mentinoed", "mentioned"))
+
+MISSING_WORDS = frozenset(
+    {
+        "",
+        "na",
+        "nan",
+        "null",
+        "unknown",
+        "missing",
+        "notmentioned",
+        "notgiven",
+        "notavailable",
+        "notreported",
+        "notstated",
+    }
+)
+
+
+@lru_cache(maxsize=8192)
+def fold(text: str) -> str:
+    """Letters and digits of a name in lower case: spacing, punctuation, subscripts and known misspellings drop out.
+
+    Args:
+        text: a name or a class word as it stands in the data or on the command line.
+
+    Returns:
+        The name's key; two names with the same key are the same input.
+    """
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    letters = "".join(character for character in plain if character.isalnum())
+    for wrong, right in _SPELLING:
+        letters = letters.replace(wrong, right)
+    return letters
+
+
+def is_missing(raw: object) -> bool:
+    """Whether a value says that nothing is known: None, an empty text, "Not mentioned" and the like.
+
+    The word "None" is not among them: it is a class of its own in several scores (no liver disease, no surgery).
+    """
+    return raw is None or (isinstance(raw, str) and fold(raw) in MISSING_WORDS)

@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from medical_tasks.calculators.errors import CalculatorInputError
-from medical_tasks.calculators.substances import Substance
-from medical_tasks.calculators.units import Conversion, conversion, fold_unit
+from medical_tasks.calculators.units import CalculatorInputError, Conversion, Substance, conversion, fold_unit
 
 __all__ = ["Measure"]
 

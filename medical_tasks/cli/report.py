@@ -63,11 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Writes the report."""
     from medical_tasks.report.collect import report_data
-    from medical_tasks.report.cutting import MAX_TEXT_BYTES
-    from medical_tasks.report.markdown_page import render_report
+    from medical_tasks.report.folders import report_places, without_repeats, write_report
+    from medical_tasks.report.markdown import render_report
     from medical_tasks.report.page import render_page
-    from medical_tasks.report.runs import without_repeats
-    from medical_tasks.report.writing import report_places, write_report
+    from medical_tasks.report.page_data import MAX_TEXT_BYTES
 
     folders, _ = without_repeats(arguments.runs)
     places = report_places(folders, arguments.out, arguments.format)

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 from medical_tasks.errors import UsageError
 
 if TYPE_CHECKING:
-    from medical_tasks.scoring.umls.index import IndexInfo
+    from medical_tasks.scoring.umls.index import Folding, IndexInfo
     from medical_tasks.scoring.umls.matcher import Match
-    from medical_tasks.scoring.umls.terms import Folding
 
 __all__ = ["add_arguments", "run"]
 
@@ -64,9 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from medical_tasks.scoring.umls.index import build_index
-    from medical_tasks.scoring.umls.rrf import find_file
-    from medical_tasks.scoring.umls.terms import Folding
+    from medical_tasks.scoring.umls.index import Folding, build_index, find_file
 
     source, out = arguments.source.expanduser(), arguments.out.expanduser()
     folding = Folding(lowercase=arguments.lowercase, ascii_only=arguments.ascii_only)

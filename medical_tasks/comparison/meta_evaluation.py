@@ -17,10 +17,14 @@ import numpy.typing as npt
 
 from medical_tasks.io.table import align
 from medical_tasks.runs.output_tables import OutputTable, PreferenceTable, votes_of
-from medical_tasks.scoring.clustered_correlation import among_annotators, clustered_correlation, mean_tau_within
-from medical_tasks.scoring.columns import Floats
-from medical_tasks.scoring.correlation import FEWEST_ROWS, RankCorrelation
-from medical_tasks.scoring.estimates import as_json
+from medical_tasks.scoring.correlation import (
+    FEWEST_ROWS,
+    RankCorrelation,
+    among_annotators,
+    clustered_correlation,
+    mean_tau_within,
+)
+from medical_tasks.scoring.estimates import Floats, as_json
 from medical_tasks.scoring.preferences import (
     EPSILON,
     HumanAgreement,

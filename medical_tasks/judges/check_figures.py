@@ -22,7 +22,7 @@ import numpy.typing as npt
 from medical_tasks.io.table import align
 from medical_tasks.judges.base import Unscored
 from medical_tasks.judges.checks import NLI, THREE_WAY, TWO_WAY, VIEWS, View
-from medical_tasks.scoring import agreement, raters
+from medical_tasks.scoring import agreement
 from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds
@@ -247,8 +247,8 @@ def _raters(
     """Each rater beside the judge and beside each other, over the pairs that both sides labelled."""
     ratings = [pair.ratings for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
-    beside = raters.with_raters(_merged(given, view), ratings, classes=view.classes, clusters=clusters)
-    among = raters.among_raters(ratings, classes=view.classes, clusters=clusters)
+    beside = agreement.with_raters(_merged(given, view), ratings, classes=view.classes, clusters=clusters)
+    among = agreement.among_raters(ratings, classes=view.classes, clusters=clusters)
     return {
         "names": list(names),
         "labelled": [sum(labels[rater] is not None for labels in ratings) for rater in range(len(names))],
@@ -258,7 +258,7 @@ def _raters(
     }
 
 
-def _agreed(found: raters.Agreement) -> dict[str, Any]:
+def _agreed(found: agreement.Agreement) -> dict[str, Any]:
     return {"agreement": as_json(found.agreement), "kappa": as_json(found.kappa)}
 
 

@@ -40,9 +40,8 @@ from medical_tasks.models.encoder import (
     pad,
     readable,
 )
-from medical_tasks.scoring.alignment import CHUNK_WORDS, best_and_mean, chunk_context
-from medical_tasks.scoring.punkt import Punkt, read_punkt
-from medical_tasks.scoring.sentences import Rules, rules_name, split_sentences
+from medical_tasks.scoring.content_overlap import CHUNK_WORDS, best_and_mean, chunk_context
+from medical_tasks.scoring.sentences import Punkt, Rules, read_punkt, rules_name, split_sentences
 
 __all__ = ["MODES", "Mode", "alignscore_identity", "cut_pair", "kept_lengths", "open_alignscore"]
 

@@ -36,7 +36,7 @@ from medical_tasks.io.files import open_file, read_bytes, read_text
 from medical_tasks.io.progress import Progress
 from medical_tasks.models.checkpoint import check_config
 from medical_tasks.models.encoder import LOAD_ERRORS, first_line, readable
-from medical_tasks.scoring.radgraph import REWARDS, Reward, radgraph_reward
+from medical_tasks.scoring.content_overlap import REWARDS, Reward, radgraph_reward
 
 __all__ = ["f1_radgraph", "find_radgraph", "radgraph_annotate", "radgraph_identity", "staged"]
 
@@ -53,7 +53,7 @@ def f1_radgraph(
         folder: of a RadGraph model.
         pairs: reference and output of each report; every text is read once.
         reward: which of the three.
-        exact_case: as in the released package, see `medical_tasks.scoring.radgraph`.
+        exact_case: as in the released package, see `medical_tasks.scoring.content_overlap`.
 
     Returns:
         F1 of each pair, 0-1. Where a text is blank it is 0, and no model reads it.

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from medical_tasks._version import __version__
+from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import text_allowed
-from medical_tasks.report.answers import check_places
-from medical_tasks.report.cutting import MAX_TEXT_BYTES, FittedItems, fit_texts
-from medical_tasks.report.facts import TaskFacts, facts_of, shown_entry
-from medical_tasks.report.items import report_items
-from medical_tasks.report.notes import report_notes
-from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask
+from medical_tasks.guard.private_store import redact_reason, redact_value
+from medical_tasks.report.entry_notes import warning
+from medical_tasks.report.folders import FinishedRun, is_unfinished, read_run, short_names, without_repeats
+from medical_tasks.report.page_data import (
+    MAX_TEXT_BYTES,
+    FittedItems,
+    ReportData,
+    ReportItem,
+    ReportTask,
+    ReportVerdict,
+    fit_texts,
+)
 from medical_tasks.report.published.figures import published_results
 from medical_tasks.report.run_plots import component_plots, judge_plots, level_plots
-from medical_tasks.report.runs import FinishedRun, is_unfinished, read_run, short_names, without_repeats
-from medical_tasks.report.texts import TaskTexts, TextPlaces, find_texts
-from medical_tasks.report.verdicts import verdicts_by_item
-from medical_tasks.spec import Plot
+from medical_tasks.report.texts import DIGEST, TaskTexts, TextPlaces, check_places, find_texts, report_items
+from medical_tasks.runs.recipes import recipe_differences
+from medical_tasks.spec import DatasetSpec, MetricSpec, Plot, TaskSpec
 
-__all__ = ["report_data"]
+__all__ = ["owner_of", "report_data", "verdicts_by_item"]
+
 
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
 _UNKNOWN: Final = (
@@ -174,3 +183,208 @@ def _said(part: FittedItems, max_bytes: int) -> str:
     if said:
         said.append(f"All texts of a report take at most {max_bytes:,} bytes (--max-text-bytes).")
     return " ".join(said)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFacts:
+    """A task as a report shows it.
+
+    Attributes:
+        task: its spec; None for one that this version does not know.
+        dataset: its dataset, likewise.
+        title: its title.
+        benchmark: its benchmark's title; "" where that is not known.
+        private: whether no text of it may be shown.
+        metrics: those that are reported, the headline first.
+        note_words: words of its own notes, for `redaction.redact_row`.
+    """
+
+    task: TaskSpec | None
+    dataset: DatasetSpec | None
+    title: str
+    benchmark: str
+    private: bool
+    metrics: tuple[MetricSpec, ...]
+    note_words: frozenset[str] = frozenset()
+
+
+def facts_of(name: str, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> TaskFacts:
+    """Looks a task up.
+
+    A task that is not known, or whose run was kept without texts, counts as credentialed: what cannot be shown to be open is not.
+
+    Args:
+        name: the task.
+        entry: its entry of `results.json`.
+        rows: its rows of `items.parquet`.
+    """
+    task = tasks().get(name)
+    if task is None:
+        return TaskFacts(
+            task=None,
+            dataset=None,
+            title=f"{name} (not known to this version)",
+            benchmark="",
+            private=True,
+            metrics=tuple(_unknown(metric, value) for metric, value in entry["metrics"].items()),
+        )
+    dataset = dataset_spec(task.dataset)
+    private = not text_allowed(dataset) or any(row.get(DIGEST) is not None for row in rows)
+    declared = {metric.name: metric for metric in task.metrics if not metric.part}
+    reported = [metric for each, metric in declared.items() if each in entry["metrics"]]
+    others = [_unknown(each, value) for each, value in entry["metrics"].items() if each not in declared]
+    words = task.benchmark.note_words() if private else frozenset()
+    return TaskFacts(
+        task=task,
+        dataset=dataset,
+        title=task.title,
+        benchmark=task.benchmark.title,
+        private=private,
+        metrics=(*reported, *others),
+        note_words=words,
+    )
+
+
+def _unknown(name: str, value: Mapping[str, Any]) -> MetricSpec:
+    """Of a metric that another version reported, no more is known than its entry says."""
+    return MetricSpec(name=name, kind="mean", description="", unit=str(value.get("unit", "")))
+
+
+def shown_entry(entry: Mapping[str, Any], *, private: bool) -> dict[str, Any]:
+    """Copies an entry; of credentialed data with its reasons reduced once more to classes that hold no text.
+
+    Args:
+        entry: of `results.json`.
+        private: whether the data are credentialed.
+    """
+    made = dict(entry)
+    if private:
+        coverage = entry["coverage"]
+        made["coverage"] = {**coverage, "unscored": _reduced(coverage["unscored"])}
+        judge = entry.get("judge")
+        if judge is not None:
+            verdicts = judge["verdicts"]
+            made["judge"] = {**judge, "verdicts": {**verdicts, "unscored": _reduced(verdicts["unscored"])}}
+    return made
+
+
+def _reduced(reasons: Mapping[str, int]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for reason, count in reasons.items():
+        counts[redact_reason(reason)] += count
+    return dict(sorted(counts.items()))
+
+
+_OF_WORDS: Final = "not comparable with anybody else's numbers"
+
+
+def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple[str, ...]:
+    """Writes the notes.
+
+    Args:
+        shown: every task of every run.
+        repeated: folders that were given more than once.
+    """
+    notes = [f"{folder} was given more than once and is shown once." for folder in repeated]
+    by_name: dict[str, list[ReportTask]] = {}
+    for each in shown:
+        by_name.setdefault(each.name, []).append(each)
+    for name, runs in by_name.items():
+        for later in runs[1:]:
+            notes += _differences(name, runs[0], later)
+    return (*notes, *_warnings(shown))
+
+
+def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
+    """What keeps two runs of a task apart; each is told against the first run of the task."""
+    found = recipe_differences(name, _recipe(first), _recipe(second), metrics=tuple(first.metrics))
+    pair = f"{name}, {first.run} and {second.run}"
+    # What compares words is told once for the whole report.
+    told = [each for each in (*found.refused, *found.warned) if not each.startswith(_OF_WORDS)]
+    said = [f"{pair}: {each}" for each in told]
+    for setting, why in found.left_out.items():
+        names = ", ".join(metric.name for metric in first.metrics if metric.needs == setting)
+        said.append(f"{pair}: {names or setting} cannot be compared: {why}")
+    return said
+
+
+def _recipe(shown: ReportTask) -> Mapping[str, Any]:
+    recipe: Mapping[str, Any] = shown.entry["recipe"]
+    return recipe
+
+
+def _warnings(shown: Sequence[ReportTask]) -> list[str]:
+    """The judges that compare words, each once, with the tasks and runs it decided."""
+    decided: dict[str, dict[str, list[str]]] = {}
+    for each in shown:
+        said = warning(each.entry)
+        if said is not None:
+            decided.setdefault(said, {}).setdefault(each.name, []).append(each.run)
+    return [
+        f"{said} It decided " + "; ".join(f"{name} ({', '.join(runs)})" for name, runs in tasks.items()) + "."
+        for said, tasks in decided.items()
+    ]
+
+
+def verdicts_by_item(
+    lines: Iterable[Mapping[str, Any]], ids: Iterable[str], *, private: bool
+) -> dict[str, tuple[ReportVerdict, ...]]:
+    """Gives each item its verdicts.
+
+    Args:
+        lines: of `verdicts.jsonl`, of one task.
+        ids: the items'.
+        private: whether the data are credentialed: the judge's words are left out, and values reduced as a run reduces them.
+
+    Returns:
+        Item id to its verdicts in the file's order; a verdict on an item that is not there is left out.
+    """
+    known = frozenset(ids)
+    found: dict[str, list[ReportVerdict]] = {}
+    for line in lines:
+        item = owner_of(line["id"], known)
+        if item is not None:
+            found.setdefault(item, []).append(_verdict(line, item, private=private))
+    return {item: tuple(verdicts) for item, verdicts in found.items()}
+
+
+def owner_of(verdict: str, ids: frozenset[str]) -> str | None:
+    """Finds whose verdict it is: the longest item id that is the whole of its id, or all before one of its slashes.
+
+    Args:
+        verdict: `ITEM/must/0`; an item's id may have slashes itself.
+        ids: the items'.
+    """
+    place = len(verdict)
+    while place > 0:
+        if verdict[:place] in ids:
+            return verdict[:place]
+        place = verdict.rfind("/", 0, place)
+    return None
+
+
+def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerdict:
+    value, votes = line.get("value"), line.get("votes")
+    unscored, text = _text(line.get("unscored")), _text(line.get("text"))
+    if private:
+        value, votes, unscored, text = (
+            redact_value(value),
+            redact_value(votes),
+            unscored and redact_reason(unscored),
+            "",
+        )
+    several: Sequence[Any] = votes if isinstance(votes, list) and len(votes) > 1 else ()
+    return ReportVerdict(
+        id=line["id"][len(item) :].strip("/"),
+        value=_text(value),
+        unscored=unscored,
+        text=text,
+        votes=tuple(map(_text, several)),
+    )
+
+
+def _text(value: Any) -> str:
+    """A value as people read it: a text as it is, nothing as "", all else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

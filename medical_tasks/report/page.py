@@ -1,13 +1,53 @@
-"""A report as one page: works from a file, offline, on paper, on a phone, in the dark, and without scripts but for items."""
+"""A report as one page, from its overview to each task's section.
+
+It works from a file, offline, on paper, on a phone, in the dark, and without scripts except for items.
+"""
 
 from __future__ import annotations
 
-from medical_tasks.report.html_text import Markup, escaped, markup
-from medical_tasks.report.page_assets import EARLY_SCRIPTS, PAGE_SCRIPTS, PAGE_STYLES
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from medical_tasks.report.entry_notes import entry_notes, warning
+from medical_tasks.report.html_parts import (
+    EARLY_SCRIPTS,
+    PAGE_SCRIPTS,
+    PAGE_STYLES,
+    Cell,
+    Column,
+    Markup,
+    Row,
+    Toggle,
+    document,
+    escaped,
+    escaped_content,
+    html_table,
+    isolated,
+    markup,
+)
+from medical_tasks.report.metric_tables import (
+    beside,
+    bounds_cell,
+    breakdowns_section,
+    clean,
+    coverage_cell,
+    headline,
+    metric_cells,
+    metric_columns,
+    model_of,
+    published_label,
+    published_section,
+    sort_value,
+    spec_of,
+)
 from medical_tasks.report.page_data import ReportData, ReportTask
-from medical_tasks.report.page_document import document
-from medical_tasks.report.page_overview import headline_section, runs_section
-from medical_tasks.report.page_task import section_id, task_section
+from medical_tasks.report.page_items import browser
+from medical_tasks.report.plots import IntervalPoint, curve_svg, finite, interval_mark, intervals_svg
+from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.runs.numbers import metric_label, percent
+from medical_tasks.spec import Plot, PlotPoint
 
 __all__ = ["render_page"]
 
@@ -48,3 +88,299 @@ def render_page(data: ReportData) -> str:
         ),
     )
     return document(data.title, body, styles=PAGE_STYLES, scripts=PAGE_SCRIPTS, early=EARLY_SCRIPTS)
+
+
+def runs_section(data: ReportData) -> Markup:
+    """Makes the table of runs and the notes of the report."""
+    runs: dict[str, list[ReportTask]] = {}
+    for task in data.tasks:
+        runs.setdefault(task.run, []).append(task)
+    columns = (
+        Column(name="run", label="Run", header=True),
+        Column(name="model", label="Model"),
+        Column(name="tasks", label="Tasks"),
+        Column(name="items", label="Items", kind="number"),
+        Column(name="judge", label="Judge"),
+        Column(name="folder", label="Folder"),
+    )
+    rows = [
+        (
+            Cell(name),
+            Cell(_joined([model_of(task) for task in tasks])),
+            Cell(_joined([task.name for task in tasks])),
+            Cell(f"{sum(_asked(task) for task in tasks):,}", sum(_asked(task) for task in tasks)),
+            Cell(_joined([_judge(task) for task in tasks]) or "none"),
+            Cell(_joined([task.folder for task in tasks])),
+        )
+        for name, tasks in runs.items()
+    ]
+    notes = "".join(f"<li>{escaped(note)}</li>" for note in data.notes)
+    said = f'<div class="mt-callout" role="note"><h3>Read this first</h3><ul>{notes}</ul></div>' if notes else ""
+    table = html_table(
+        columns, rows, id="runs", caption="The runs in this report.", show_caption=False, empty="No runs."
+    )
+    return markup(
+        '<section id="runs-section" aria-labelledby="runs-h"><h2 id="runs-h">Runs</h2>', table, said, "</section>"
+    )
+
+
+def _judge(task: ReportTask) -> str:
+    judge = task.entry.get("judge")
+    return str(judge["name"]) if judge else ""
+
+
+def _asked(task: ReportTask) -> int:
+    return int(task.entry["coverage"]["asked"])
+
+
+def _joined(values: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(value for value in values if value))
+
+
+def headline_section(data: ReportData) -> Markup:
+    """Makes the table with a row a run, task and metric."""
+    columns = [
+        Column(name="task", label="Task", header=True, facet=True),
+        Column(name="run", label="Run", facet=True),
+        Column(name="metric", label="Metric"),
+        *metric_columns(),
+        Column(name="scored", label="Scored", kind="range", help="Items that were scored, of those asked."),
+        Column(
+            name="bounds",
+            label="Bounds",
+            kind="range",
+            help="What the value could be, however the missing had been decided.",
+        ),
+        Column(name="better", label="Better"),
+    ]
+    rows = []
+    for task in data.tasks:
+        first = headline(task)
+        for name, metric in task.entry["metrics"].items():
+            cells = [Cell(task.name), Cell(task.run), Cell(metric_label(name, metric), strong=name == first)]
+            cells += [*metric_cells(metric, strong=name == first), coverage_cell(task.entry, metric)]
+            cells += [bounds_cell(metric), direction_cell(task, name)]
+            rows.append(Row(cells, tags=("headline",) if name == first else ()))
+    table = html_table(
+        columns,
+        rows,
+        id="all-metrics",
+        caption="Every metric of every run, with its 95 % interval. A value that nobody can compute is n/a.",
+        filter_label="Filter rows by words",
+        toggles=(Toggle("Headline metrics only", "headline"),),
+        empty="Nothing was scored.",
+    )
+    return markup(
+        '<section id="overview" aria-labelledby="overview-h"><h2 id="overview-h">All results</h2>', table, "</section>"
+    )
+
+
+def direction_cell(task: ReportTask, name: str) -> Cell:
+    """Says which way a metric is better."""
+    spec = spec_of(task, name)
+    if spec is None:
+        return Cell("")
+    return Cell("higher" if spec.higher_is_better else "lower", title=spec.description)
+
+
+def section_id(name: str, place: int) -> str:
+    """The id of a task's section: its name, where that can be one."""
+    return f"task-{name}" if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"task-{place}-"
+
+
+def task_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
+    """Makes the section.
+
+    Args:
+        tasks: the task in every run of the report that has it.
+        base: id of the section.
+    """
+    first = tasks[0]
+    return markup(
+        f'<section id="{base}" class="mt-task" aria-labelledby="{base}-h"><h2 id="{base}-h">{escaped(first.title)}</h2>',
+        f'<p class="mt-lead"><code>{escaped(first.name)}</code> <span aria-hidden="true">·</span> '
+        f'{isolated(first.benchmark)} <span aria-hidden="true">·</span> {escaped(first.access)} data</p>',
+        *(_warning(task) for task in tasks),
+        _metrics(tasks, base=base),
+        _forest(tasks, base=base),
+        _notes(tasks),
+        breakdowns_section(tasks, base=base),
+        _plots(tasks, base=base),
+        published_section(tasks, base=f"{base}-published"),
+        browser(tasks, base=f"{base}-items"),
+        _recipes(tasks, base=base),
+        "</section>",
+    )
+
+
+def _warning(task: ReportTask) -> Markup:
+    said = warning(task.entry)
+    if said is None:
+        return Markup("")
+    return markup(
+        '<p class="mt-callout" role="note"><strong>', isolated(task.run), ": ", escaped(said), "</strong></p>"
+    )
+
+
+def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
+    columns = [
+        Column(name="metric", label="Metric", header=True),
+        Column(name="run", label="Run"),
+        *metric_columns(None),
+        Column(name="scored", label="Scored", kind="range"),
+        Column(name="bounds", label="Bounds", kind="range"),
+        Column(name="better", label="Better"),
+    ]
+    names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
+    rows = []
+    for name in names:
+        for task in tasks:
+            metric = task.entry["metrics"].get(name)
+            if metric is not None:
+                strong = name == headline(task)
+                cells = [Cell(metric_label(name, metric), strong=strong), Cell(task.run)]
+                cells += [*metric_cells(metric, strong=strong, scale=None), coverage_cell(task.entry, metric)]
+                # What the metric is stands below the table, once.
+                rows.append([*cells, bounds_cell(metric), replace(direction_cell(task, name), title="")])
+    said = "".join(
+        f"<dt>{escaped(spec.name)}</dt><dd>{escaped(spec.description)}</dd>"
+        for spec in tasks[0].metrics
+        if spec.name in names
+    )
+    meanings = (
+        f'<details class="mt-meanings"><summary>What these metrics are</summary><dl>{said}</dl></details>'
+        if said
+        else ""
+    )
+    caption = "Metrics, with 95 % intervals. Bounds: what the value could be, however the missing had been decided."
+    return markup(
+        html_table(columns, rows, id=f"{base}-metrics", caption=caption, empty="Nothing was scored."), meanings
+    )
+
+
+def _forest(tasks: Sequence[ReportTask], *, base: str) -> Markup:
+    name = headline(tasks[0])
+    if name is None:
+        return Markup("")
+    points, unit = [], ""
+    for task in tasks:
+        if name in task.entry["metrics"]:
+            metric = clean(task.entry["metrics"][name])
+            unit = str(metric.get("unit", ""))
+            points.append(
+                IntervalPoint(
+                    label=task.run,
+                    value=metric["value"],
+                    low=metric["ci_low"],
+                    high=metric["ci_high"],
+                    n=metric["n"],
+                    detail="" if metric.get("comparable", True) else "not comparable",
+                )
+            )
+    papers = dict.fromkeys(_reported(result, name) for task in tasks for result in task.published)
+    reported = [point for point in papers if point is not None]
+    others = dict.fromkeys(beside(result, result.metrics, name)[1] for task in tasks for result in task.published)
+    others.pop(name, None)
+    note = (
+        f"Papers' figures are of {', '.join(others)}, which counts by the authors' rule." if others and reported else ""
+    )
+    return markup(
+        intervals_svg(
+            [*points, *reported],
+            id=f"{base}-forest",
+            title=f"{_titled(name)}, with 95 % intervals",
+            unit=unit,
+            note=note,
+        ),
+        _legend(bool(reported)),
+    )
+
+
+def _reported(result: PublishedResult, name: str) -> IntervalPoint | None:
+    value, counted = beside(result, result.metrics, name)
+    if value is None:
+        return None
+    detail = result.source if counted == name else f"{result.source}, counted as {counted}"
+    return IntervalPoint(label=published_label(result), value=value, n=result.n_items, published=True, detail=detail)
+
+
+def _titled(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+def _legend(published: bool) -> str:
+    if not published:
+        return ""
+    run = interval_mark(0.5, 0.2, 0.8)
+    paper = interval_mark(0.5, None, None, published=True)
+    said = "reported by a paper, not verified here; no interval is given. Settings differ: see the table of published results"
+    return f'<p class="mt-legend"><span>{run} this report\'s runs</span><span>{paper} {said}</span></p>'
+
+
+def _notes(tasks: Sequence[ReportTask]) -> Markup:
+    items = []
+    for task in tasks:
+        said = entry_notes(task.entry)
+        missing = task.entry["coverage"]["unscored"]
+        if missing:
+            reasons = ", ".join(f"{count:,} x {reason}" for reason, count in missing.items())
+            said.append(f"Not scored, and not counted as wrong: {reasons}.")
+        items += [markup("<li>", isolated(task.run), ": ", escaped(text), "</li>") for text in said]
+    return markup('<h3>Notes</h3><ul class="mt-notes">', *items, "</ul>") if items else Markup("")
+
+
+def _plots(tasks: Sequence[ReportTask], *, base: str) -> Markup:
+    drawn = []
+    for number, task in enumerate(tasks):
+        for place, plot in enumerate(task.plots):
+            made = f"{base}-plot{number}-{place}"
+            titled = Plot(
+                title=f"{plot.title}: {task.run}" if len(tasks) > 1 else plot.title,
+                x_label=plot.x_label,
+                y_label=plot.y_label,
+                points=plot.points,
+                note=plot.note,
+            )
+            drawn += [curve_svg(titled, id=made), _points_table(titled, base=f"{made}-table")]
+    return markup("<h3>Further plots</h3>", *drawn) if drawn else Markup("")
+
+
+def _points_table(plot: Plot, *, base: str) -> Markup:
+    columns = (
+        Column(name="label", label=plot.x_label, header=True),
+        Column(name="value", label=f"{plot.y_label}, %", kind="number"),
+        Column(name="interval", label="95 % interval", kind="range"),
+        Column(name="n", label="n", kind="number"),
+    )
+    table = html_table(
+        columns, [_point(point) for point in plot.points], id=base, caption=plot.title, show_caption=False
+    )
+    return markup(f"<details><summary>Numbers of this plot: {escaped(plot.title)}</summary>", table, "</details>")
+
+
+def _point(point: PlotPoint) -> list[Cell]:
+    low, high, value = finite(point.low), finite(point.high), finite(point.value)
+    ends = "n/a" if low is None or high is None else f"{percent(low)} to {percent(high)}"
+    return [
+        Cell(point.label),
+        Cell(percent(value), sort_value(value)),
+        Cell(ends, sort_value(low)),
+        Cell(f"{point.n:,}", point.n),
+    ]
+
+
+def _recipes(tasks: Sequence[ReportTask], *, base: str) -> Markup:
+    parts = ["<h3>Recipe</h3><p>What the numbers depend on; two runs can be compared where these agree.</p>"]
+    for number, task in enumerate(tasks):
+        text = json.dumps(task.entry["recipe"], indent=2, ensure_ascii=False)
+        made = f"{base}-recipe{number}"
+        name = " · ".join(dict.fromkeys(part for part in (task.run, model_of(task)) if part))
+        parts += [
+            f'<details class="mt-recipe"><summary>{isolated(name)}</summary>',
+            f'<p class="mt-copy-line" hidden><button type="button" class="mt-button mt-copy" data-copies="{made}">Copy</button>',
+            '<span class="mt-copied" role="status"></span></p>',
+            f'<pre id="{made}" tabindex="0" role="region" aria-label="{escaped(f"Recipe of {task.run}")}">',
+            escaped_content(text),
+            "</pre></details>",
+        ]
+    return markup(*parts)

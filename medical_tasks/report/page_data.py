@@ -1,19 +1,34 @@
 """What a report shows: everything it needs, read and checked before a line is written.
 
-`run_report` fills these from run folders, the page and the Markdown are made of them and of nothing else. Where a dataset is
-credentialed, texts are "" here already: what renders a report cannot leak what it was never given.
+`report_data` fills these from run folders; the page and the Markdown are made from them alone. Where a dataset is credentialed,
+texts are "" here already: what renders a report cannot leak what it was never given.
+
+A report must open quickly, so its texts have a maximum size. Every text is cut in its middle to one length, the largest of
+`LENGTHS` at which all fit; where even the smallest is too much, the last items have no texts. What was left out is always stated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from medical_tasks.report.published.records import PublishedResult
+from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import MetricSpec, Plot
 
-__all__ = ["ReportData", "ReportItem", "ReportTask", "ReportVerdict"]
+__all__ = [
+    "LENGTHS",
+    "MAX_TEXT_BYTES",
+    "FittedItems",
+    "ReportData",
+    "ReportItem",
+    "ReportTask",
+    "ReportVerdict",
+    "cut_middle",
+    "fit_texts",
+    "size_of",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,3 +129,146 @@ class ReportData:
     tasks: Sequence[ReportTask]
     suite: str
     notes: Sequence[str] = field(default_factory=tuple)
+
+
+MAX_TEXT_BYTES: Final = 4_000_000
+LENGTHS: Final = (12_000, 6_000, 3_000, 1_500, 800)
+"""Characters a text may have, tried in this order."""
+_NOTE_LENGTH: Final = 300
+"""Characters of `parsed`, `why` and a verdict's value: one line each, of which a wild answer can make a book."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedItems:
+    """The items of one task and run with as much of their texts as there is room for.
+
+    Attributes:
+        items: as they are shown.
+        length: characters to which texts were cut.
+        cut: items of which a text was cut.
+        emptied: items whose texts were left out.
+    """
+
+    items: tuple[ReportItem, ...]
+    length: int
+    cut: int
+    emptied: int
+
+
+def cut_middle(text: str, length: int) -> str:
+    """Shortens a text to about `length` characters: its beginning, a mark that says how many are left out, its end.
+
+    Args:
+        text: any.
+        length: characters to keep, 2 or more; a text that is not longer stays as it is.
+    """
+    if len(text) <= length:
+        return text
+    head = (length + 1) // 2
+    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{text[len(text) - (length - head) :]}"
+
+
+def size_of(text: str) -> int:
+    """How many bytes a text takes in a page: as JSON in UTF-8, with what HTML could read escaped."""
+    if not text:
+        return 0
+    plain = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return plain + 5 * sum(text.count(sign) for sign in "<>&")
+
+
+def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int) -> list[FittedItems]:
+    """Cuts the texts of a whole report to its size.
+
+    Args:
+        tasks: name and items of each task of each run, with whole texts. The runs of one task share texts that are the same in
+            them (questions, gold), as they do in the page.
+        max_bytes: what all texts together may take; each task has an equal part, and what one does not need the others have.
+
+    Returns:
+        The same, in the same order. Of a task that has too much even at the smallest length, the first items keep theirs.
+    """
+    short = [[_with_short_notes(item) for item in items] for _, items in tasks]
+    for length in LENGTHS:
+        made = [[_cut(item, length) for item in items] for items in short]
+        wanted = _wanted([name for name, _ in tasks], made)
+        if sum(wanted.values()) <= max_bytes:
+            break
+    rooms = dict(zip(wanted, _shares(list(wanted.values()), max_bytes), strict=True))
+    full = {name for name, room in rooms.items() if room < wanted[name]}
+    kept = {
+        name: _first_ids([own for (each, _), own in zip(tasks, made, strict=True) if each == name], rooms[name])
+        for name in full
+    }
+    fitted = []
+    for (name, _), before, after in zip(tasks, short, made, strict=True):
+        items = [new if name not in full or new.id in kept[name] else _emptied(new) for new in after]
+        emptied = sum(new != shown for new, shown in zip(after, items, strict=True))
+        cut = sum(old != new == shown for old, new, shown in zip(before, after, items, strict=True))
+        fitted.append(FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied))
+    return fitted
+
+
+def _wanted(names: Sequence[str], made: Sequence[Sequence[ReportItem]]) -> dict[str, int]:
+    """How much each task's texts take, those of its runs together."""
+    texts: dict[str, set[str]] = {}
+    for name, items in zip(names, made, strict=True):
+        texts.setdefault(name, set()).update(text for item in items for text in _texts(item))
+    return {name: sum(map(size_of, each)) for name, each in texts.items()}
+
+
+def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
+    """The items of a task, the same in all its runs, whose texts there is room for."""
+    by_id: dict[str, list[ReportItem]] = {}
+    for items in runs:
+        for item in items:
+            by_id.setdefault(item.id, []).append(item)
+    seen: set[str] = set()
+    kept: set[str] = set()
+    for item_id, shown in by_id.items():
+        new = {text for item in shown for text in _texts(item)} - seen
+        room -= sum(map(size_of, new))
+        if room < 0:
+            break
+        seen |= new
+        kept.add(item_id)
+    return kept
+
+
+def _shares(wanted: Sequence[int], total: int) -> list[int]:
+    """Parts a total so that nobody has more than they want, and whoever has less has as much as any other."""
+    shares = [0] * len(wanted)
+    open_ones = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    for done, index in enumerate(open_ones):
+        shares[index] = min(wanted[index], total // (len(open_ones) - done))
+        total -= shares[index]
+    return shares
+
+
+def _with_short_notes(item: ReportItem) -> ReportItem:
+    return replace(
+        item,
+        parsed=cut_middle(item.parsed, _NOTE_LENGTH),
+        why=cut_middle(item.why, _NOTE_LENGTH),
+        unscored=cut_middle(item.unscored, _NOTE_LENGTH),
+        verdicts=tuple(replace(each, value=cut_middle(each.value, _NOTE_LENGTH)) for each in item.verdicts),
+    )
+
+
+def _cut(item: ReportItem, length: int) -> ReportItem:
+    return replace(
+        item,
+        question=cut_middle(item.question, length),
+        answer=cut_middle(item.answer, length),
+        gold=cut_middle(item.gold, length),
+        verdicts=tuple(replace(each, text=cut_middle(each.text, length)) for each in item.verdicts),
+    )
+
+
+def _emptied(item: ReportItem) -> ReportItem:
+    verdicts = tuple(replace(each, text="") for each in item.verdicts)
+    return replace(item, question="", answer="", gold="", verdicts=verdicts)
+
+
+def _texts(item: ReportItem) -> Iterator[str]:
+    yield from (item.question, item.answer, item.gold)
+    yield from (each.text for each in item.verdicts)

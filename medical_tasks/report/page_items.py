@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from medical_tasks.report.html_text import Markup, escaped, isolated, markup
+from medical_tasks.report.html_parts import Markup, escaped, isolated, markup
+from medical_tasks.report.metric_tables import spec_of
 from medical_tasks.report.page_data import ReportItem, ReportTask
-from medical_tasks.report.page_metrics import spec_of
 from medical_tasks.runs.numbers import metric_label
 from medical_tasks.spec import MetricSpec
 

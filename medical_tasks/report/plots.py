@@ -1,18 +1,91 @@
 """Plots of values with their intervals, as inline SVG that follows the page's colours and never shrinks its text.
 
-Positions across are in percent of the room there is, so that one drawing serves a phone and a wide screen.
+Horizontal positions are in percent of the available width, so that one drawing serves a phone and a wide screen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from medical_tasks.report.html_text import Markup, escaped, markup
-from medical_tasks.report.plots_scale import SHARES, Scale, finite, scale_of
+from medical_tasks.report.html_parts import Markup, escaped, markup
 from medical_tasks.runs.numbers import number
+from medical_tasks.spec import Plot, PlotPoint
 
-__all__ = ["IntervalPoint", "axis_ticks", "interval_mark", "interval_words", "intervals_svg"]
+__all__ = [
+    "SHARES",
+    "IntervalPoint",
+    "Scale",
+    "axis_ticks",
+    "curve_svg",
+    "finite",
+    "interval_mark",
+    "interval_words",
+    "intervals_svg",
+    "scale_of",
+]
+
+
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An axis.
+
+    Attributes:
+        low: its lower end, in the metric's own unit.
+        high: its upper end.
+        ticks: values with a line, and what is written at each.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+
+    def percent(self, value: float) -> float:
+        """Where a value stands, in percent of the axis; what is beyond an end stands at it."""
+        return round(100 * min(1.0, max(0.0, (value - self.low) / (self.high - self.low))), 2)
+
+
+# Shares are drawn from 0 to 100 %, always: a cut axis makes a small difference look large.
+SHARES = Scale(0.0, 1.0, ((0.0, "0"), (0.25, "25"), (0.5, "50"), (0.75, "75"), (1.0, "100 %")))
+
+
+def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
+    """Chooses the axis for a metric.
+
+    Args:
+        values: all that is to stand on it.
+        unit: the metric's unit; "" for a share.
+    """
+    known = [value for value in map(finite, values) if value is not None]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if not unit and low >= 0 and high <= 1:
+        return SHARES
+    if unit == "cosine" and low >= -1 and high <= 1:
+        ends = (-1.0, -0.5, 0.0, 0.5, 1.0) if low < 0 else (0.0, 0.25, 0.5, 0.75, 1.0)
+        return Scale(ends[0], 1.0, tuple((end, f"{end:g}") for end in ends))
+    shown = 1.0 if unit else 100.0  # what is no count is told in percent
+    step = _step((max(high, 0.0) - min(low, 0.0)) * shown or 1.0) / shown
+    first, last = math.floor(min(low, 0.0) / step), math.ceil(max(high, 0.0) / step)
+    ticks = tuple((number * step, f"{number * step * shown:g}") for number in range(first, max(last, first + 1) + 1))
+    if not unit:
+        ticks = (*ticks[:-1], (ticks[-1][0], f"{ticks[-1][1]} %"))
+    return Scale(ticks[0][0], ticks[-1][0], ticks)
+
+
+def _step(span: float) -> float:
+    """A round step that leaves four or five intervals."""
+    power = 10.0 ** math.floor(math.log10(span / 4))
+    return next(step * power for step in _STEPS if step * power * 5 >= span)
+
+
+def finite(value: float | None) -> float | None:
+    """A number that can be drawn, or None."""
+    return value if value is not None and math.isfinite(value) else None
+
 
 _ROW, _TOP, _BOTTOM = 44, 6, 26
 _LONGEST_LABEL = 44
@@ -170,3 +243,72 @@ def interval_words(point: IntervalPoint, unit: str = "") -> str:
 def shortened(text: str, most: int) -> str:
     """Cuts a label that has no room; its whole stands in what is shown when it is pointed at."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+_CURVE_TOP, _CURVE_HEIGHT, _CURVE_BELOW = 12, 240, 30
+_MOST_LABELS, _MOST_LABELS_NARROW = 16, 6
+
+
+def curve_svg(plot: Plot, *, id: str) -> Markup:  # noqa: A002 - what an element calls it
+    """Draws the points from left to right with bars for their intervals, on an axis from 0 to 100 %.
+
+    Args:
+        plot: what is drawn; its points in their order.
+        id: unique in the page.
+
+    Returns:
+        A `<figure>`; the plot's description says every number in words. A table of the points is the caller's part.
+    """
+    points = plot.points
+    said = "; ".join(f"{point.label}: {_words(point)}" for point in points) or "no points"
+    bottom = _CURVE_TOP + _CURVE_HEIGHT
+    parts = [
+        f'<figure class="mt-figure"><figcaption class="mt-figure-title">{escaped(plot.title)}</figcaption>',
+        f'<p class="mt-axis-label">{escaped(plot.y_label)}</p>',
+        f'<div class="mt-plot mt-curve"><svg class="mt-svg" width="100%" height="{bottom + _CURVE_BELOW}" role="img" '
+        f'aria-labelledby="{escaped(id)}-title {escaped(id)}-desc">',
+        f'<title id="{escaped(id)}-title">{escaped(plot.title)}</title>',
+        f'<desc id="{escaped(id)}-desc">{escaped(f"{plot.y_label} by {plot.x_label}. {said}.")}</desc>',
+    ]
+    for tick, label in SHARES.ticks:
+        y = _y(tick)
+        parts.append(f'<line class="mt-grid" x1="0" x2="100%" y1="{y:g}" y2="{y:g}"/>')
+        parts.append(f'<text class="mt-tick" x="-8" y="{y + 4:g}" text-anchor="end">{escaped(label)}</text>')
+    parts.append(f'<line class="mt-axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>')
+    every, narrow = _every(len(points), _MOST_LABELS), _every(len(points), _MOST_LABELS_NARROW)
+    room = max(4, 110 // max(1, min(len(points), _MOST_LABELS)))
+    for place, point in enumerate(points):
+        x = f"{100 * (place + 0.5) / len(points):.2f}%"
+        parts.append(f'<g class="mt-point"><title>{escaped(f"{point.label}: {_words(point)}")}</title>')
+        value, low, high = finite(point.value), finite(point.low), finite(point.high)
+        if low is not None and high is not None:
+            parts.append(f'<line class="mt-bar" x1="{x}" x2="{x}" y1="{_y(high):g}" y2="{_y(low):g}"/>')
+            caps = f'<path class="mt-bar" d="M-5 {_y(high):g}h10M-5 {_y(low):g}h10"/>'
+            parts.append(f'<svg x="{x}" y="0" width="1" height="1" overflow="visible">{caps}</svg>')
+        if value is not None:
+            parts.append(f'<circle class="mt-dot" cx="{x}" cy="{_y(value):g}" r="4.5"/>')
+        if place % every == 0:
+            kind = "mt-tick" if place % narrow == 0 else "mt-tick mt-wide"
+            label = escaped(shortened(point.label, room))
+            parts.append(f'<text class="{kind}" x="{x}" y="{bottom + 20}" text-anchor="middle">{label}</text>')
+        parts.append("</g>")
+    if not points:
+        parts.append(f'<text class="mt-tick" x="50%" y="{_y(0.5):g}" text-anchor="middle">no points</text>')
+    parts.append(f'</svg></div><p class="mt-axis-label mt-below">{escaped(plot.x_label)}</p>')
+    if plot.note:
+        parts.append(f'<p class="mt-figure-note">{escaped(plot.note)}</p>')
+    return markup(*parts, "</figure>")
+
+
+def _every(count: int, most: int) -> int:
+    return max(1, -(-count // most))
+
+
+def _y(value: float) -> float:
+    return round(_CURVE_TOP + _CURVE_HEIGHT * (1 - SHARES.percent(value) / 100), 2)
+
+
+def _words(point: PlotPoint) -> str:
+    return interval_words(
+        IntervalPoint(label=point.label, value=point.value, low=point.low, high=point.high, n=point.n)
+    )

@@ -1,27 +1,95 @@
-"""The texts of a run's items: what was asked, what the model answered, what the gold is. Of open data alone.
+"""The items of a report with their texts: what was asked, what the model answered, what the gold is. Of open data alone.
 
-They are not in the run's results: questions and gold come from the built dataset, answers from where the run left them
-(`run_responses`). Whatever of it cannot be found is left empty, and `note` says why and what would bring it; a report is made all
-the same.
+The texts are not in the run's results: questions and gold come from the built dataset, answers from where the run left them
+(`run_responses`): its own store, a baseline made again, the file or the run that `score` scored. Whatever cannot be found is left
+empty, and a note says why and what would bring it; the report is made all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import TaskData
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
-from medical_tasks.report.answers import find_answers, said
-from medical_tasks.runs.responses import check_recipe, check_same_data
+from medical_tasks.guard.private_store import redact_row
+from medical_tasks.report.page_data import ReportItem, ReportVerdict
+from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
 from medical_tasks.spec import DatasetSpec, Item, Message, TaskSpec
 
-__all__ = ["TaskTexts", "TextPlaces", "chat_text", "find_texts"]
+__all__ = ["DIGEST", "TaskTexts", "TextPlaces", "chat_text", "check_places", "find_texts", "report_items"]
+
+
+DIGEST = "response_sha256"
+_GROUP = "group_"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def report_items(
+    rows: Sequence[Mapping[str, Any]],
+    metrics: Collection[str],
+    texts: TaskTexts,
+    verdicts: Mapping[str, tuple[ReportVerdict, ...]],
+    *,
+    note_words: Collection[str] | None,
+) -> tuple[ReportItem, ...]:
+    """Makes the items of one task of one run.
+
+    Args:
+        rows: the task's rows of `items.parquet`.
+        metrics: those that are shown.
+        texts: what was found of the texts.
+        verdicts: item id to the judge's decisions.
+        note_words: for credentialed data the words that scoring itself writes into its notes; None for open data. Rows of
+            credentialed data are reduced here once more, so that a file that was not cannot give a text away.
+    """
+    made = []
+    for row in rows:
+        shown, digest = dict(row), str(row.get(DIGEST) or "")
+        answer = texts.answers.get(row["id"])
+        if note_words is not None:
+            shown = redact_row(row, None, note_words=note_words)
+        elif answer is not None:
+            digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
+        made.append(
+            ReportItem(
+                id=row["id"],
+                groups={
+                    name.removeprefix(_GROUP): str(value)
+                    for name, value in shown.items()
+                    if name.startswith(_GROUP) and value is not None
+                },
+                values={name: _number(shown[name]) for name in metrics if name in shown},
+                question=texts.questions.get(row["id"], ""),
+                answer=_showable(answer or ""),
+                gold=texts.golds.get(row["id"], ""),
+                parsed=str(shown.get("parsed") or ""),
+                why=str(shown.get("why") or ""),
+                unscored=str(shown.get("unscored") or ""),
+                answer_sha256=digest if _SHA256.fullmatch(digest) else "",
+                verdicts=verdicts.get(row["id"], ()),
+            )
+        )
+    return tuple(made)
+
+
+def _number(value: Any) -> float | None:
+    """A metric's value; parquet has nan where it has no denominator."""
+    return None if not isinstance(value, int | float) or math.isnan(value) else float(value)
+
+
+def _showable(text: str) -> str:
+    """A page is UTF-8, which cannot carry the lone surrogates that a model's text may hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +263,95 @@ def chat_text(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
 
 
-def _showable(text: str) -> str:
-    """A page is UTF-8, which cannot carry the lone surrogates that a model's text may hold."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+_RESPONSES = "responses/"
+_UNANSWERED = "no answer: "
+
+
+def check_places(places: Sequence[Path], recipes: Sequence[Mapping[str, Any]]) -> None:
+    """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer.
+
+    Args:
+        places: what the user gave with `--responses`.
+        recipes: of all tasks of all runs.
+
+    Raises:
+        MissingError: There is no such file.
+        UsageError: It is another one than any run scored.
+    """
+    wanted = {scored_file(recipe) for recipe in recipes} - {""}
+    for place in places:
+        if place.is_dir():
+            continue
+        if not place.is_file():
+            raise MissingError(
+                f"{place}: there is no such file. Give --responses the file that `score` scored, or the folder of the run."
+            )
+        if file_sha256(place) not in wanted:
+            known = "none of the runs scored a file" if not wanted else "its sha256 is of none that these runs scored"
+            raise UsageError(f"{place}: {known}. Give --responses the file that was scored, or leave it out.")
+
+
+def scored_file(recipe: Mapping[str, Any]) -> str:
+    """SHA-256 of the file of answers that was scored, "" where a run asked a model or a baseline."""
+    model = recipe["model"]
+    return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
+
+
+def answered_ids(rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Ids of the items that have an answer, by their rows of `items.parquet`."""
+    return {row["id"] for row in rows if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
+
+
+def find_answers(
+    task: TaskSpec,
+    data: TaskData,
+    recipe: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    folder: Path,
+    *,
+    places: Sequence[Path],
+    upstream: Path | None,
+) -> tuple[dict[str, str], str]:
+    """Finds the answers that were scored.
+
+    Args:
+        task: the task.
+        data: the run's items.
+        recipe: the task's recipe.
+        rows: its rows of `items.parquet`.
+        folder: the run's folder.
+        places: files that were scored, and folders of runs whose answers were.
+        upstream: the authors' checkout, for runs with the official prompts.
+
+    Returns:
+        Item id to text, and a sentence about what is missing ("" for nothing).
+    """
+    wanted = answered_ids(rows)
+    asked = (("prompts", "set"), ("baseline", "prompts"))
+    official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
+    digest = scored_file(recipe)
+    file = next((place for place in places if digest and place.is_file() and file_sha256(place) == digest), None)
+    found: dict[str, str] = {}
+    reason = ""
+    # A run scored anew has its answers in the folder of the first one.
+    for place in [folder, *(each for each in places if each.is_dir() and not digest)]:
+        try:
+            there = run_responses(task, data, recipe, place, responses=file, upstream=upstream if official else None)
+        except (MissingError, UsageError) as error:
+            reason = reason or said(error)
+            continue
+        found |= {item: text for item, text in there.items() if item in wanted and item not in found}
+        if len(found) == len(wanted):
+            return found, ""
+    if reason and not found:
+        return found, f"Answers are not shown: {reason}"
+    return found, (
+        f"{len(wanted) - len(found)} of {len(wanted)} answers are not in the run's store. If `score` scored another run's answers, "
+        "give that run's folder with --responses; else give the run's command again."
+    )
+
+
+def said(error: MedicalTasksError) -> str:
+    """An error's message as a report tells it, which others read: without the user's home."""
+    home = str(Path.home())
+    return str(error).replace(home, "~") if len(home) > 1 else str(error)

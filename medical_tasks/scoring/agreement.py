@@ -1,14 +1,15 @@
-"""Agreement of labels: of a judge with the truth, and of several raters among themselves.
+"""Agreement of labels: of a judge with the truth, of raters among themselves, of a judge with raters.
 
-A label is a word out of `classes`. `None` stands for an item without a label (a judge that gave no verdict): it is in no
-share, and it has a column of its own in the confusion matrix.
+A label is a word out of `classes`. `None` stands for an item without a label (a judge that gave no verdict): it is in no share,
+and it has a column of its own in the confusion matrix. Nothing is corrected for chance where chance leaves nothing to correct:
+with all labels of both sides (or of all raters) in one class the expected agreement is 1, and kappa is `nan`.
 
-Nothing is corrected for chance where chance leaves nothing to correct: with all labels of both sides (or of all raters) in
-one class the expected agreement is 1, and kappa is `nan`.
+Raters may each have labelled only some items: every figure is over the items that both sides have a label for, and `n` says how
+many these are. EHRNoteQA reports its judge and its three clinicians so (paper, section 4.1).
 
 Sources:
     Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull 76:378 (kappa of many).
-    Intervals: `bootstrap` for kappas and pairwise agreement, `intervals.proportion_interval` for accuracy; both know about
+    Intervals: `bootstrap` for kappas and pairwise agreement, `intervals.proportion_interval` for accuracy; both account for
     items that share a cluster.
 """
 
@@ -18,19 +19,20 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
-from medical_tasks.scoring.columns import Clusters, Floats, check_same_length
-from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, check_same_length
 from medical_tasks.scoring.intervals import proportion_interval
 
 __all__ = [
-    "ClassFigures",
-    "LeaveOneOut",
+    "Agreement",
     "accuracy_interval",
+    "agreement_of",
+    "among_raters",
     "class_figures",
     "cohen_interval",
     "cohen_kappa",
@@ -42,7 +44,9 @@ __all__ = [
     "pairwise_agreement",
     "pairwise_interval",
     "rating_counts",
+    "with_raters",
 ]
+
 
 Counts = npt.NDArray[np.int64]
 KAPPA_LIMITS = (-1.0, 1.0)
@@ -335,3 +339,94 @@ def _codes(name: str, labels: Sequence[str | None], classes: Sequence[str]) -> n
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else math.nan
+
+
+Labels = Sequence[str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """How often two say the same.
+
+    Attributes:
+        agreement: share of equal labels.
+        kappa: Cohen's.
+    """
+
+    agreement: Estimate
+    kappa: Estimate
+
+
+def agreement_of(
+    one: Labels, other: Labels, *, classes: Sequence[str], clusters: Clusters | None = None, seed: int = 0
+) -> Agreement:
+    """Compares two sets of labels of the same items.
+
+    Args:
+        one: label of each item, None where there is none.
+        other: likewise.
+        classes: all classes.
+        clusters: cluster of each item, or None when each stands alone.
+        seed: of the bootstrap's draws.
+
+    Raises:
+        ValueError: Lengths differ, or a label is not one of the classes.
+    """
+    check_same_length(one=one, other=other)
+    both = [number for number, label in enumerate(one) if label is not None and other[number] is not None]
+    left, right = [str(one[number]) for number in both], [str(other[number]) for number in both]
+    kept = None if clusters is None else [clusters[number] for number in both]
+    return Agreement(
+        agreement=accuracy_interval(left, right, clusters=kept),
+        kappa=cohen_interval(left, right, classes=classes, clusters=kept, seed=seed),
+    )
+
+
+def with_raters(
+    given: Labels, ratings: Sequence[Labels], *, classes: Sequence[str], clusters: Clusters | None = None
+) -> list[Agreement]:
+    """Compares labels with those of each rater.
+
+    Args:
+        given: the judge's label of each item, None where it gave none.
+        ratings: for each item the label of each rater, always in the same order; None where it gave none.
+        classes: all classes.
+        clusters: as in `agreement_of`.
+
+    Returns:
+        One a rater; none where there is no item.
+    """
+    check_same_length(given=given, ratings=ratings)
+    return [agreement_of(column, given, classes=classes, clusters=clusters) for column in _columns(ratings)]
+
+
+def among_raters(
+    ratings: Sequence[Labels], *, classes: Sequence[str], clusters: Clusters | None = None
+) -> dict[tuple[int, int], Agreement]:
+    """Compares every two raters.
+
+    Args:
+        ratings: as in `with_raters`.
+        classes: all classes.
+        clusters: as in `agreement_of`.
+
+    Returns:
+        By the numbers of the two, the smaller first.
+    """
+    columns = _columns(ratings)
+    return {
+        (one, other): agreement_of(columns[one], columns[other], classes=classes, clusters=clusters)
+        for one, other in combinations(range(len(columns)), 2)
+    }
+
+
+def _columns(ratings: Sequence[Labels]) -> list[list[str | None]]:
+    """The labels of each rater.
+
+    Raises:
+        ValueError: Not the same number of raters for every item.
+    """
+    raters = {len(labels) for labels in ratings}
+    if len(raters) > 1:
+        raise ValueError(f"every item must have the same number of raters; got {sorted(raters)}")
+    return [[labels[rater] for labels in ratings] for rater in range(max(raters, default=0))]

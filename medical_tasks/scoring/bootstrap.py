@@ -1,31 +1,65 @@
-"""Seeded bootstrap intervals: of a mean, of a pooled ratio, of any statistic of sums. Clusters are drawn whole.
+"""Seeded cluster bootstrap intervals: of a mean, of a pooled ratio, of any statistic of sums.
 
-How the draws are made, what the interval is and what happens where the data do not vary: `resampling`.
+The draws use only the sums per cluster (`estimates.SumTable`), so unequal clusters weigh what they hold, and the numbers
+depend on the data and the seed alone: not on the order of the items, not on the names of the clusters.
+
+The interval is the expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the Bootstrap,
+Am Stat 69:371. Plain percentiles are too narrow for small samples; here the tail level a/2 is replaced by
+Φ(-sqrt(K / (K-1)) t(K-1)), with t the (1 - a/2) quantile of Student's t and K the number of clusters of equal weight.
+With fewer than eight clusters no resample leaves their range, which holds the median with probability 1 - 2^(1-K) only, so
+the interval is the same paper's t interval with bootstrap standard error, value ± t(K-1) sqrt(K / (K-1)) se.
+
+No interval has zero width:
+
+- one cluster only: from one end of the statistic's limits to the other
+- every draw gave the same value v (all items alike): had a share q of all clusters been different, K clusters would
+  all be alike with probability (1-q)^K at most. That is a/2 for q = 1 - (a/2)^(1/K), the exact upper bound of 0 out
+  of K. With that share at the limits, the value lies between v - q (v - low) and v + q (high - v).
+- a draw in which the statistic is not defined (0 / 0) counts as lying beyond both ends
+
+Where the statistic has no limits (`limits=None`), these cases have `nan` ends.
+
+Limitation: near its limits, with fewer than about fifty clusters that mostly agree, the bootstrap sees too few of the others
+and 95 % intervals hold the truth in 85 to 90 % of cases (`benchmarks/coverage.py`). For right and wrong items
+`intervals.proportion_interval` does better there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.columns import (
+from medical_tasks.scoring.estimates import (
     UNIT,
     Clusters,
+    Estimate,
     Floats,
     Limits,
     SumTable,
     as_column,
     check_limits,
+    check_probability,
     check_same_length,
+    check_whole,
     sum_table,
 )
-from medical_tasks.scoring.estimates import Estimate
-from medical_tasks.scoring.resampling import Statistic, draw, interval_of, quotient
+from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 
-__all__ = ["bootstrap_interval", "bootstrap_ratio", "bootstrap_statistic"]
+__all__ = [
+    "Draws",
+    "Statistic",
+    "bootstrap_interval",
+    "bootstrap_ratio",
+    "bootstrap_statistic",
+    "draw",
+    "interval_of",
+    "quotient",
+    "unseen_share",
+]
 
 
 def bootstrap_interval(
@@ -156,3 +190,156 @@ def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
         raise ValueError(
             f"numerators must be 0 where the denominator is 0{span}; got {above[astray][0]:g} / {below[astray][0]:g}"
         )
+
+
+Statistic = Callable[..., npt.ArrayLike]
+"""Takes one array of sums a column, each of shape (draws,), and returns the values, of the same shape."""
+
+# 2**17 indices at a time fit a processor's cache: two to three times as fast as chunks four times the size.
+_CHUNK = 2**17
+# So many rows for each distinct one, and drawing how often each occurs is faster than drawing rows.
+_FEW_DISTINCT = 8
+# From so many clusters on, 1 - 2^(1-K) is above 99 %.
+_FEW_CLUSTERS = 8
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """A statistic, and its values on resampled clusters.
+
+    Attributes:
+        value: the statistic of the data; `nan` where it is not defined.
+        values: shape (resamples,); `nan` where it is not defined. Empty when there is nothing to draw from.
+        effective: the number of clusters of equal weight.
+    """
+
+    value: float
+    values: Floats
+    effective: float
+
+    @property
+    def all_same(self) -> bool:
+        """Whether all draws that are defined gave the statistic of the data, but for rounding."""
+        apart = np.abs(self.values - self.value) > _SAME * max(1.0, abs(self.value))
+        return not bool(apart.any())
+
+    @property
+    def undefined(self) -> int:
+        """On how many draws the statistic is not defined."""
+        return int(np.isnan(self.values).sum())
+
+    @property
+    def size(self) -> float:
+        """The number of clusters of equal weight, but at least two; less one it is the degrees of freedom."""
+        return max(2.0, self.effective)
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few clusters for percentiles."""
+        return self.effective < _FEW_CLUSTERS
+
+    @property
+    def standard_error(self) -> float:
+        """Of the statistic, freed of the bootstrap's narrowness; infinite where a draw is not defined."""
+        if self.undefined:
+            return math.inf
+        return math.sqrt(self.size / (self.size - 1.0)) * float(self.values.std())
+
+
+def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> Draws:
+    """The statistic on as many resamples as asked for; a table of fewer than two clusters gives no draws.
+
+    Raises:
+        ValueError: a seed or number of resamples out of range, a function of the wrong shape.
+    """
+    seed = check_whole("seed", seed, least=0)
+    resamples = check_whole("resamples", resamples, least=100)
+    if not table.n_clusters:
+        return Draws(math.nan, np.empty(0), 0.0)
+    value = _apply(function, np.array([table.totals()]))[0]
+    if table.n_clusters == 1:
+        return Draws(float(value), np.empty(0), table.effective)
+    sums = np.concatenate(list(_resampled_sums(table.rows, seed, resamples)))
+    return Draws(float(value), _apply(function, sums), table.effective)
+
+
+def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tuple[float, float]:
+    """The expanded percentile interval, or what the head of this module says of data without variation.
+
+    Raises:
+        ValueError: a confidence outside 0-1, or a statistic outside its limits.
+    """
+    tail = (1.0 - check_probability("confidence", confidence)) / 2.0
+    low, high = limits if limits is not None else (-math.inf, math.inf)
+    defined = np.append(draws.values[~np.isnan(draws.values)], draws.value)
+    if np.any((defined < low - 1e-9) | (defined > high + 1e-9)):
+        raise ValueError(
+            f"the statistic must lie in its limits, {low:g} to {high:g}; got {defined.min():g} to {defined.max():g}"
+        )
+    if math.isnan(draws.value):
+        return math.nan, math.nan
+    if not draws.values.size or (draws.all_same and draws.undefined):
+        ends = low, high
+    elif draws.all_same:
+        share = unseen_share(tail, draws.effective)
+        ends = draws.value - share * (draws.value - low), draws.value + share * (high - draws.value)
+    else:
+        t = student_quantile(1.0 - tail, draws.size - 1.0)
+        if draws.few:
+            ends = draws.value - t * draws.standard_error, draws.value + t * draws.standard_error
+        else:
+            level = normal_cdf(-math.sqrt(draws.size / (draws.size - 1.0)) * t)
+            ends = _lower_end(draws.values, low, level), -_lower_end(-draws.values, -high, level)
+    return _finite(max(low, ends[0])), _finite(min(high, ends[1]))
+
+
+def _lower_end(values: Floats, limit: float, level: float) -> float:
+    """The draw below which no more than a share `level` of them lie; the limit stands in for those not defined."""
+    return float(np.quantile(np.where(np.isnan(values), limit, values), level, method="inverted_cdf"))
+
+
+def unseen_share(tail: float, clusters: float) -> float:
+    """The share q for which clusters that are all alike have probability (1-q)^clusters = tail."""
+    return -math.expm1(math.log(tail) / clusters)
+
+
+def quotient(numerator: Floats, denominator: Floats) -> Floats:
+    """The statistic behind means and ratios: one sum over another."""
+    return numerator / denominator
+
+
+def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]:
+    """Column sums of as many rows drawn with replacement as there are, in chunks of shape (some draws, columns).
+
+    Rows that occur often (right and wrong items have two) are drawn as counts at once, all others one by one: the same
+    distribution either way. Beside the sums, the memory in use does not grow with the number of resamples.
+    """
+    generator = np.random.default_rng(seed)
+    size = len(rows)
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    few = len(distinct) * _FEW_DISTINCT <= size
+    chunk = max(1, _CHUNK // (len(distinct) if few else size))
+    for start in range(0, resamples, chunk):
+        several = min(chunk, resamples - start)
+        if few:
+            yield generator.multinomial(size, counts / size, size=several) @ distinct
+        else:
+            drawn = generator.integers(0, size, size=(several, size))
+            drawn += np.arange(several)[:, np.newaxis] * size
+            times = np.bincount(drawn.reshape(-1), minlength=several * size).reshape(several, size)
+            yield times.astype(np.float64) @ rows
+
+
+def _apply(function: Statistic, sums: Floats) -> Floats:
+    """The function's values on sums of shape (draws, columns); `nan` where they are not finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.asarray(function(*sums.T), dtype=np.float64)
+    if values.shape != (len(sums),):
+        raise ValueError(f"function must return one value a draw, shape ({len(sums)},); got shape {values.shape}")
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _finite(end: float) -> float:
+    """The end of an interval, `nan` where the data do not give one."""
+    return end if math.isfinite(end) else math.nan

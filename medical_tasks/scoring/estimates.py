@@ -1,11 +1,36 @@
-"""What the statistics return: frozen values made of plain Python floats and integers."""
+"""What the statistics take and return: checked columns in, frozen values of plain Python numbers out.
+
+A column has one number per item. Items that share a note, a patient or an answer form a cluster; whatever draws samples draws
+whole clusters, so all it needs of the items is their sums per cluster.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 
-__all__ = ["Comparison", "Estimate", "McNemar", "as_json"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "UNIT",
+    "Clusters",
+    "Comparison",
+    "Estimate",
+    "Floats",
+    "Limits",
+    "McNemar",
+    "SumTable",
+    "as_binary",
+    "as_column",
+    "as_json",
+    "check_limits",
+    "check_probability",
+    "check_same_length",
+    "check_whole",
+    "sum_table",
+]
 
 
 @dataclass(frozen=True)
@@ -78,3 +103,177 @@ class McNemar:
 def as_json(result: Estimate | Comparison | McNemar) -> dict[str, float | int | None]:
     """The fields as JSON can hold them: `nan`, which JSON does not know, becomes None (`null`)."""
     return {name: None if math.isnan(number) else number for name, number in asdict(result).items()}
+
+
+Floats = npt.NDArray[np.float64]
+Clusters = Sequence[Hashable]
+Limits = tuple[float, float]
+
+UNIT: Limits = (0.0, 1.0)
+_ROUNDING = 1e-9
+
+
+def as_column(name: str, values: npt.ArrayLike, *, limits: Limits | None = None) -> Floats:
+    """The values as a float array of shape (items,); `nan` stands for "no value".
+
+    Args:
+        name: the argument's name, for messages.
+        values: numbers or truth values.
+        limits: the range values must lie in; what leaves it by rounding alone (1e-9) is put back on its end.
+
+    Raises:
+        ValueError: not one-dimensional, not numbers, infinite, or outside the limits.
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, one number an item; got shape {array.shape}")
+    if array.size and array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} must hold numbers (nan where there is no value); got {array.dtype} such as {array.tolist()[0]!r}"
+        )
+    column = array.astype(np.float64)
+    if np.isinf(column).any():
+        raise ValueError(f"{name} must be finite (nan where there is no value); got {column[np.isinf(column)][0]}")
+    if limits is None:
+        return column
+    low, high = limits
+    outside = column[(column < low - _ROUNDING) | (column > high + _ROUNDING)]
+    if outside.size:
+        raise ValueError(f"{name} must lie in {low:g} to {high:g}; got {outside[0]:g}")
+    return np.clip(column, low, high)
+
+
+def as_binary(name: str, values: npt.ArrayLike) -> Floats:
+    """The values as a float array of 0, 1 and `nan`.
+
+    Raises:
+        ValueError: any other value.
+    """
+    column = as_column(name, values)
+    other = column[(column != 0.0) & (column != 1.0) & ~np.isnan(column)]
+    if other.size:
+        raise ValueError(f"{name} must be 0 or 1 (nan where there is no value); got {other[0]:g}")
+    return column
+
+
+def check_same_length(**columns: Sequence[object] | Floats) -> None:
+    """All arguments have one entry an item.
+
+    Raises:
+        ValueError: their lengths differ.
+    """
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"{' and '.join(lengths)} must have the same length, one entry an item; {told}")
+
+
+def check_probability(name: str, value: float) -> float:
+    """A level strictly between 0 and 1.
+
+    Raises:
+        ValueError: anything else.
+    """
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must be strictly between 0 and 1; got {value!r}")
+    return float(value)
+
+
+def check_whole(name: str, value: int, *, least: int) -> int:
+    """A whole number of at least `least`.
+
+    Raises:
+        ValueError: a smaller number, a fraction, or a truth value.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    return int(value)
+
+
+def check_limits(limits: Limits | None) -> None:
+    """The range that a statistic can take, or None where it has no known ends.
+
+    Raises:
+        ValueError: not finite, or not in rising order.
+    """
+    if limits is not None and not (-math.inf < limits[0] < limits[1] < math.inf):
+        raise ValueError(f"limits must be two finite numbers, the lower first, or None; got {limits!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class SumTable:
+    """Sums per cluster, in an order that depends neither on the items' order nor on the clusters' names.
+
+    Attributes:
+        rows: shape (clusters, columns), sorted by the first column, then the second, and so on.
+        n: how many items they come from.
+        effective: how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965, Survey
+            Sampling); equal to the number of clusters when they weigh the same.
+    """
+
+    rows: Floats
+    n: int
+    effective: float
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters counted."""
+        return len(self.rows)
+
+    def totals(self) -> list[float]:
+        """Sum of each column over everything, correctly rounded."""
+        return [math.fsum(column) for column in self.rows.T]
+
+
+def sum_table(columns: Sequence[Floats], weights: Floats, clusters: Clusters | None) -> SumTable:
+    """Sums of the columns per cluster.
+
+    Left out are items with a `nan` in any column and items that are 0 in all of them (nothing to count in them), and
+    clusters that have no items but these.
+
+    Args:
+        columns: arrays of shape (items,).
+        weights: how much each item weighs, at least 0; only for `SumTable.effective`.
+        clusters: the cluster of each item, or None when each stands alone.
+
+    Raises:
+        ValueError: the clusters' labels are not one an item, or one is missing.
+    """
+    stacked = np.stack(columns)
+    kept = ~np.isnan(stacked).any(axis=0) & (stacked != 0.0).any(axis=0)
+    n = int(kept.sum())
+    if clusters is None:
+        sums, weight = stacked[:, kept], weights[kept]
+    else:
+        codes = _codes(clusters, stacked.shape[1])[kept]
+        # Renumbered, so that clusters whose items are all left out leave no empty row.
+        codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
+        sums = np.stack([_sums(column, codes) for column in stacked[:, kept]])
+        weight = _sums(weights[kept], codes)
+    rows = np.ascontiguousarray(sums.T)
+    heaviest = weight.max() if n else 0.0
+    scaled = weight / heaviest if heaviest > 0.0 else weight
+    effective = math.fsum(scaled) ** 2 / math.fsum(scaled**2) if heaviest > 0.0 else 0.0
+    return SumTable(rows=rows[np.lexsort(rows.T[::-1])], n=n, effective=effective)
+
+
+def _codes(clusters: Clusters, n: int) -> npt.NDArray[np.intp]:
+    """A number for each label, by first appearance. No conversion: 1 and "1" stay two clusters."""
+    if len(clusters) != n:
+        raise ValueError(f"clusters must have one label an item; got {len(clusters)} labels for {n} items")
+    numbers: dict[Hashable, int] = {}
+    codes = np.empty(n, dtype=np.intp)
+    for i, label in enumerate(clusters):
+        if label is None or label != label:
+            raise ValueError(f"clusters must name a cluster for every item; got {label!r} for item {i}")
+        codes[i] = numbers.setdefault(label, len(numbers))
+    return codes
+
+
+def _sums(column: Floats, codes: npt.NDArray[np.intp]) -> Floats:
+    """Sum per code. Added up in the order of size, so that the items' order does not show in the last digit."""
+    if not len(column):
+        return column
+    order = np.lexsort((column, codes))
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    return np.asarray(np.add.reduceat(column[order], starts))

@@ -1,12 +1,20 @@
-"""Two runs on the same items: the difference of a statistic, by one bootstrap of both.
+"""Two runs on the same items: differences, McNemar's test, detectable differences, families of tests.
 
-Each draw takes the same clusters for both runs, so what makes an item hard for both cancels out. The difference is
-always b minus a. Swapping the runs mirrors the result exactly.
+The difference is always b minus a, and swapping the runs mirrors the result exactly. Each bootstrap draw takes the same clusters
+for both runs, so what makes an item hard for both cancels out. The p-value belongs to the interval (see `bootstrap`): it is the
+smallest a for which the interval at confidence 1 - a leaves out zero. Where fewer than a hundredth of the draws, at most ten, lie
+beyond zero, the draws' own tail is continued with the shape of Student's t, so that p has no floor and a family of many tests can
+be adjusted. A single cluster has p = 1.
 
-The p-value is the one that belongs to the interval (see `resampling`): the smallest a for which the interval at
-confidence 1 - a leaves out zero. Where fewer than a hundredth of the draws, at most ten, lie beyond zero, their number says
-too little: the draws' own tail is continued from that one with the shape of Student's t, so that p has no floor and a
-family of many tests can be adjusted. A single cluster has p = 1. For right and wrong items `mcnemar` gives an exact p-value.
+Right-or-wrong items: under "no difference" each item that only one run has right could as well have been the other's. The chance
+of a split at least as uneven is binomial: McNemar (1947), Psychometrika 12:153; the mid-p form, which counts the observed split
+by half: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91. Items of one cluster are not independent, so whole
+clusters are exchanged between the runs instead (sign flips of the clusters' differences). Their exact distribution is the product
+of cos(m t) over the clusters' differences m, transformed back: no random draws, hence no seed.
+
+Power: a two-sided test at level alpha finds a true difference of (t(1 - alpha/2) + t(power)) standard errors with probability
+`power` (Bloom 1995, Minimum detectable effects, Evaluation Review 19:547). The standard error is that of the paired difference,
+between clusters; t has one degree of freedom less than there are clusters of equal weight.
 """
 
 from __future__ import annotations
@@ -17,22 +25,34 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.columns import (
+from medical_tasks.scoring.bootstrap import Draws, Statistic, draw, interval_of, quotient, unseen_share
+from medical_tasks.scoring.estimates import (
     UNIT,
     Clusters,
+    Comparison,
     Floats,
     Limits,
+    McNemar,
     SumTable,
+    as_binary,
     as_column,
     check_limits,
+    check_probability,
     check_same_length,
+    check_whole,
     sum_table,
 )
-from medical_tasks.scoring.estimates import Comparison
-from medical_tasks.scoring.resampling import Draws, Statistic, draw, interval_of, quotient
-from medical_tasks.scoring.special import normal_quantile, student_tail
+from medical_tasks.scoring.intervals import normal_quantile, student_quantile, student_tail
 
-__all__ = ["paired_bootstrap", "paired_bootstrap_statistic"]
+__all__ = [
+    "detectable_difference",
+    "holm",
+    "mcnemar",
+    "minimum_detectable_difference",
+    "paired_bootstrap",
+    "paired_bootstrap_statistic",
+]
+
 
 _ZERO = 1e-12
 _COUNTED = 10  # draws beyond zero from which their number is the p-value; fewer of few draws
@@ -221,3 +241,182 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
             return 2.0 * student_tail(-normal_quantile((beyond + 1) / (len(draws.values) + 1)), df)
         quantile *= value / (value - away)
     return 2.0 * student_tail(quantile, df)
+
+
+def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None) -> McNemar:
+    """Whether two runs differ in how many of the same items they have right.
+
+    Args:
+        a: the first run, 1 (right) or 0 (wrong) for each item.
+        b: the second run, in the same order of items. Items with `nan` in either run do not count.
+        clusters: the cluster of each item, or None when each stands alone.
+
+    Returns:
+        The four counts of items and both two-sided p-values; both 1 when the runs never differ.
+
+    Raises:
+        ValueError: values other than 0 and 1, columns or labels that do not fit.
+    """
+    first, second = as_binary("a", a), as_binary("b", b)
+    check_same_length(a=first, b=second)
+    counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
+    table = sum_table([second - first, counted], counted, clusters)
+    differences = np.rint(table.rows[:, 0]).astype(np.int64)
+    p_exact, p_mid = _sign_flip_p_values(differences[differences != 0])
+    return McNemar(
+        both=int(((first == 1.0) & (second == 1.0)).sum()),
+        only_a=int(((first == 1.0) & (second == 0.0)).sum()),
+        only_b=int(((first == 0.0) & (second == 1.0)).sum()),
+        neither=int(((first == 0.0) & (second == 0.0)).sum()),
+        p_exact=p_exact,
+        p_mid=p_mid,
+        n=table.n,
+        n_clusters=table.n_clusters,
+    )
+
+
+def _sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float]:
+    """Exact and mid-p two-sided p-value of a sum of non-zero differences whose signs are coin flips."""
+    if not differences.size:
+        return 1.0, 1.0
+    sizes = np.abs(differences)
+    unit = int(np.gcd.reduce(sizes))
+    sizes //= unit
+    observed = abs(int(differences.sum())) // unit
+    beyond, at = _binomial(len(sizes), observed) if sizes.max() == 1 else _transformed(sizes, observed)
+    # All signs as observed, and all of them turned round, are among the possible outcomes.
+    least = math.ldexp(1.0, 1 - len(sizes))
+    if observed == 0:
+        return 1.0, 1.0 - at / 2.0
+    return min(1.0, max(2.0 * (beyond + at), least)), max(2.0 * beyond + at, least / 2.0)
+
+
+def _binomial(n: int, observed: int) -> tuple[float, float]:
+    """Probability that n coin flips of ±1 sum to more than `observed`, and to exactly that."""
+    m = (n - observed) // 2
+    at = math.exp(math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1) - n * math.log(2.0))
+    fewer = np.arange(m, 0, -1)
+    return at * float(np.cumprod(fewer / (n - fewer + 1)).sum()), at
+
+
+def _transformed(sizes: npt.NDArray[np.int64], observed: int) -> tuple[float, float]:
+    """The same two probabilities for coin flips of ±size, to an absolute error of about 1e-15."""
+    span = int(sizes.sum())
+    angles = 2.0 * np.pi / (2 * span + 1) * np.arange(2 * span + 1)
+    transform = np.ones(2 * span + 1)
+    for size, count in zip(*np.unique(sizes, return_counts=True), strict=True):
+        transform *= np.cos(int(size) * angles) ** int(count)
+    chances = np.maximum(np.fft.fft(transform).real / (2 * span + 1), 0.0)
+    return float(chances[observed + 1 : span + 1].sum()), float(chances[observed])
+
+
+def minimum_detectable_difference(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    clusters: Clusters | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    limits: Limits | None = UNIT,
+) -> float:
+    """The smallest true difference of two runs' means that these items detect, given how much the runs vary on them.
+
+    Where all clusters show the same difference, the spread is not known to be zero: the share of clusters that may
+    still differ (see `resampling`) is then taken to differ as far as the limits allow.
+
+    Args:
+        a: the first run's values, one number an item.
+        b: the second run's values, in the same order of items. Items with `nan` in either run do not count.
+        clusters: the cluster of each item, or None when each stands alone.
+        power: probability of finding the difference.
+        alpha: level of the two-sided test.
+        limits: the range values can lie in, or None where it has no known ends.
+
+    Returns:
+        The difference, above 0. More than the limits allow means that no difference is found so surely. `nan` for
+        fewer than two clusters, and for differences all alike without limits.
+
+    Raises:
+        ValueError: values outside the limits, columns or labels that do not fit, a level outside 0-1.
+    """
+    check_limits(limits)
+    first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
+    check_same_length(a=first, b=second)
+    counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
+    table = sum_table([second - first, counted], counted, clusters)
+    multiplier = _multiplier(table.effective - 1.0, power, alpha)
+    k = table.n_clusters
+    if k < 2:
+        return math.nan
+    mean = table.totals()[0] / table.n
+    residuals = table.rows[:, 0] - mean * table.rows[:, 1]
+    if np.abs(residuals).max() > 1e-12 * table.n:
+        return multiplier * math.sqrt(k / (k - 1) * float(residuals @ residuals)) / table.n
+    if limits is None:
+        return math.nan
+    reach = abs(mean) + limits[1] - limits[0]
+    share = unseen_share(alpha / 2.0, table.effective)
+    return multiplier * reach * math.sqrt(share / table.effective)
+
+
+def detectable_difference(
+    n: int, sd: float, *, design_effect: float = 1.0, power: float = 0.8, alpha: float = 0.05
+) -> float:
+    """The smallest true difference that `n` items would detect: the same before there are runs, for planning.
+
+    Args:
+        n: how many items both runs will answer, at least 2.
+        sd: standard deviation of the items' differences, at least 0. For right and wrong items at most the square root
+            of the share on which the runs disagree.
+        design_effect: how many times larger clusters make the variance, at least 1: 1 + (cluster size - 1) times the
+            correlation within a cluster.
+        power: probability of finding the difference.
+        alpha: level of the two-sided test.
+
+    Raises:
+        ValueError: an argument outside its range.
+    """
+    n = check_whole("n", n, least=2)
+    if not 0.0 <= sd < math.inf:
+        raise ValueError(f"sd must be at least 0; got {sd!r}")
+    if not 1.0 <= design_effect < math.inf:
+        raise ValueError(f"design_effect must be at least 1; got {design_effect!r}")
+    effective = n / design_effect
+    return _multiplier(effective - 1.0, power, alpha) * float(sd) / math.sqrt(effective)
+
+
+def _multiplier(df: float, power: float, alpha: float) -> float:
+    """How many standard errors a difference must measure; at least one degree of freedom."""
+    power, alpha = check_probability("power", power), check_probability("alpha", alpha)
+    df = max(1.0, df)
+    return student_quantile(1.0 - alpha / 2.0, df) + student_quantile(power, df)
+
+
+def holm(p_values: npt.ArrayLike) -> list[float]:
+    """Holm's adjusted p-values: those at most alpha may be called significant, with family-wise error at most alpha.
+
+    The smallest p is multiplied by the number of tests, the next by one less, and so on, never falling and at most 1.
+    Source: Holm (1979), Scand J Stat 6:65.
+
+    Args:
+        p_values: one p-value a test; `nan` (a test that could not be made) is no member of the family.
+
+    Returns:
+        The adjusted p-values in the same order; `nan` stays `nan`.
+
+    Raises:
+        ValueError: not one-dimensional, not numbers, or outside 0-1.
+    """
+    array = np.asarray(p_values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
+        raise ValueError(f"p_values must be one number a test; got shape {array.shape} of {array.dtype}")
+    raw = array.astype(np.float64)
+    outside = raw[(raw < 0.0) | (raw > 1.0)]
+    if outside.size:
+        raise ValueError(f"p_values must lie in 0 to 1; got {outside[0]:g}")
+    adjusted = np.full(raw.shape, math.nan)
+    tested = np.flatnonzero(~np.isnan(raw))
+    order = tested[np.argsort(raw[tested], kind="stable")]
+    steps = raw[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if len(order) else steps
+    return [float(p) for p in adjusted]

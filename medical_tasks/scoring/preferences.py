@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.scoring.agreement import majority
-from medical_tasks.scoring.columns import Clusters, Floats, as_column, check_same_length
-from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.estimates import Clusters, Estimate, Floats, as_column, check_same_length
 from medical_tasks.scoring.intervals import proportion_interval
 
 __all__ = [

@@ -3,20 +3,242 @@
     split_sentences("Seen by Dr. Lee. Given 5 mg. p.o. b.i.d. He improved.")
     ['Seen by Dr. Lee.', 'Given 5 mg. p.o. b.i.d.', 'He improved.']
 
-Two sets of rules. `medical` is this package's own: it knows the abbreviations of English notes, keeps the number of a list with
-its line and ends a sentence at a blank line. `punkt` is NLTK's Punkt (module `punkt`), which metrics of other people are
-computed with. Whatever the rules, no word is lost and none is doubled: between two sentences there is white space alone.
+There are two sets of rules; under both, no word is lost or doubled: between two sentences there is only white space. `medical` is
+this package's own: it knows the abbreviations of English notes, keeps the number of a list with its line and ends a sentence at a
+blank line. `punkt` makes the decisions of NLTK's `PunktSentenceTokenizer`, which other people's metrics are computed with: Kiss
+and Strunk (2006), Unsupervised multilingual sentence boundary detection, Computational Linguistics 32(4). `UNTRAINED` is that
+class without training: every full stop ends a sentence, except behind an initial or a number where the next word is in small
+letters. `read_punkt` reads the parameters that NLTK distributes as `punkt_tab` and uses in `sent_tokenize`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
-from medical_tasks.scoring.punkt import Punkt, punkt_spans
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.files import read_bytes
 
-__all__ = ["MEDICAL", "Rules", "rules_name", "sentence_spans", "split_sentences"]
+__all__ = [
+    "BEFORE_NUMBERS",
+    "MEDICAL",
+    "NEVER_LAST",
+    "OFTEN_LAST",
+    "UNTRAINED",
+    "Punkt",
+    "Rules",
+    "punkt_spans",
+    "read_punkt",
+    "rules_name",
+    "sentence_spans",
+    "split_sentences",
+]
+
+
+_ADDRESS = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/tokenizers/punkt_tab.zip"
+_APART = r"[)\";}\]*:@'({\[?!]"  # marks that are never inside a word
+_JOINED = r"--+|\.{2,}|(?:\.\s){2,}\."  # dashes and ellipses are words of their own
+_END = re.compile(rf"[.?!](?=(?P<behind>{_APART}|\s+(?P<next>\S+)))")
+_WORD = re.compile(
+    rf"{_JOINED}|(?![(\"`{{\[:;&#*@)}}\]\-,])\S+?(?=\s|$|{_APART}|{_JOINED}|,(?=$|\s|{_APART}|{_JOINED}))|\S"
+)
+_PUNKT_CLOSERS = re.compile(r"[\"')\]}]+?(?:\s+|(?=--)|$)", re.MULTILINE)
+_NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*\.?")
+_INITIAL = re.compile(r"[^\W\d]\.")
+_PUNKT_MARKS = frozenset(";:,.!?")
+
+# How a word was met in training: bits of the last file of `punkt_tab`.
+_MIDDLE_UPPER = 4
+_UPPER = 2 + _MIDDLE_UPPER + 8
+_FIRST_LOWER = 16
+_LOWER = _FIRST_LOWER + 32 + 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Punkt:
+    """What Punkt learnt of a language. Words are in small letters, numbers are `##number##`.
+
+    Attributes:
+        abbreviations: words whose full stop ends no sentence, without it.
+        collocations: pairs of words that belong together across a full stop.
+        starters: words that often begin a sentence.
+        cases: for each word how it was met, in bits.
+        name: what identities say of it.
+    """
+
+    abbreviations: frozenset[str] = frozenset()
+    collocations: frozenset[tuple[str, str]] = frozenset()
+    starters: frozenset[str] = frozenset()
+    cases: Mapping[str, int] = field(default_factory=dict)
+    name: str = "punkt untrained"
+
+
+UNTRAINED: Final = Punkt()
+
+
+def read_punkt(folder: str | Path) -> Punkt:
+    """Reads trained parameters.
+
+    Args:
+        folder: of one language of `punkt_tab`, such as `punkt_tab/english`.
+
+    Raises:
+        MissingError: It is not there; says how to get it.
+        UsageError: A file of it is not of the form.
+    """
+    place = Path(folder).expanduser()
+    names = ("abbrev_types.txt", "collocations.tab", "sent_starters.txt", "ortho_context.tab")
+    hashed = hashlib.sha256()
+    tables: list[list[list[str]]] = []
+    for name in names:
+        try:
+            data = read_bytes(place / name)
+            lines = data.decode("utf-8").split("\n")
+        except OSError as error:
+            raise MissingError(
+                f"{place / name}: {system_reason(error)}. On a machine with internet: "
+                f"`curl -O {_ADDRESS}` and `python -m zipfile -e punkt_tab.zip .`, not the downloader of NLTK, which below 3.9.3 "
+                "writes where an archive tells it to; then bring the folder punkt_tab/english here and give its path."
+            ) from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{place / name}: not UTF-8. Download it again.") from error
+        hashed.update(f"{name}\0{len(data)}\0".encode() + data)
+        tables.append([line.split("\t") for line in lines if line])
+    abbreviations, collocations, starters, cases = tables
+    if any(len(row) != 2 for row in (*collocations, *cases)) or not all(value.isdecimal() for _, value in cases):
+        raise UsageError(f"{place}: collocations and contexts of two columns each are expected. Download it again.")
+    return Punkt(
+        abbreviations=frozenset(word for word, *_ in abbreviations),
+        collocations=frozenset((first, second) for first, second in collocations),
+        starters=frozenset(word for word, *_ in starters),
+        cases={word: int(bits) for word, bits in cases},
+        name=f"punkt_tab {hashed.hexdigest()[:16]}",
+    )
+
+
+def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
+    """Start and end of each sentence; between two of them there is only white space.
+
+    Args:
+        text: any text; white space before its first word belongs to the first sentence.
+        punkt: what is known of the language.
+    """
+    raw: list[tuple[int, int]] = []
+    start = 0
+    for end, following, context in _contexts(text):
+        if any(_ends(word, after, punkt) for word, after in itertools.pairwise(_words(context))):
+            raw.append((start, end))
+            start = following
+    raw.append((start, len(text.rstrip())))
+    spans: list[tuple[int, int]] = []
+    taken = 0
+    for (start, end), after in itertools.zip_longest(raw, raw[1:]):
+        start += taken
+        taken = 0
+        # Quotes and brackets that close behind a full stop belong to the sentence before them.
+        closers = _PUNKT_CLOSERS.match(text[slice(*after)]) if after is not None else None
+        if after is not None and closers is not None:
+            spans.append((start, after[0] + len(closers.group().rstrip())))
+            taken = closers.end()
+        elif start < end:
+            spans.append((start, end))
+    return spans
+
+
+def _contexts(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where a sentence may end, where the next one would begin, and the words that decide: the one before and what follows.
+
+    Of several places in one word, only the last is looked at.
+    """
+    held: re.Match[str] | None = None
+    begin, stop = 0, 0
+    for found in _END.finditer(text):
+        before = _last_space(text, stop, found.start())
+        first = before + 1 if before > stop else begin
+        if held is not None and stop <= first:
+            yield _context(text, held, begin)
+        held, begin, stop = found, first, found.start()
+    if held is not None:
+        yield _context(text, held, begin)
+
+
+def _context(text: str, found: re.Match[str], first: int) -> tuple[int, int, str]:
+    behind = found.end() if found["next"] is None else found.start("next")
+    return found.end(), behind, text[first : found.end()] + found["behind"]
+
+
+def _last_space(text: str, start: int, end: int) -> int:
+    """The last ASCII white space between two places, -1 where there is none."""
+    return max((text.rfind(space, start, end) for space in " \t\n\r\v\f"), default=-1)
+
+
+def _words(context: str) -> list[str]:
+    return [word for line in context.split("\n") for word in _WORD.findall(line)]
+
+
+def _ends(word: str, after: str, punkt: Punkt) -> bool:
+    """Whether a sentence ends behind a word that another one follows (section 4 of the source)."""
+    if word in ("?", "!"):
+        return True
+    if not word.endswith("."):
+        return False
+    dots = word.endswith("..")
+    known = word != "." and not dots and _is_known(word[:-1].lower(), punkt)
+    kind, following = _kind(word), _kind_after(after, punkt)
+    if (kind, following) in punkt.collocations:
+        return False
+    initial = _INITIAL.fullmatch(word) is not None
+    starts = _starts(after, following, punkt)
+    capital = after[0].isupper()
+    if (dots or known) and not initial and (starts is True or (capital and following in punkt.starters)):
+        return True
+    if initial or kind == "##number##":
+        if starts is False:
+            return False
+        if starts is None and initial and capital and not punkt.cases.get(following, 0) & _LOWER:
+            return False
+    return not (dots or known)
+
+
+def _is_known(plain: str, punkt: Punkt) -> bool:
+    """Whether a word without its full stop, or what is behind its last hyphen, is an abbreviation."""
+    return plain in punkt.abbreviations or plain.split("-")[-1] in punkt.abbreviations
+
+
+def _kind(word: str) -> str:
+    """A word in small letters, without its full stop; all numbers are one."""
+    lower = word.lower()
+    if _NUMBER.fullmatch(lower):
+        return "##number##"
+    return lower[:-1] if len(lower) > 1 and lower.endswith(".") else lower
+
+
+def _kind_after(word: str, punkt: Punkt) -> str:
+    """The same of the word behind, whose full stop is a part of it where it does not end a sentence."""
+    lower = word.lower()
+    if _NUMBER.fullmatch(lower):
+        return "##number##"
+    plain = lower[:-1]
+    ends = plain and lower.endswith(".") and not lower.endswith("..") and not _is_known(plain, punkt)
+    return plain if ends else lower
+
+
+def _starts(word: str, kind: str, punkt: Punkt) -> bool | None:
+    """Whether its letters say that a word begins a sentence; None where they do not say."""
+    if word in _PUNKT_MARKS:
+        return False
+    met = punkt.cases.get(kind, 0)
+    if word[0].isupper() and met & _LOWER and not met & _MIDDLE_UPPER:
+        return True
+    if word[0].islower() and (met & _UPPER or not met & _FIRST_LOWER):
+        return False
+    return None
+
 
 Rules = str | Punkt
 """`medical`, `punkt` (untrained), or Punkt with what it learnt."""

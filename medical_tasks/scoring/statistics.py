@@ -27,10 +27,14 @@ from __future__ import annotations
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_ratio, bootstrap_statistic
 from medical_tasks.scoring.estimates import Comparison, Estimate, McNemar, as_json
 from medical_tasks.scoring.intervals import bounds, exact_interval, proportion_interval, wilson_interval
-from medical_tasks.scoring.mcnemar import mcnemar
-from medical_tasks.scoring.multiplicity import holm
-from medical_tasks.scoring.paired import paired_bootstrap, paired_bootstrap_statistic
-from medical_tasks.scoring.power import detectable_difference, minimum_detectable_difference
+from medical_tasks.scoring.paired import (
+    detectable_difference,
+    holm,
+    mcnemar,
+    minimum_detectable_difference,
+    paired_bootstrap,
+    paired_bootstrap_statistic,
+)
 
 __all__ = [
     "Comparison",

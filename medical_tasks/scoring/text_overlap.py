@@ -20,12 +20,18 @@ All of it is pure Python without dependencies. docs/text_metrics.md compares it 
 
 from __future__ import annotations
 
-from medical_tasks.scoring.bleu import Bleu, bleu, bleu_corpus
-from medical_tasks.scoring.exact_match import exact_match, exact_match_corpus
+from medical_tasks.scoring.bleu_and_sari import (
+    Bleu,
+    Sari,
+    bleu,
+    bleu_corpus,
+    sacrebleu_corpus,
+    sacrebleu_sentence,
+    sari,
+    sari_corpus,
+)
 from medical_tasks.scoring.rouge import Overlap, rouge, rouge_corpus
-from medical_tasks.scoring.sacre_bleu import sacrebleu_corpus, sacrebleu_sentence
-from medical_tasks.scoring.sari import Sari, sari, sari_corpus
-from medical_tasks.scoring.text_pairs import References
+from medical_tasks.scoring.text_pairs import References, exact_match, exact_match_corpus
 
 __all__ = [
     "Bleu",

@@ -1,12 +1,30 @@
-"""What comes in to a text metric: a prediction and what it is compared with."""
+"""A prediction and its references: checked, compared as they are (exact match), and cut into n-grams.
+
+Exact match is that of `evaluate`: nothing is stripped and nothing is normalised unless asked for.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+import string
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-__all__ = ["References", "as_references", "as_segments", "mean"]
+__all__ = [
+    "Ngrams",
+    "References",
+    "as_references",
+    "as_segments",
+    "clipped_matches",
+    "count_ngrams",
+    "exact_match",
+    "exact_match_corpus",
+    "mean",
+    "shared",
+]
+
 
 References: TypeAlias = str | Sequence[str]
 """One reference, or several of which any will do."""
@@ -50,3 +68,112 @@ def mean(values: Iterable[float]) -> float:
     """Plain mean; `nan` of nothing."""
     column = list(values)
     return math.fsum(column) / len(column) if column else math.nan
+
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_DIGITS = str.maketrans("", "", string.digits)
+
+
+def exact_match(
+    prediction: str,
+    references: References,
+    *,
+    ignore: Sequence[str] = (),
+    ignore_case: bool = False,
+    ignore_punctuation: bool = False,
+    ignore_numbers: bool = False,
+) -> float:
+    """1.0 when the prediction is a reference, else 0.0. Two empty texts match.
+
+    What is to be ignored is deleted from both sides, in the order of the arguments.
+
+    Args:
+        prediction: any text.
+        references: one text, or several of which any will do (`evaluate` takes one).
+        ignore: regular expressions.
+        ignore_case: compare in lower case.
+        ignore_punctuation: ASCII punctuation.
+        ignore_numbers: ASCII digits.
+
+    Raises:
+        ValueError: no reference, or not a regular expression.
+    """
+    known = as_references(prediction, references)
+    patterns = [_compiled(pattern) for pattern in ignore]
+
+    def left(text: str) -> str:
+        for pattern in patterns:
+            text = pattern.sub("", text)
+        if ignore_case:
+            text = text.lower()
+        if ignore_punctuation:
+            text = text.translate(_PUNCTUATION)
+        return text.translate(_DIGITS) if ignore_numbers else text
+
+    said = left(prediction)
+    return float(any(said == left(reference) for reference in known))
+
+
+def exact_match_corpus(
+    predictions: Sequence[str],
+    references: Sequence[References],
+    *,
+    ignore: Sequence[str] = (),
+    ignore_case: bool = False,
+    ignore_punctuation: bool = False,
+    ignore_numbers: bool = False,
+) -> float:
+    """Share of the predictions that match, 0-1; `nan` for no predictions. Arguments as of `exact_match`, one entry an item.
+
+    Raises:
+        ValueError: lengths differ, or as `exact_match`.
+    """
+    return mean(
+        exact_match(
+            text,
+            known,
+            ignore=ignore,
+            ignore_case=ignore_case,
+            ignore_punctuation=ignore_punctuation,
+            ignore_numbers=ignore_numbers,
+        )
+        for text, known in as_segments(predictions, references)
+    )
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"ignore must hold regular expressions; got {pattern!r}: {error}") from error
+
+
+Ngrams: TypeAlias = Counter[tuple[str, ...]]
+
+
+def count_ngrams(tokens: Sequence[str], n: int) -> Ngrams:
+    """How often each run of n neighbouring tokens occurs; none in a text of fewer than n tokens."""
+    return Counter(zip(*(tokens[start:] for start in range(n)), strict=False))
+
+
+def shared(some: Ngrams, others: Ngrams) -> int:
+    """Size of the intersection of two multisets: each n-gram counts as often as it is in both."""
+    if len(others) < len(some):
+        some, others = others, some
+    return sum(min(count, others[gram]) for gram, count in some.items() if gram in others)
+
+
+def clipped_matches(prediction: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
+    """BLEU's numerator: n-grams of the prediction, each at most as often as the reference that has it most often.
+
+    Args:
+        prediction: tokens.
+        references: tokens of each reference.
+        n: length of the n-grams.
+
+    Source: Papineni et al. (2002), ACL, section 2.1.1.
+    """
+    most, *rest = (count_ngrams(reference, n) for reference in references)
+    for counts in rest:
+        most |= counts
+    return shared(count_ngrams(prediction, n), most)

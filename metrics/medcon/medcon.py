@@ -1,4 +1,4 @@
-"""MEDCON as an `evaluate` metric: a thin layer over `medical_tasks.scoring.umls` and `medical_tasks.scoring.medcon`.
+"""MEDCON as an `evaluate` metric: a thin layer over `medical_tasks.scoring.umls` and `medical_tasks.scoring.content_overlap`.
 
 medcon = evaluate.load("metrics/medcon")            # or evaluate.load(medical_tasks.metric_path("medcon"))
 medcon.compute(predictions=[note], references=[reference], index="umls-index")
@@ -12,7 +12,7 @@ from typing import Any
 import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
 import evaluate  # noqa: TID253
 
-from medical_tasks.scoring.medcon import medcon
+from medical_tasks.scoring.content_overlap import medcon
 from medical_tasks.scoring.statistics import bootstrap_interval
 from medical_tasks.scoring.umls.index import UmlsIndex
 from medical_tasks.scoring.umls.matcher import Matcher

@@ -1,4 +1,4 @@
-"""SARI as an `evaluate` metric: a thin layer over `medical_tasks.scoring.sari`.
+"""SARI as an `evaluate` metric: a thin layer over `medical_tasks.scoring.bleu_and_sari`.
 
 sari = evaluate.load("metrics/sari")                # or evaluate.load(medical_tasks.metric_path("sari"))
 sari.compute(sources=[question], predictions=[answer], references=[[reference, reference]])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.acute_physiology import apache_ii
+from medical_tasks.calculators.intensive_care import apache_ii
 
 BASE: dict[str, Any] = {
     "temperature_c": 37,

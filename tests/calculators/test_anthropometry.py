@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.anthropometry import body_mass_index, ideal_body_weight, target_weight
+from medical_tasks.calculators.person import body_mass_index, ideal_body_weight, target_weight
 
 
 @pytest.mark.parametrize(

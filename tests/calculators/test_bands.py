@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.calculators.bands import Bands
-from medical_tasks.calculators.trace import Points
+from medical_tasks.calculators.steps import Bands, Points
 
 MIXED = Bands("Bilirubin", "mg/dL", under=1, steps=((">=", 2, 2), (">", 3, 3)))
 OVER = Bands("MAP", "mm Hg", under=4, steps=((">", 49, 2), (">", 69, 0)))

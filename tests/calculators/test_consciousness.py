@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.consciousness import glasgow_coma_score, whole_coma_score
+from medical_tasks.calculators.intensive_care import glasgow_coma_score, whole_coma_score
 
 EYE = {
     "eyes open spontaneously": 4,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import find
-from medical_tasks.calculators.thrombosis import wells_dvt
+from medical_tasks.calculators.clots_and_bleeding import wells_dvt
 
 FINDINGS = [name for name in inspect.signature(wells_dvt).parameters if name != "say"]
 

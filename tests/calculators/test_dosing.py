@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.opioids import FACTORS
-from medical_tasks.calculators.steroids import EQUIVALENT_MG
+from medical_tasks.calculators.drugs import EQUIVALENT_MG, FACTORS
 
 PATCH = frozenset({"fentanyl-patch-by-dose"})
 

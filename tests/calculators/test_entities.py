@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CALCULATORS, CalculatorInputError, calculate
-from medical_tasks.calculators.inputs import REQUIRED, Choice, Flag, Quantity
-from medical_tasks.calculators.names import fold
+from medical_tasks.calculators.inputs import REQUIRED, Choice, Flag, Quantity, fold
 
 MAN = {"age": [72, "years"], "sex": "Male"}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.cardiac_risk import framingham_risk
+from medical_tasks.calculators.heart import framingham_risk
 
 PERSON: dict[str, Any] = {
     "age_years": 55,

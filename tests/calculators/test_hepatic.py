@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.hepatic import meld_na
+from medical_tasks.calculators.kidney_and_liver import meld_na
 
 
 def meld(**changes: float | bool) -> float:

@@ -59,8 +59,8 @@ def test_tolerance_follows_the_output(entry: Any) -> None:
 
 
 def test_a_calculator_is_its_function() -> None:
-    from medical_tasks.calculators.hemodynamics import mean_arterial_pressure
-    from medical_tasks.calculators.obstetrics import due_date
+    from medical_tasks.calculators.intensive_care import mean_arterial_pressure
+    from medical_tasks.calculators.person import due_date
 
     assert mean_arterial_pressure(systolic_mm_hg=120, diastolic_mm_hg=75) == 90
     day = due_date(last_menstrual_date=datetime.date(2023, 1, 1), cycle_length_days=28)

@@ -111,7 +111,7 @@ def test_qt_formulas_agree_on_the_side_of_60(heart_rate: int, qt: int) -> None:
 @settings(deadline=None, max_examples=100)
 @given(dose=st.integers(1, 1000), data=st.data())
 def test_steroids_there_and_back(dose: int, data: st.DataObject) -> None:
-    from medical_tasks.calculators.steroids import EQUIVALENT_MG
+    from medical_tasks.calculators.drugs import EQUIVALENT_MG
 
     source, target = (data.draw(st.sampled_from(sorted(EQUIVALENT_MG))) for _ in range(2))
     there = calculate(24, {"input steroid": [source, dose, "mg"], "target steroid": target}).answer

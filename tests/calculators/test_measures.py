@@ -6,8 +6,17 @@ import pytest
 
 from medical_tasks.calculators import CalculatorInputError, UnitError
 from medical_tasks.calculators.inputs import Quantity
-from medical_tasks.calculators.labs import CREATININE_MG_DL, PLATELETS, SODIUM_MMOL_L, WHITE_CELLS
-from medical_tasks.calculators.patient import AGE, FIO2, HEIGHT, TEMPERATURE, WEIGHT
+from medical_tasks.calculators.shared_inputs import (
+    AGE,
+    CREATININE_MG_DL,
+    FIO2,
+    HEIGHT,
+    PLATELETS,
+    SODIUM_MMOL_L,
+    TEMPERATURE,
+    WEIGHT,
+    WHITE_CELLS,
+)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.patient import Sex
-from medical_tasks.calculators.renal import ckd_epi_2021, creatinine_clearance, mdrd_gfr
+from medical_tasks.calculators.kidney_and_liver import ckd_epi_2021, creatinine_clearance, mdrd_gfr
+from medical_tasks.calculators.shared_inputs import Sex
 
 MAN = {"sex": "Male", "age": [60, "years"], "creatinine": [1.0, "mg/dL"]}
 

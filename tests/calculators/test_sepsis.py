@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import calculate
-from medical_tasks.calculators.sepsis import sofa
+from medical_tasks.calculators.infection import sofa
 
 SOFA: dict[str, Any] = {
     "pao2_mm_hg": 100,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.calculators import CalculatorInputError, calculate
-from medical_tasks.calculators.thrombosis import caprini
+from medical_tasks.calculators.clots_and_bleeding import caprini
 
 ONE = (
     *("recent_major_surgery", "recent_heart_failure", "recent_sepsis", "recent_pneumonia", "varicose_veins"),

@@ -6,40 +6,40 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.calculators import UnitError, labs, patient, substances
+from medical_tasks.calculators import UnitError, shared_inputs, units
 from medical_tasks.calculators.inputs import Input, Quantity
 from medical_tasks.calculators.units import convert, fold_unit
 
 QUANTITIES = {
     name: item
-    for module in (patient, labs)
+    for module in (shared_inputs, shared_inputs)
     for name in module.__all__
     if isinstance(item := getattr(module, name), Quantity)
 }
 
 # (value, unit, to, substance, expected): each is the definition of the units or the molar mass, worked by hand.
 KNOWN = [
-    (1.0, "mg/dL", "µmol/L", substances.CREATININE, 10_000 / 113.12),
-    (176.8, "µmol/L", "mg/dL", substances.CREATININE, 1.9999616),
-    (0.1, "mmol/L", "mg/dL", substances.CREATININE, 1.1312),
-    (5.0, "mmol/L", "mg/dL", substances.GLUCOSE, 90.08),
-    (7.0, "mmol/L", "mg/dL", substances.UREA_NITROGEN, 19.614),
-    (2.26, "mmol/L", "mg/dL", substances.CALCIUM, 9.05808),
-    (4.52, "mEq/L", "mg/dL", substances.CALCIUM, 9.05808),
-    (140.0, "mEq/L", "mmol/L", substances.SODIUM, 140.0),
-    (322.0, "mg/dL", "mEq/L", substances.SODIUM, 3220 / 22.99),
-    (4.0, "mEq/L", "mg/dL", substances.POTASSIUM, 15.64),
-    (100.0, "mmol/L", "mg/dL", substances.CHLORIDE, 354.5),
-    (24.0, "mEq/L", "mg/L", substances.BICARBONATE, 1464.48),
-    (600.0, "µmol/L", "g/L", substances.ALBUMIN, 39.9),
-    (35.0, "g/L", "g/dL", substances.ALBUMIN, 3.5),
-    (34.2, "µmol/L", "mg/dL", substances.BILIRUBIN, 1.9995372),
-    (5.0, "mmol/L", "mg/dL", substances.CHOLESTEROL, 193.327),
-    (2.0, "mmol/L", "mg/dL", substances.TRIGLYCERIDES, 177.14),
-    (10.0, "mmol/L", "g/dL", substances.HEMOGLOBIN, 16.1145),
-    (60.0, "pmol/L", "µIU/mL", substances.INSULIN, 10.0),
-    (2.0, "ng/mL", "mIU/L", substances.INSULIN, 49.6),
-    (0.5, "µkat/L", "U/L", substances.ENZYME, 30.0),
+    (1.0, "mg/dL", "µmol/L", units.CREATININE, 10_000 / 113.12),
+    (176.8, "µmol/L", "mg/dL", units.CREATININE, 1.9999616),
+    (0.1, "mmol/L", "mg/dL", units.CREATININE, 1.1312),
+    (5.0, "mmol/L", "mg/dL", units.GLUCOSE, 90.08),
+    (7.0, "mmol/L", "mg/dL", units.UREA_NITROGEN, 19.614),
+    (2.26, "mmol/L", "mg/dL", units.CALCIUM, 9.05808),
+    (4.52, "mEq/L", "mg/dL", units.CALCIUM, 9.05808),
+    (140.0, "mEq/L", "mmol/L", units.SODIUM, 140.0),
+    (322.0, "mg/dL", "mEq/L", units.SODIUM, 3220 / 22.99),
+    (4.0, "mEq/L", "mg/dL", units.POTASSIUM, 15.64),
+    (100.0, "mmol/L", "mg/dL", units.CHLORIDE, 354.5),
+    (24.0, "mEq/L", "mg/L", units.BICARBONATE, 1464.48),
+    (600.0, "µmol/L", "g/L", units.ALBUMIN, 39.9),
+    (35.0, "g/L", "g/dL", units.ALBUMIN, 3.5),
+    (34.2, "µmol/L", "mg/dL", units.BILIRUBIN, 1.9995372),
+    (5.0, "mmol/L", "mg/dL", units.CHOLESTEROL, 193.327),
+    (2.0, "mmol/L", "mg/dL", units.TRIGLYCERIDES, 177.14),
+    (10.0, "mmol/L", "g/dL", units.HEMOGLOBIN, 16.1145),
+    (60.0, "pmol/L", "µIU/mL", units.INSULIN, 10.0),
+    (2.0, "ng/mL", "mIU/L", units.INSULIN, 49.6),
+    (0.5, "µkat/L", "U/L", units.ENZYME, 30.0),
     (245_000.0, "/µL", "10^9/L", None, 245.0),
     (245.0, "K/mcL", "10^9/L", None, 245.0),
     (245.0, "x10*9/L", "cells/mm³", None, 245_000.0),
@@ -72,7 +72,7 @@ KNOWN = [
 
 @pytest.mark.parametrize(("value", "unit", "to", "substance", "expected"), KNOWN)
 def test_known_conversions(
-    value: float, unit: str, to: str, substance: substances.Substance | None, expected: float
+    value: float, unit: str, to: str, substance: units.Substance | None, expected: float
 ) -> None:
     assert convert(value, unit, to, substance=substance) == pytest.approx(expected, rel=1e-12)
 
@@ -98,8 +98,8 @@ def test_spellings_of_one_unit(spellings: tuple[str, ...], folded: str) -> None:
     [
         ("mg/dL", "kg", None),  # a concentration is no mass
         ("mmol/L", "mg/dL", None),  # of an unknown substance
-        ("U/L", "mg/dL", substances.CREATININE),  # creatinine has no activity
-        ("mEq/L", "mg/dL", substances.GLUCOSE),  # and glucose no charge
+        ("U/L", "mg/dL", units.CREATININE),  # creatinine has no activity
+        ("mEq/L", "mg/dL", units.GLUCOSE),  # and glucose no charge
         ("furlong", "cm", None),
         ("mg/", "mg/dL", None),
         ("", "kg", None),
@@ -110,7 +110,7 @@ def test_spellings_of_one_unit(spellings: tuple[str, ...], folded: str) -> None:
         ("kg", "celsius", None),
     ],
 )
-def test_impossible_units_are_refused(unit: str, to: str, substance: substances.Substance | None) -> None:
+def test_impossible_units_are_refused(unit: str, to: str, substance: units.Substance | None) -> None:
     with pytest.raises(UnitError, match="is not accepted; give one of: "):
         convert(1.0, unit, to, substance=substance)
 
@@ -119,7 +119,7 @@ def test_a_refusal_names_thing_unit_and_what_is_accepted() -> None:
     with pytest.raises(
         UnitError, match=r"^creatinine: unit 'IU/L' is not accepted; give one of: mg/dL, µmol/L, mmol/L$"
     ):
-        labs.CREATININE_MG_DL.measure.read([1.0, "IU/L"], "creatinine")
+        shared_inputs.CREATININE_MG_DL.measure.read([1.0, "IU/L"], "creatinine")
 
 
 def test_every_unit_that_a_message_offers_is_accepted() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.cli.entry import main
-from medical_tasks.report.writing import MARK
+from medical_tasks.report.folders import MARK
 from tests.report.tiny_runs import built, ran
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import medical_tasks
 from medical_tasks.errors import UsageError
-from medical_tasks.scoring.medcon import medcon
+from medical_tasks.scoring.content_overlap import medcon
 from medical_tasks.scoring.umls.index import UmlsIndex, build_index
 from medical_tasks.scoring.umls.matcher import Matcher
 from tests.support import ROOT, SHARED, needs_shared

@@ -14,7 +14,7 @@ from medical_tasks.report.page_data import (
     ReportTask,
     ReportVerdict,
 )
-from medical_tasks.report.published.records import PublishedResult
+from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 
 SUITE = "medical-tasks 0.0.sample"

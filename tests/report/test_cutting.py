@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.report.cutting import LENGTHS, cut_middle, fit_texts, size_of
-from medical_tasks.report.page_data import ReportItem, ReportVerdict
+from medical_tasks.report.page_data import LENGTHS, ReportItem, ReportVerdict, cut_middle, fit_texts, size_of
 
 
 def item(name: str, question: str = "", answer: str = "", judged: str = "") -> ReportItem:

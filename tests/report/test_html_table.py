@@ -4,8 +4,18 @@ import re
 
 import pytest
 
-from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_table
-from medical_tasks.report.page_assets import COMPONENT_STYLES, PAGE_SCRIPTS, PAGE_STYLES, assets_text, component_styles
+from medical_tasks.report.html_parts import (
+    COMPONENT_STYLES,
+    PAGE_SCRIPTS,
+    PAGE_STYLES,
+    Cell,
+    Column,
+    Row,
+    Toggle,
+    assets_text,
+    component_styles,
+    html_table,
+)
 from tests.report.page_reading import PageReader
 
 COLUMNS = (

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.report.markdown import render_markdown
-from medical_tasks.report.markdown_page import render_report
-from medical_tasks.report.markdown_parts import Ready, cell, code, table
+from medical_tasks.report.markdown import Ready, cell, code, render_markdown, render_report, table
 from medical_tasks.report.page_data import ReportData, ReportTask
-from medical_tasks.report.published.records import PublishedResult
+from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 
 HOSTILE = "<img src=x onerror=alert(1)> ![p](http://e.example/p.png) [a](javascript:x) ![q][r] | `x`\n\n# Heading\n```"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.report.html_parts import assets_text
 from medical_tasks.report.page import render_page
-from medical_tasks.report.page_assets import assets_text
 from medical_tasks.report.page_data import ReportData
 from tests.report.page_reading import PageReader
 from tests.report.page_samples import calculation, credentialed, empty, judged, published, sample_report

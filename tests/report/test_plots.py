@@ -8,10 +8,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.report.page_assets import assets_text
-from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, interval_words, intervals_svg
-from medical_tasks.report.plots_curve import curve_svg
-from medical_tasks.report.plots_scale import SHARES, scale_of
+from medical_tasks.report.html_parts import assets_text
+from medical_tasks.report.plots import (
+    SHARES,
+    IntervalPoint,
+    axis_ticks,
+    curve_svg,
+    interval_mark,
+    interval_words,
+    intervals_svg,
+    scale_of,
+)
 from medical_tasks.spec import Plot, PlotPoint
 from tests.report.page_reading import PageReader
 

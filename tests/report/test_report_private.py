@@ -17,7 +17,7 @@ from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leakcheck import words_of
 from medical_tasks.report.collect import report_data
-from medical_tasks.report.markdown_page import render_report
+from medical_tasks.report.markdown import render_report
 from medical_tasks.report.page import render_page
 from medical_tasks.runs.results import read_items, write_run
 from tests.report.tiny_runs import built, ran

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.report.runs import read_run, short_names, without_repeats
+from medical_tasks.report.folders import read_run, short_names, without_repeats
 from medical_tasks.runs.results import write_run
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.report.verdicts import owner_of, verdicts_by_item
+from medical_tasks.report.collect import owner_of, verdicts_by_item
 
 IDS = frozenset({"1", "DEMO/1", "DEMO/1/plan", "a b"})
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.report.writing import MARK, report_places, write_report
+from medical_tasks.report.folders import MARK, report_places, write_report
 
 
 @pytest.mark.parametrize(

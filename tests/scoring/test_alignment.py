@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.alignment import best_and_mean, chunk_context
+from medical_tasks.scoring.content_overlap import best_and_mean, chunk_context
 from tests.support import SHARED, needs_shared
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.bleu import bleu, bleu_corpus
-from medical_tasks.scoring.tokens_13a import tokenize_13a
+from medical_tasks.scoring.bleu_and_sari import bleu, bleu_corpus, tokenize_13a
 from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
 from tests.support import needs_shared
 

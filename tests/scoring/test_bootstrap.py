@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_ratio, bootstrap_statistic
-from medical_tasks.scoring.columns import Floats
-from medical_tasks.scoring.estimates import Estimate, as_json
-from medical_tasks.scoring.special import normal_cdf, student_quantile
+from medical_tasks.scoring.estimates import Estimate, Floats, as_json
+from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 
 UNSEEN_20 = 1 - 0.025 ** (1 / 20)
 

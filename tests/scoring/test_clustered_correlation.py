@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.clustered_correlation import among_annotators, clustered_correlation, mean_tau_within
-from medical_tasks.scoring.correlation import kendall_tau, rank_correlation, spearman_rho
+from medical_tasks.scoring.correlation import (
+    among_annotators,
+    clustered_correlation,
+    kendall_tau,
+    mean_tau_within,
+    rank_correlation,
+    spearman_rho,
+)
+from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 from medical_tasks.scoring.preferences import output_pairs, preference_signs
-from medical_tasks.scoring.special import normal_cdf, student_quantile
 
 NAN = math.nan
 values = st.one_of(st.integers(-3, 3).map(float), st.just(NAN))

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from medical_tasks.scoring.columns import as_column, sum_table
+from medical_tasks.scoring.estimates import as_column, sum_table
 
 
 def test_sums_and_effective_clusters_by_hand() -> None:

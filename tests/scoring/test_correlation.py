@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.correlation import kendall_tau, rank_correlation, spearman_rho
-from medical_tasks.scoring.special import normal_cdf, student_quantile
+from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 
 NAN = math.nan
 BOTH = pytest.mark.parametrize("coefficient", [spearman_rho, kendall_tau])

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_ratio
-from medical_tasks.scoring.columns import Floats
-from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.estimates import Estimate, Floats
 from medical_tasks.scoring.intervals import proportion_interval
 
 # Of 400 samples, intervals that hold in 90 % would pass for 93 % in one of forty; and by this seed they do not.

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from medical_tasks.scoring.exact_match import exact_match, exact_match_corpus
+from medical_tasks.scoring.text_pairs import exact_match, exact_match_corpus
 from tests.scoring.text_cases import ANY_TEXTS, triples
 from tests.support import needs_shared
 

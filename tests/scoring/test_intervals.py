@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.intervals import bounds, exact_interval, proportion_interval, wilson_interval
-from medical_tasks.scoring.special import student_quantile
+from medical_tasks.scoring.intervals import (
+    bounds,
+    exact_interval,
+    proportion_interval,
+    student_quantile,
+    wilson_interval,
+)
 
 # Newcombe (1998), Stat Med 17:857, table I: successes, n, method 3 (score), method 5 (Clopper-Pearson); four decimals.
 NEWCOMBE = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.lcs import Columns, lcs_length
+from medical_tasks.scoring.rouge import Columns, lcs_length
 
 LISTS = st.lists(st.sampled_from("abcd"), max_size=70)
 

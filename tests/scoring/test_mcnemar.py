@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.estimates import McNemar
-from medical_tasks.scoring.mcnemar import mcnemar
+from medical_tasks.scoring.paired import mcnemar
 
 
 def runs(both: int, only_a: int, only_b: int, neither: int) -> tuple[list[int], list[int]]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.medcon import medcon
+from medical_tasks.scoring.content_overlap import medcon
 
 CONCEPTS = st.dictionaries(
     st.sampled_from("abcde"), st.frozensets(st.sampled_from(["C1", "C2", "C3"]), min_size=1), max_size=5

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.multiplicity import holm
+from medical_tasks.scoring.paired import holm
 
 
 def test_by_hand() -> None:

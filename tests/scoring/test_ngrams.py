@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medical_tasks.scoring.ngrams import clipped_matches, count_ngrams, shared
+from medical_tasks.scoring.text_pairs import clipped_matches, count_ngrams, shared
 
 
 @pytest.mark.parametrize(

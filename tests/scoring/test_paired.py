@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.bootstrap import bootstrap_interval, bootstrap_statistic
-from medical_tasks.scoring.columns import Floats
-from medical_tasks.scoring.estimates import Comparison, as_json
-from medical_tasks.scoring.multiplicity import holm
-from medical_tasks.scoring.paired import paired_bootstrap, paired_bootstrap_statistic
-from medical_tasks.scoring.special import student_quantile, student_tail
+from medical_tasks.scoring.estimates import Comparison, Floats, as_json
+from medical_tasks.scoring.intervals import student_quantile, student_tail
+from medical_tasks.scoring.paired import holm, paired_bootstrap, paired_bootstrap_statistic
 
 
 def f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:

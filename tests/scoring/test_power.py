@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.paired import paired_bootstrap
-from medical_tasks.scoring.power import detectable_difference, minimum_detectable_difference
-from medical_tasks.scoring.special import student_quantile
+from medical_tasks.scoring.intervals import student_quantile
+from medical_tasks.scoring.paired import detectable_difference, minimum_detectable_difference, paired_bootstrap
 
 
 def test_known_sample_sizes() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.scoring.punkt import UNTRAINED, Punkt, punkt_spans, read_punkt
+from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans, read_punkt
 
 PIECES = [
     *("Dr mg e.g the The A b J 5 1,200.5 -3 x No pre-op vs é É _ # & `").split(),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.radgraph import RadGraphReward, radgraph_reward
+from medical_tasks.scoring.content_overlap import RadGraphReward, radgraph_reward
 from tests.support import SHARED, needs_shared
 
 Annotation = dict[str, Any]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.raters import Agreement, agreement_of, among_raters, with_raters
+from medical_tasks.scoring.agreement import Agreement, agreement_of, among_raters, with_raters
 
 CLASSES = ("correct", "incorrect")
 Labels = list[str | None]

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.bleu import bleu
-from medical_tasks.scoring.sacre_bleu import sacrebleu_corpus, sacrebleu_sentence
-from medical_tasks.scoring.tokens_13a import tokenize_13a
+from medical_tasks.scoring.bleu_and_sari import bleu, sacrebleu_corpus, sacrebleu_sentence, tokenize_13a
 from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
 from tests.support import needs_shared
 

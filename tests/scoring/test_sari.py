@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.sari import sari, sari_corpus
+from medical_tasks.scoring.bleu_and_sari import sari, sari_corpus
 from tests.scoring.text_cases import ANY_TEXTS, EMPTY, TEXTS, triples
 from tests.support import needs_shared
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.punkt import Punkt
 from medical_tasks.scoring.sentences import (
     BEFORE_NUMBERS,
     MEDICAL,
     NEVER_LAST,
     OFTEN_LAST,
+    Punkt,
     rules_name,
     sentence_spans,
     split_sentences,

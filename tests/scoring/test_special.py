@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.special import (
+from medical_tasks.scoring.intervals import (
     beta_cdf,
     beta_quantile,
     normal_cdf,

@@ -7,7 +7,7 @@ import importlib
 import pytest
 from hypothesis import given, settings
 
-from medical_tasks.scoring.tokens_13a import tokenize_13a
+from medical_tasks.scoring.bleu_and_sari import tokenize_13a
 from tests.scoring.text_cases import ANY_TEXTS, TEXTS
 
 

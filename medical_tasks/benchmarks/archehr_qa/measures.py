@@ -335,7 +335,7 @@ def _check_encoder(folder: str) -> None:
 
 
 def _medcon(folder: str, texts: Sequence[Texts]) -> list[float]:
-    from medical_tasks.scoring.medcon import medcon
+    from medical_tasks.scoring.content_overlap import medcon
     from medical_tasks.scoring.umls.index import UmlsIndex
     from medical_tasks.scoring.umls.matcher import Matcher
 

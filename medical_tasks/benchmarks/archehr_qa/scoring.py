@@ -43,8 +43,8 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
 from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, WORD_LIMIT
 from medical_tasks.errors import UsageError
+from medical_tasks.scoring.bleu_and_sari import tokenize_13a
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.scoring.tokens_13a import tokenize_13a
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = [

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.scoring.punkt import UNTRAINED, Punkt, punkt_spans
+from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans
 
 __all__ = [
     "OfficialSentence",

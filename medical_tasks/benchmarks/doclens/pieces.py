@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from medical_tasks.scoring.punkt import Punkt, punkt_spans
+from medical_tasks.scoring.sentences import Punkt, punkt_spans
 
 __all__ = [
     "EMPTY",

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
-from medical_tasks.scoring.medcon import Medcon, medcon
+from medical_tasks.scoring.content_overlap import Medcon, medcon
 from medical_tasks.scoring.rouge import rouge_tokens
 from medical_tasks.scoring.text_overlap import rouge, sacrebleu_sentence
 from medical_tasks.scoring.umls.index import UmlsIndex

@@ -39,9 +39,8 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
 )
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputError, Result, find
-from medical_tasks.calculators.inputs import Choice, Input, Quantity
-from medical_tasks.calculators.names import fold
-from medical_tasks.calculators.trace import quiet
+from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
+from medical_tasks.calculators.steps import quiet
 from medical_tasks.calculators.v1_labels import label as v1_label
 from medical_tasks.data.construction import table_cell
 from medical_tasks.data.dataset_source import steps_to_get

@@ -37,9 +37,8 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.working import NUMBER, Equation, Working, close, read_working
 from medical_tasks.calculators import Result, find
+from medical_tasks.calculators.drugs import EQUIVALENT_MG, FACTORS
 from medical_tasks.calculators.inputs import Quantity
-from medical_tasks.calculators.opioids import FACTORS
-from medical_tasks.calculators.steroids import EQUIVALENT_MG
 
 __all__ = ["TYPES", "ErrorType", "Sorted", "sort_error"]
 

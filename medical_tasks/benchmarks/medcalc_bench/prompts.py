@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.official_prompts import of_calculator, read_code, read_questions
-from medical_tasks.calculators.cardiac_risk import MEN, WOMEN, Coefficients
+from medical_tasks.calculators.heart import MEN, WOMEN, Coefficients
 from medical_tasks.calculators.index import CALCULATORS, AnyCalculator
 from medical_tasks.calculators.inputs import REQUIRED, Choice, Flag, Input, Quantity
 from medical_tasks.calculators.measures import Measure

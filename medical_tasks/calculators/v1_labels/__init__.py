@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from medical_tasks.calculators.errors import CalculatorInputError
+from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.calculators.v1_labels.entities import Entities
 from medical_tasks.calculators.v1_labels.table import RULES, Answer
 

@@ -1,14 +1,27 @@
-"""A row's entities as the label rules saw them: names found in any spelling, values taken raw."""
+"""A row's entities as the label rules read them: values taken raw, units converted with every step rounded.
+
+Names are found in any spelling. Factors, molar masses and roundings are those of the v1.0 labels, the wrong ones included. The
+published calculators have their own exact units; nothing here serves any purpose but reproducing labels.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
-from medical_tasks.calculators.errors import CalculatorInputError
-from medical_tasks.calculators.names import fold
+from medical_tasks.calculators.inputs import fold
+from medical_tasks.calculators.units import CalculatorInputError
 
-__all__ = ["Entities", "number", "positive"]
+__all__ = [
+    "ALBUMIN", "ALBUMIN_BY_MASS", "BICARBONATE", "BILIRUBIN_BY_MASS", "BILIRUBIN_CHILD_PUGH", "BILIRUBIN_SOFA",
+    "CALCIUM", "CHLORIDE", "CHOLESTEROL", "CHOLESTEROL_FRAMINGHAM", "CREATININE", "GLUCOSE", "HEMOGLOBIN", "POTASSIUM",
+    "SODIUM", "TRIGLYCERIDES", "UREA_NITROGEN", "UREA_NITROGEN_BLATCHFORD", "URINE_SODIUM", "Compound", "Entities",
+    "amount_in", "concentration", "count_per", "exact_concentration", "number", "positive", "round_v1",
+]  # fmt: skip
+
 
 _LARGEST: Final = 1e15
 
@@ -188,3 +201,197 @@ def positive(value: float, name: str) -> float:
     if value > 0:
         return value
     raise CalculatorInputError(f"{name}: the label rule cannot run on a value of {value:g}; it must be above 0")
+
+
+# pmol stood in the labels' table with the factor of nmol.
+_MOLES: Final = MappingProxyType({"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "pmol": 1e-9})
+_GRAMS: Final = MappingProxyType({"kg": 1e3, "g": 1.0, "mg": 1e-3, "µg": 1e-6})
+_LITRES: Final = MappingProxyType(
+    {"L": 1.0, "dL": 1e-1, "mL": 1e-3, "µL": 1e-6, "mm^3": 1e-6, "cm^3": 1e-3, "m^3": 1e3}
+)
+_AMOUNTS: Final = (*_MOLES, *_GRAMS, "mEq")
+_WORTH_A_NOTE: Final = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """What is measured, with the figures the labels used.
+
+    Attributes:
+        name: for notes.
+        molar_mass: g/mol as the label rule had it; None where it had none, so that amounts in mol could not run.
+        valence: mEq per mmol; None where the rule had none.
+        true_molar_mass: g/mol where the label rule's figure is wrong.
+    """
+
+    name: str
+    molar_mass: float | None = None
+    valence: int | None = None
+    true_molar_mass: float | None = None
+
+
+def concentration(given: Entities, name: str, compound: Compound, target: str) -> float:
+    """A concentration in the rule's unit, rounded after each step.
+
+    Amount first: prefix factor, to mol or g, molar mass, to the target's prefix; then divided by the volume factor.
+    A value already in the target unit passes unrounded.
+
+    Args:
+        given: the row; a note is left when the steps moved the value by more than 0.1 %.
+        name: the entity, a `[value, unit]` pair.
+        compound: its molar mass and valence in this rule.
+        target: the rule's unit, such as `mg/dL`.
+
+    Raises:
+        CalculatorInputError: not given, or a unit that the label rule could not convert.
+    """
+    value, unit = given.pair(name)
+    if unit == target:
+        return value
+    amount, volume = _split(unit, name, target)
+    target_amount, target_volume = _split(target, name, target)
+    result = value if amount == target_amount else _amount(value, amount, target_amount, compound, name)
+    factor = 1.0 if volume == target_volume else round_v1(_LITRES[volume] / _LITRES[target_volume])
+    result = round_v1(result / factor)
+    exact = exact_concentration(value, unit, target, compound)
+    if abs(result - exact) > _WORTH_A_NOTE * abs(exact):
+        given.note(f"{name}: {value:g} {unit} became {result:g} {target} by rounding each step (exactly {exact:.4g})")
+    return result
+
+
+def exact_concentration(value: float, unit: str, target: str, compound: Compound) -> float:
+    """The same conversion without rounding and with the true molar mass; units must be known ones."""
+    if unit == target:
+        return value
+    amount, volume = unit.split("/")[:2]
+    target_amount, target_volume = target.split("/")[:2]
+    factor = _LITRES[volume] / _LITRES[target_volume]
+    if amount == target_amount:
+        return value / factor
+    mass = compound.true_molar_mass or compound.molar_mass
+    # All through mol, or through g where both are masses.
+    if amount in _GRAMS and target_amount in _GRAMS:
+        return value * _GRAMS[amount] / _GRAMS[target_amount] / factor
+    if amount == "mEq":
+        moles = value / (compound.valence or 1) * 1e-3
+    elif amount in _MOLES:
+        moles = value * (1e-12 if amount == "pmol" else _MOLES[amount])
+    else:
+        moles = value * _GRAMS[amount] / (mass or 1.0)
+    if target_amount == "mEq":
+        return moles * 1e3 * (compound.valence or 1) / factor
+    if target_amount in _MOLES:
+        return moles / _MOLES[target_amount] / factor
+    return moles * (mass or 1.0) / _GRAMS[target_amount] / factor
+
+
+def count_per(given: Entities, name: str, target: str) -> float:
+    """A cell count per `target` volume; the entity's unit is the volume alone.
+
+    Raises:
+        CalculatorInputError: not given, or no volume unit that the label rule knew.
+    """
+    value, unit = given.pair(name)
+    if unit == target:
+        return value
+    if unit not in _LITRES:
+        raise CalculatorInputError(f"{name}: the label rule knew only {', '.join(_LITRES)}; got {unit!r}")
+    return round_v1(round_v1(_LITRES[target] / _LITRES[unit]) * value)
+
+
+def amount_in(value: float, unit: str, target: str, name: str) -> float:
+    """A mass (a dose) in the target's unit, rounded; the same unit passes unrounded.
+
+    Raises:
+        CalculatorInputError: a unit that the label rule could not convert.
+    """
+    if unit not in _GRAMS:
+        raise CalculatorInputError(f"{name}: the label rule knew only {', '.join(_GRAMS)}; got {unit!r}")
+    return _prefix(value, unit, target)
+
+
+def _split(unit: str, name: str, target: str) -> tuple[str, str]:
+    parts = unit.split("/")
+    if len(parts) != 2 or parts[0] not in _AMOUNTS or parts[1] not in _LITRES:
+        raise CalculatorInputError(
+            f"{name}: the label rule converts to {target} from an amount ({', '.join(_AMOUNTS)}) per volume "
+            f"({', '.join(_LITRES)}), case sensitive, µ as U+00B5; got {unit!r}"
+        )
+    return parts[0], parts[1]
+
+
+def _amount(value: float, unit: str, target: str, compound: Compound, name: str) -> float:
+    """An amount from one unit to another, by way of mol where they differ in kind."""
+    if (unit in _GRAMS) == (target in _GRAMS) and "mEq" not in (unit, target):
+        return _prefix(value, unit, target)
+    molar_mass, valence = compound.molar_mass, compound.valence
+    if molar_mass is None and (unit in _GRAMS or target in _GRAMS):
+        raise CalculatorInputError(f"{name}: the label rule had no molar mass to convert {unit} to {target}")
+    if valence is None and "mEq" in (unit, target):
+        raise CalculatorInputError(f"{name}: the label rule had no valence to convert {unit} to {target}")
+    mass, charge = molar_mass or 1.0, valence or 1
+    if unit == "mEq":
+        moles, moles_unit = round_v1(value / charge), "mmol"
+    elif unit in _MOLES:
+        moles, moles_unit = value, unit
+    else:
+        moles, moles_unit = round_v1(_prefix(value, unit, "g") / mass), "mol"
+    if target == "mEq":
+        return round_v1(_prefix(moles, moles_unit, "mmol") * charge)
+    if target in _MOLES:
+        return _prefix(moles, moles_unit, target)
+    return _prefix(round_v1(_prefix(moles, moles_unit, "mol") * mass), "g", target)
+
+
+def _prefix(value: float, unit: str, target: str) -> float:
+    """Between two prefixes of the same base: the factor is rounded, then the product."""
+    if unit == target:
+        return value
+    factors = _GRAMS if unit in _GRAMS else _MOLES
+    return round_v1(value * round_v1(factors[unit] / factors[target]))
+
+
+CREATININE: Final = Compound("creatinine", 113.12)
+UREA_NITROGEN: Final = Compound("urea nitrogen", 28.02)
+UREA_NITROGEN_BLATCHFORD: Final = Compound("urea nitrogen", 28.08, true_molar_mass=28.02)
+GLUCOSE: Final = Compound("glucose", 180.16)
+CALCIUM: Final = Compound("calcium", 40.08, 2)
+SODIUM: Final = Compound("sodium", 22.99, 1)
+URINE_SODIUM: Final = Compound("sodium", None, 1)
+POTASSIUM: Final = Compound("potassium", 22.99, 1, true_molar_mass=39.10)
+CHLORIDE: Final = Compound("chloride", 35.45, 1)
+BICARBONATE: Final = Compound("bicarbonate", 61.02, 1)
+ALBUMIN: Final = Compound("albumin", 66500)
+ALBUMIN_BY_MASS: Final = Compound("albumin")
+HEMOGLOBIN: Final = Compound("hemoglobin", 64500)
+CHOLESTEROL: Final = Compound("cholesterol", 386.654)
+CHOLESTEROL_FRAMINGHAM: Final = Compound("cholesterol", 386.65)
+TRIGLYCERIDES: Final = Compound("triglycerides", 861.338)
+BILIRUBIN_SOFA: Final = Compound("bilirubin", 584.66)
+BILIRUBIN_CHILD_PUGH: Final = Compound("bilirubin", 548.66, true_molar_mass=584.66)
+BILIRUBIN_BY_MASS: Final = Compound("bilirubin")
+
+
+def round_v1(x: float) -> float:
+    """Round the way the labels were rounded: 3 decimals above 0.001, else 3 significant digits.
+
+    "Else" includes every negative number, whatever its size: -12.345 becomes -12.3. Zero stays zero. Ties go by the
+    binary value, as Python's `round` does. Because this was applied after each step of a conversion, amounts in mol
+    lose most of their digits: 262.7 µmol/L of creatinine become 2.9 instead of 2.97 mg/dL.
+
+    Args:
+        x: the number.
+
+    Returns:
+        The rounded number; whole numbers stay `int` where they were.
+
+    Raises:
+        OverflowError: the number is not finite.
+    """
+    if not math.isfinite(x):
+        raise OverflowError(f"cannot round {x}")
+    if x > 0.001:
+        return round(x, 3)
+    if x == 0:
+        return x
+    return round(x, 2 - math.floor(math.log10(abs(x))))

@@ -14,8 +14,7 @@ from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.leaderboard.submission_package.contents import Package
-from medical_tasks.report.html_table import Cell, Column, Row, html_table
-from medical_tasks.report.html_text import Markup, escaped, markup
+from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, html_table, markup
 from medical_tasks.runs.numbers import metric_label, number, valued
 from medical_tasks.spec import MetricSpec, TaskSpec
 

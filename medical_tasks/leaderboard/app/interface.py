@@ -20,8 +20,7 @@ from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
 from medical_tasks.leaderboard.app.parts import Address, address_of
 from medical_tasks.leaderboard.app.snapshot import Content
 from medical_tasks.leaderboard.app.submitting import Step, check, hand_in, introduction, refused
-from medical_tasks.report.html_text import markup
-from medical_tasks.report.page_assets import assets_text, component_styles
+from medical_tasks.report.html_parts import assets_text, component_styles, markup
 
 if TYPE_CHECKING:
     import gradio

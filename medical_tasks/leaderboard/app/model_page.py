@@ -26,10 +26,8 @@ from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.app.tables import differences
 from medical_tasks.leaderboard.records import Entry, Event, Submission
 from medical_tasks.leaderboard.submission_package.submitters import name_key
-from medical_tasks.report.html_table import Cell, Column, Row, html_table
-from medical_tasks.report.html_text import Markup, escaped, link, markup
-from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, intervals_svg
-from medical_tasks.report.plots_scale import scale_of
+from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, html_table, link, markup
+from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark, intervals_svg, scale_of
 from medical_tasks.runs.numbers import bounds, coverage, metric_label
 from medical_tasks.spec import MetricSpec
 

@@ -23,7 +23,7 @@ from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.app.tables import ALL_GROUPS, OVERALL, overall_page, task_page
 from medical_tasks.leaderboard.ranking import overall_entries
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.report.html_text import Markup, escaped, link, markup
+from medical_tasks.report.html_parts import Markup, escaped, link, markup
 
 __all__ = ["Page", "about_page", "framed", "page_at"]
 

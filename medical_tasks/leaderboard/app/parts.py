@@ -12,8 +12,7 @@ from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.entry_notes import warning
-from medical_tasks.report.html_table import Cell
-from medical_tasks.report.html_text import Markup, escaped, markup
+from medical_tasks.report.html_parts import Cell, Markup, escaped, markup
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
 from medical_tasks.spec import MetricSpec
 

@@ -16,8 +16,7 @@ from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Package, PackageError, ReadLimits
 from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.report.html_table import Cell, Column, Row, html_table
-from medical_tasks.report.html_text import Markup, escaped, link, markup
+from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, html_table, link, markup
 from medical_tasks.runs.numbers import coverage, metric_label
 
 __all__ = ["Step", "check", "hand_in", "introduction", "refused"]

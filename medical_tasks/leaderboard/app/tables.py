@@ -24,10 +24,8 @@ from medical_tasks.leaderboard.app.parts import (
 from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import OverallEntry, RankRange, group_label, overall_entries, rank_ranges
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.report.html_table import Cell, Column, Row, Toggle, html_table
-from medical_tasks.report.html_text import Markup, escaped, markup
-from medical_tasks.report.plots import axis_ticks, interval_mark
-from medical_tasks.report.plots_scale import Scale, scale_of
+from medical_tasks.report.html_parts import Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
+from medical_tasks.report.plots import Scale, axis_ticks, interval_mark, scale_of
 from medical_tasks.runs.numbers import coverage, interval, percent
 from medical_tasks.spec import MetricSpec
 

@@ -1,12 +1,18 @@
-"""The index of terms on disk: built once in little memory, opened at once, looked up by hash.
+"""The index of UMLS terms on disk: built once in little memory, opened at once, looked up by hash.
 
     umls.json      what it was made from, and how; written last, so that a folder without it is no index
     hashes.u64     the terms' hashes, sorted, 8 bytes each, the lowest byte first
     places.u64     where each term's record begins in records.bin; one more for the end
     records.bin    a term, a zero byte, its concepts' ids
 
-Hashes that meet are told apart by the term itself. A term of more words than a matcher's window can never be found, and is
-left out; so is one without a concept of an accepted type.
+It is built from two Metathesaurus files, plain or gzip, with the columns of the UMLS Reference Manual, chapter 3.3: MRSTY.RRF has
+the concept first and its type second; MRCONSO.RRF the concept first, the language second, the string fifteenth. Suppressed and
+obsolete strings count, as in QuickUMLS.
+
+An index folds case or not, and letters beyond ASCII or not; ACI-BENCH's folds neither. Terms and looked-up texts are both
+decomposed (NFKD). Hashes that meet are told apart by the term itself. A term of more words than a matcher's window can never be
+found, and is left out; so is one without a concept of an accepted type. Those of MEDCON are 66 types of seven semantic groups
+(2018) of the UMLS Semantic Network; procedures and living beings are not among them: "CABG" or "chest x-ray" never count.
 """
 
 from __future__ import annotations
@@ -16,23 +22,101 @@ import json
 import mmap
 import tempfile
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import open_file, read_bytes, read_text
+from medical_tasks.errors import MissingError, UsageError, system_reason
+from medical_tasks.io.files import open_file, read_bytes, read_chunks, read_text
 from medical_tasks.io.progress import Progress
-from medical_tasks.scoring.umls.rrf import find_file, read_strings, read_wanted_concepts
-from medical_tasks.scoring.umls.semantic_types import MEDCON_TYPES
-from medical_tasks.scoring.umls.terms import Folding
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["WINDOW", "IndexInfo", "UmlsIndex", "build_index"]
+__all__ = ["GROUPS", "MEDCON_TYPES", "WINDOW", "Folding", "IndexInfo", "UmlsIndex", "build_index", "find_file"]
+
+
+# What decomposing does not bring to ASCII: punctuation of typesetters, and letters without a base letter.
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚′´ʼ", "'"),
+        **dict.fromkeys("“”„", '"'),
+        **dict.fromkeys("‐‑‒–", "-"),
+        "—": "--",
+        "⁄": "/",
+        "×": "x",
+        "÷": "/",
+        "±": "+-",
+        "°": "deg",
+        "·": "*",
+        **{"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L"},
+        **{"đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ı": "i", "µ": "u"},
+        **dict(zip("αβγδεζηικλμνξοπρςστυφω", "abgdeziiklmnxoprsstufo", strict=False)),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folding:
+    """What an index makes of terms.
+
+    Attributes:
+        lowercase: case is folded (QuickUMLS's option -L).
+        ascii_only: letters are brought to ASCII (its option -U; there by the package unidecode, here by decomposing and a
+            short table, so that letters of other scripts than Latin and Greek stay what they are).
+    """
+
+    lowercase: bool = False
+    ascii_only: bool = False
+
+    def stored(self, term: str) -> str:
+        """Writes a term as it stands in the index.
+
+        Args:
+            term: as in MRCONSO, without white space at its ends.
+
+        Returns:
+            The term, decomposed.
+        """
+        text = term.lower() if self.lowercase else term
+        return unicodedata.normalize("NFKD", _to_ascii(text) if self.ascii_only else text)
+
+    def asked(self, stretch: str) -> str:
+        """Writes a stretch of a text to be looked up, not decomposed yet.
+
+        Args:
+            stretch: of the text.
+
+        Returns:
+            The text. Where case is not folded a stretch all in capitals is, so that it finds terms in small letters only.
+        """
+        text = _to_ascii(stretch) if self.ascii_only else stretch
+        return text.lower() if self.lowercase or text.isupper() else text
+
+
+def _to_ascii(text: str) -> str:
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text.translate(_PLAIN))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(_PLAIN)
+
+
+GROUPS = {
+    "Anatomy": "T017 T018 T021 T022 T023 T024 T025 T026 T029 T030 T031",
+    "Chemicals & Drugs": (
+        "T103 T104 T109 T114 T116 T120 T121 T122 T123 T125 T126 T127 T129 T130 T131 T192 T195 T196 T197 T200"
+    ),
+    "Devices": "T074 T075 T203",
+    "Disorders": "T019 T020 T033 T037 T046 T047 T048 T049 T050 T184 T190 T191",
+    "Genes & Molecular Sequences": "T028 T085 T086 T087 T088",
+    "Phenomena": "T034 T038 T067 T068 T069 T070",
+    "Physiology": "T032 T039 T040 T041 T042 T043 T044 T045 T201",
+}
+
+MEDCON_TYPES = frozenset(" ".join(GROUPS.values()).split())
+
 
 WINDOW = 5  # tokens of the longest stretch that is looked up
 
@@ -41,7 +125,7 @@ _INFO, _HASHES, _PLACES, _RECORDS = "umls.json", "hashes.u64", "places.u64", "re
 _PART_BITS = 6  # terms are sorted in 64 parts, each in memory by itself
 _HASH_BITS = 64
 _MEGABYTE = 1_000_000
-_WANTED = 2
+_WANTED_CONCEPT = 2
 _AS_WRITTEN = Folding()
 
 
@@ -129,7 +213,7 @@ def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) ->
             strings += 1
             without_type += not flags[concept]
             # Decomposing may add spaces to letters beyond ASCII: their words are not counted.
-            if flags[concept] != _WANTED or (
+            if flags[concept] != _WANTED_CONCEPT or (
                 text.count(" ") >= WINDOW and text.isascii() and len(text.split()) > WINDOW
             ):
                 continue
@@ -254,3 +338,116 @@ class UmlsIndex:
                 return tuple(f"C{int(numbers[at : at + 8]):07d}" for at in range(0, len(numbers), 8))
             place += 1
         return ()
+
+
+STEPS = (
+    "The UMLS needs a licence of your own, which is free: ask for one at https://uts.nlm.nih.gov/uts/signup-login (some days), "
+    "download the Metathesaurus (MRCONSO.RRF and MRSTY.RRF of https://www.nlm.nih.gov/research/umls/licensedcontent/"
+    "umlsknowledgesources.html; ACI-BENCH used release 2022AA) and put both files in one folder."
+)
+
+_STRING = 14
+_CONCEPTS = 10_000_000
+_CONCEPT_WITH_TYPE, _CONCEPT_OF_WANTED_TYPE = 1, 2
+
+
+def find_file(folder: Path, name: str) -> Path:
+    """Finds a file of the Metathesaurus.
+
+    Args:
+        folder: where the files are, or the release's folder with `META` in it.
+        name: `MRCONSO.RRF` or `MRSTY.RRF`.
+
+    Returns:
+        Its place; gzip with `.gz` behind the name.
+
+    Raises:
+        MissingError: It is not there; the message says how to get it.
+    """
+    places = [folder / middle / (name + end) for middle in ("", "META") for end in ("", ".gz")]
+    for place in places:
+        if place.is_file():
+            return place
+    raise MissingError(f"{folder}: holds no {name}. {STEPS}")
+
+
+def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
+    """Reads which concepts are of some type that is asked for.
+
+    Args:
+        path: MRSTY.RRF.
+        types: semantic types, `T047`.
+
+    Returns:
+        By the number of the concept's id: 0 not in the file, 1 of other types alone, 2 of a type asked for.
+
+    Raises:
+        UsageError: A row is not of the form (the message names its line), or there is none.
+    """
+    flags = bytearray(_CONCEPTS)
+    asked = {each.encode() for each in types}
+    line = 0
+    for line, row in enumerate(_lines(path, lambda _: None), start=1):
+        fields = row.split(b"|", 2)
+        number = concept_number(path, line, fields[0])
+        if len(fields) < 3:
+            raise UsageError(f"{path}: line {line} has {len(fields)} fields, expected CUI|TUI|... {_AGAIN}")
+        flags[number] = max(flags[number], _CONCEPT_OF_WANTED_TYPE if fields[1] in asked else _CONCEPT_WITH_TYPE)
+    if not line:
+        raise UsageError(f"{path}: is empty. {_AGAIN}")
+    return flags
+
+
+def read_strings(
+    path: Path, on_read: Callable[[int], None], digest: hashlib._Hash
+) -> Generator[tuple[int, int, str], None, None]:
+    """Reads the English strings.
+
+    Args:
+        path: MRCONSO.RRF.
+        on_read: called with the number of bytes of the file that were read so far.
+        digest: is given every unpacked byte.
+
+    Yields:
+        The line, the number of the concept's id, and the string without white space at its ends.
+
+    Raises:
+        UsageError: A row is not of the form (the message names its line).
+    """
+    for line, row in enumerate(_lines(path, on_read, digest), start=1):
+        fields = row.split(b"|", _STRING + 1)
+        if len(fields) < _STRING + 2:
+            raise UsageError(
+                f"{path}: line {line} has {len(fields)} fields, expected 18 (CUI|LAT|...|STR|...). {_AGAIN}"
+            )
+        if fields[1] != b"ENG":
+            continue
+        try:
+            text = fields[_STRING].decode().strip()
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path}: line {line} is not UTF-8. {_AGAIN}") from error
+        if text:
+            yield line, concept_number(path, line, fields[0]), text
+
+
+def concept_number(path: Path, line: int, concept: bytes) -> int:
+    """Reads `C0000005` as 5."""
+    if len(concept) != 8 or not concept.startswith(b"C") or not concept[1:].isdigit():
+        raise UsageError(f"{path}: line {line} does not begin with a concept id (C and seven digits). {_AGAIN}")
+    return int(concept[1:])
+
+
+_AGAIN = "The file is damaged or another one; unpack it from the release again."
+
+
+def _lines(
+    path: Path, on_read: Callable[[int], None], digest: hashlib._Hash | None = None
+) -> Generator[bytes, None, None]:
+    rest = b""
+    for chunk in read_chunks(path, again=_AGAIN, on_read=on_read):
+        if digest is not None:
+            digest.update(chunk)
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest

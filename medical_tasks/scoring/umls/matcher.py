@@ -1,5 +1,13 @@
 """Concepts of texts by exact lookup: what QuickUMLS finds at a threshold of 1, without its near-exact slips.
 
+Texts are cut into tokens with spaCy's English rules, those of MEDCON's reference; parts of speech would need one of its models, so
+a closed list of determiners and prepositions may be given instead. Which stretches are looked up differs in the two published
+scorers:
+
+- `aci-bench`: every window of one to five tokens. ACI-BENCH asks QuickUMLS to ignore syntax, and its release at that time did.
+- `archehr`: QuickUMLS 1.4.1 and later take that request and do not heed it, so ArchEHR-QA's scorer (1.4.2) has the rules on:
+  no punctuation, stop word, determiner or preposition at an end, determiners left out inside.
+
 QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose pieces are the same in another order
 ("riberibe" for "beriberi"); here a term must be equal. In its overlap rule a stretch with accents, whose pieces differ from
 those of the decomposed term, comes behind those without; that is kept.
@@ -7,24 +15,204 @@ those of the decomposed term, comes behind those without; that is kept.
 
 from __future__ import annotations
 
+import importlib
+import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from medical_tasks.errors import UsageError
-from medical_tasks.scoring.umls.index import UmlsIndex
-from medical_tasks.scoring.umls.spans import Span, every_window, phrases
-from medical_tasks.scoring.umls.tokens import CLOSED_CLASSES, Token, tokenizer
+from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.scoring.umls.index import WINDOW, UmlsIndex
 
-__all__ = ["VARIANTS", "Match", "Matcher"]
+__all__ = ["CLOSED_CLASSES", "STOP_WORDS", "Match", "Matcher", "every_window", "phrases", "tokenizer"]
+
+
+SHORTEST = 3  # characters
+
+
+Span = tuple[int, int, str]  # its characters in the text, from and to; what is looked up
+
+
+def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
+    """Finds every window (`aci-bench`).
+
+    Args:
+        text: the text.
+        tokens: its tokens.
+
+    Returns:
+        Windows of up to five tokens with at least three characters, verbatim, by their beginning, then their length.
+    """
+    return [
+        (start, end, text[start:end])
+        for first, (start, _, _) in enumerate(tokens)
+        for _, end, _ in tokens[first : first + WINDOW]
+        if end - start >= SHORTEST
+    ]
+
+
+def phrases(text: str, tokens: Sequence[Token]) -> list[Span]:
+    """Finds what may be a phrase (`archehr`).
+
+    Args:
+        text: the text.
+        tokens: its tokens, with parts of speech as far as known.
+
+    Returns:
+        Spans by their beginning, then their length; the text's last token once more at the end, if it may end one.
+    """
+    ends = [end if word.ends else 0 for _, end, word in tokens]
+    left_out = {place for place, (_, _, word) in enumerate(tokens) if word.left_out}
+    found: list[Span] = []
+    for first, (start, _, (_, begins, _, alone, _)) in enumerate(tokens):
+        if begins:
+            shortest = first if alone else first + 1
+            longest = first + WINDOW
+            if not left_out or left_out.isdisjoint(range(first, longest)):
+                for end in ends[shortest:longest]:
+                    if end - start >= SHORTEST:
+                        found.append((start, end, text[start:end]))
+            else:
+                found += [
+                    (start, end, _without(tokens[first : last + 1]))
+                    for last, end in enumerate(ends[shortest:longest], shortest)
+                    if end - start >= SHORTEST
+                ]
+    if tokens and tokens[-1][2].ends and len(tokens[-1][2].text) >= SHORTEST:
+        start, end, word = tokens[-1]
+        found.append((start, end, word.text))
+    return found
+
+
+def _without(tokens: Sequence[Token]) -> str:
+    """The text of some tokens, each with the space behind it, but for those left out."""
+    pieces = [
+        word.text + (" " if after[0] > end else "")
+        for (_, end, word), after in itertools.pairwise(tokens)
+        if not word.left_out
+    ]
+    return "".join(pieces) + tokens[-1][2].text
+
+
+_SPACE_OR_WORD = re.compile(r"\s+|\S+")
+_MOST_KNOWN_WORDS = 100_000
+
+_DETERMINERS = "a an the this that these those some any no each every either neither another such"
+_PREPOSITIONS = (
+    "about above across after against along among around at before behind below beneath beside besides between beyond by "
+    "despite down during except for from in inside into near of off on onto outside over past per since through throughout "
+    "to toward towards under underneath until up upon via with within without"
+)
+CLOSED_CLASSES: Mapping[str, str] = {
+    **dict.fromkeys(_PREPOSITIONS.split(), "ADP"),
+    **dict.fromkeys(_DETERMINERS.split(), "DET"),
+}
+
+
+# NLTK's English stop words with QuickUMLS's addition, compared as written: "No" at the beginning of a sentence is none.
+STOP_WORDS = frozenset(
+    """
+    i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself yourselves he him his himself she
+    she's her hers herself it it's its itself they them their theirs themselves what which who whom this that that'll these
+    those am is are was were be been being have has had having do does did doing a an the and but if or because as until while
+    of at by for with about against between into through during before after above below to from up down in out on off over
+    under again further then once here there when where why how all any both each few more most other some such no nor not
+    only own same so than too very s t can will just don don't should should've now d ll m o re ve y ain aren aren't couldn
+    couldn't didn didn't doesn doesn't hadn hadn't hasn hasn't haven haven't isn isn't ma mightn mightn't mustn mustn't needn
+    needn't shan shan't shouldn shouldn't wasn wasn't weren weren't won won't wouldn wouldn't
+    time
+    """.split()
+)
+_PARTS = frozenset({"ADP", "DET"})
+
+
+class Word(NamedTuple):
+    """What a token is, wherever it stands.
+
+    Attributes:
+        text: verbatim.
+        begins: whether a phrase may begin with it: no white space, punctuation, determiner or preposition.
+        ends: whether a phrase may end with it: begins, and is no stop word.
+        alone: whether it may be a phrase by itself: is no stop word and not like a number.
+        left_out: whether it is left out inside a phrase: a determiner.
+    """
+
+    text: str
+    begins: bool
+    ends: bool
+    alone: bool
+    left_out: bool
+
+
+Token = tuple[int, int, Word]  # its characters in the text, from and to; what it is
+
+
+def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
+    """Makes a tokenizer.
+
+    Args:
+        parts: word in small letters to its part of speech; others have none.
+
+    Returns:
+        Text to tokens, which hold every character but single spaces.
+
+    Raises:
+        MissingError: spaCy is not installed.
+    """
+    try:
+        spacy = importlib.import_module("spacy")
+    except ImportError as error:
+        raise MissingError(
+            "MEDCON cuts texts with spaCy's English rules, and spaCy is not installed: "
+            f"{install_command('medcon')}; no model is needed."
+        ) from error
+    rules = spacy.blank("en").tokenizer
+    # spaCy cuts at white space first, and what stands between without a look to its sides: each such piece is cut once.
+    known: dict[str, list[Token]] = {}
+
+    def cut(piece: str) -> list[Token]:
+        if len(known) >= _MOST_KNOWN_WORDS:
+            known.clear()
+        tokens = []
+        for token in rules(piece):
+            part = parts.get(token.text.lower(), "")
+            begins = not (token.is_punct or token.is_space or part in _PARTS)
+            stop = token.text in STOP_WORDS
+            word = Word(token.text, begins, begins and not stop, not (stop or token.like_num), part == "DET")
+            tokens.append((token.idx, token.idx + len(token.text), word))
+        known[piece] = tokens
+        return tokens
+
+    def tokens(text: str) -> list[Token]:
+        found: list[Token] = []
+        if (pieces := text.split()) == text.split(" "):  # no white space but single spaces
+            begin = 0
+            for piece in pieces:
+                for start, end, word in known.get(piece) or cut(piece):
+                    found.append((begin + start, begin + end, word))
+                begin += len(piece) + 1
+            return found
+        for match in _SPACE_OR_WORD.finditer(text):
+            begin, piece = match.start(), match[0]
+            if piece.isspace() and begin and piece.startswith(" "):  # the first space belongs to the token before it
+                begin, piece = begin + 1, piece[1:]
+                if not piece:
+                    continue
+            for start, end, word in known.get(piece) or cut(piece):
+                found.append((begin + start, begin + end, word))
+        return found
+
+    return tokens
+
 
 VARIANTS: Mapping[str, Callable[[str, Sequence[Token]], list[Span]]] = {
     "aci-bench": every_window,
     "archehr": phrases,
 }
 
-_PIECE = 3
-_KNOWN = 300_000
+_LETTERS_OF_A_PIECE = 3
+_MOST_KNOWN_SPANS = 300_000
 
 _Hit = tuple[float, str, tuple[str, ...]]  # likeness, term, concepts
 
@@ -74,7 +262,7 @@ class Matcher:
         Returns:
             They, in the order in which they were chosen.
         """
-        if len(self._known) > _KNOWN:
+        if len(self._known) > _MOST_KNOWN_SPANS:
             self._known.clear()
         spans = self._spans(text, self._tokens(text))
         known = self._known
@@ -124,5 +312,5 @@ def _likeness(asked: str, term: str) -> float:
 
 
 def _pieces(text: str) -> set[str]:
-    size = min(_PIECE, len(text))
+    size = min(_LETTERS_OF_A_PIECE, len(text))
     return {text[at : at + size] for at in range(len(text) - size + 1)}

@@ -29,8 +29,7 @@ from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.alignscore import open_alignscore
 from medical_tasks.models.bertscore import DISTILBERT_LAYER_4, open_bertscore
-from medical_tasks.scoring.umls.index import build_index
-from medical_tasks.scoring.umls.terms import Folding
+from medical_tasks.scoring.umls.index import Folding, build_index
 from tests.benchmarks.archehr_qa.fixture_cases import checked_items, demo_items, small_item
 from tests.models.tiny_alignscore import make_alignscore
 from tests.support import SHARED, needs_shared

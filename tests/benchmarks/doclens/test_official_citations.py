@@ -20,7 +20,7 @@ from medical_tasks.benchmarks.doclens.official_reading import (
     without_item_numbers,
 )
 from medical_tasks.errors import UsageError
-from medical_tasks.scoring.punkt import Punkt
+from medical_tasks.scoring.sentences import Punkt
 
 TWENTY = {number: f"Sentence {number}." for number in range(20)}
 TEXTS = st.text(alphabet="aB 12[]|+-. \n", max_size=50)

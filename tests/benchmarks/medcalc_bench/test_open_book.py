@@ -20,7 +20,7 @@ from medical_tasks.benchmarks.medcalc_bench.prompts import (
 )
 from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE, MEDCALC_OPEN_BOOK
 from medical_tasks.calculators.base import Calculator
-from medical_tasks.calculators.cardiac_risk import MEN, WOMEN
+from medical_tasks.calculators.heart import MEN, WOMEN
 from medical_tasks.calculators.index import CALCULATORS
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError

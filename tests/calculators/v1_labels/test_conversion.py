@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.calculators import CalculatorInputError
-from medical_tasks.calculators.v1_labels import substances
-from medical_tasks.calculators.v1_labels.conversion import (
+from medical_tasks.calculators.v1_labels import entities
+from medical_tasks.calculators.v1_labels.entities import (
     Compound,
+    Entities,
     amount_in,
     concentration,
     count_per,
     exact_concentration,
 )
-from medical_tasks.calculators.v1_labels.entities import Entities
 
 
 def convert(value: float, unit: str, compound: Compound, target: str) -> tuple[float, list[str]]:
@@ -27,25 +27,25 @@ def convert(value: float, unit: str, compound: Compound, target: str) -> tuple[f
     ("value", "unit", "compound", "target", "expected"),
     [
         # 250e-6 mol · 113.12 = 0.02828 -> 0.028 g -> 28 mg -> / 10
-        (250.0, "µmol/L", substances.CREATININE, "mg/dL", 2.8),
+        (250.0, "µmol/L", entities.CREATININE, "mg/dL", 2.8),
         # 2.4 mmol -> 0.0024 -> 0.002 mol · 40.08 = 0.08016 -> 0.08 g -> 80 mg -> / 10: steps of 4
-        (2.4, "mmol/L", substances.CALCIUM, "mg/dL", 8.0),
+        (2.4, "mmol/L", entities.CALCIUM, "mg/dL", 8.0),
         # 3.4 mmol -> 0.003 mol · 386.654 = 1.159962 -> 1.16 g -> 1160 mg -> / 10
-        (3.4, "mmol/L", substances.CHOLESTEROL, "mg/dL", 116.0),
+        (3.4, "mmol/L", entities.CHOLESTEROL, "mg/dL", 116.0),
         # 200 mg -> 0.2 g / 386.65 = 0.00051726 -> 0.000517 mol -> 0.517 mmol -> / 0.1
-        (200.0, "mg/dL", substances.CHOLESTEROL_FRAMINGHAM, "mmol/L", 5.17),
+        (200.0, "mg/dL", entities.CHOLESTEROL_FRAMINGHAM, "mmol/L", 5.17),
         # mEq and mmol by valence, same volume
-        (140.0, "mEq/L", substances.SODIUM, "mmol/L", 140.0),
+        (140.0, "mEq/L", entities.SODIUM, "mmol/L", 140.0),
         (2.5, "mmol/L", Compound("calcium", 40.08, 2), "mEq/L", 5.0),
         # 322 mg -> 0.322 g / 22.99 = 0.014006 -> 0.014 mol -> 14 mmol -> 14 mEq -> / 0.1
-        (322.0, "mg/dL", substances.SODIUM, "mEq/L", 140.0),
+        (322.0, "mg/dL", entities.SODIUM, "mEq/L", 140.0),
         # 6 mEq / 2 = 3 mmol -> 0.003 mol · 40.08 = 0.12024 -> 0.12 g -> 120 mg -> / 10
-        (6.0, "mEq/L", substances.CALCIUM, "mg/dL", 12.0),
+        (6.0, "mEq/L", entities.CALCIUM, "mg/dL", 12.0),
         # same amount, other volume: the value is divided by the rounded factor alone
-        (35.0, "g/L", substances.ALBUMIN, "g/dL", 3.5),
-        (3.47, "mg/mL", substances.CREATININE, "mg/dL", 347.0),
+        (35.0, "g/L", entities.ALBUMIN, "g/dL", 3.5),
+        (3.47, "mg/mL", entities.CREATININE, "mg/dL", 347.0),
         # pmol carries the factor of nmol
-        (5e5, "pmol/L", substances.GLUCOSE, "mg/dL", 9.0),
+        (5e5, "pmol/L", entities.GLUCOSE, "mg/dL", 9.0),
     ],
 )
 def test_concentration(value: float, unit: str, compound: Compound, target: str, expected: float) -> None:
@@ -53,18 +53,18 @@ def test_concentration(value: float, unit: str, compound: Compound, target: str,
 
 
 def test_the_own_unit_passes_unrounded() -> None:
-    assert convert(1.23456789, "mg/dL", substances.CREATININE, "mg/dL") == (1.23456789, [])
+    assert convert(1.23456789, "mg/dL", entities.CREATININE, "mg/dL") == (1.23456789, [])
 
 
 def test_a_loss_by_rounding_is_told() -> None:
-    assert convert(254.9, "µmol/L", substances.CREATININE, "mg/dL")[1] == [
+    assert convert(254.9, "µmol/L", entities.CREATININE, "mg/dL")[1] == [
         "x: 254.9 µmol/L became 2.9 mg/dL by rounding each step (exactly 2.883)"
     ]
 
 
 def test_a_wrong_molar_mass_is_told() -> None:
     # 50e-6 · 548.66 = 0.027433 -> 0.027 g; right is 584.66, and 2.923 mg/dL
-    value, notes = convert(50.0, "µmol/L", substances.BILIRUBIN_CHILD_PUGH, "mg/dL")
+    value, notes = convert(50.0, "µmol/L", entities.BILIRUBIN_CHILD_PUGH, "mg/dL")
     assert value == 2.7
     assert notes == ["x: 50 µmol/L became 2.7 mg/dL by rounding each step (exactly 2.923)"]
 
@@ -72,28 +72,28 @@ def test_a_wrong_molar_mass_is_told() -> None:
 @pytest.mark.parametrize("unit", ["mcg/dL", "nmol/L", "mg/dl", "IU/L", "μmol/L", "mg", "mg/dL/h", ""])
 def test_units_that_the_labels_did_not_know(unit: str) -> None:
     with pytest.raises(CalculatorInputError, match=r"^x: the label rule converts to mg/dL from an amount .*got '"):
-        convert(1.0, unit, substances.CREATININE, "mg/dL")
+        convert(1.0, unit, entities.CREATININE, "mg/dL")
 
 
 def test_compounds_without_a_figure() -> None:
     with pytest.raises(CalculatorInputError, match="x: the label rule had no molar mass to convert mmol to g"):
-        convert(0.6, "mmol/L", substances.ALBUMIN_BY_MASS, "g/dL")
+        convert(0.6, "mmol/L", entities.ALBUMIN_BY_MASS, "g/dL")
     with pytest.raises(CalculatorInputError, match="x: the label rule had no valence to convert mEq to mg"):
-        convert(5.0, "mEq/L", substances.GLUCOSE, "mg/dL")
+        convert(5.0, "mEq/L", entities.GLUCOSE, "mg/dL")
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.floats(min_value=20, max_value=999))
 def test_creatinine_comes_in_steps_of_a_tenth(micromoles: float) -> None:
-    value, _ = convert(micromoles, "µmol/L", substances.CREATININE, "mg/dL")
+    value, _ = convert(micromoles, "µmol/L", entities.CREATININE, "mg/dL")
     assert value * 10 == pytest.approx(round(value * 10), abs=1e-6)
     # half a step of the grams, and half a µmol for the third digit of the moles
-    assert value == pytest.approx(exact_concentration(micromoles, "µmol/L", "mg/dL", substances.CREATININE), abs=0.056)
+    assert value == pytest.approx(exact_concentration(micromoles, "µmol/L", "mg/dL", entities.CREATININE), abs=0.056)
 
 
 def test_creatinine_of_a_millimole_and_more_comes_in_steps_of_eleven() -> None:
     # 1400e-6 mol is above 0.001 and loses its fourth decimal: 0.001 · 113.12 = 0.11312 -> 0.113 g
-    assert convert(1400.0, "µmol/L", substances.CREATININE, "mg/dL")[0] == 11.3
+    assert convert(1400.0, "µmol/L", entities.CREATININE, "mg/dL")[0] == 11.3
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.calculators.v1_labels.rounding import round_v1
+from medical_tasks.calculators.v1_labels.entities import round_v1
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15, allow_subnormal=False)
 

@@ -8,8 +8,7 @@ from collections import Counter
 
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
-from medical_tasks.report.published.figures import all_published, published_results
-from medical_tasks.report.published.records import PublishedResult
+from medical_tasks.report.published.figures import PublishedResult, all_published, published_results
 from tests.support import ROOT
 
 ROWS = {

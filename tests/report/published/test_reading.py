@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.report.published.reading import read_figures
+from medical_tasks.report.published.figures import read_figures
 
 FILE: dict[str, Any] = {
     "about": "",

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.scoring.umls import index as index_module
-from medical_tasks.scoring.umls.index import UmlsIndex, build_index
-from medical_tasks.scoring.umls.semantic_types import GROUPS, MEDCON_TYPES
-from medical_tasks.scoring.umls.terms import Folding
+from medical_tasks.scoring.umls.index import GROUPS, MEDCON_TYPES, Folding, UmlsIndex, build_index
 
 TYPES = {1: "T047", 2: "T060", 3: "T121", 4: "T047"}
 

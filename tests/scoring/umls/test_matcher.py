@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.scoring.medcon import medcon
-from medical_tasks.scoring.umls.index import UmlsIndex, build_index
-from medical_tasks.scoring.umls.matcher import Matcher
-from medical_tasks.scoring.umls.semantic_types import MEDCON_TYPES
-from medical_tasks.scoring.umls.spans import every_window, phrases
-from medical_tasks.scoring.umls.terms import Folding
-from medical_tasks.scoring.umls.tokens import CLOSED_CLASSES, STOP_WORDS, tokenizer
+from medical_tasks.scoring.content_overlap import medcon
+from medical_tasks.scoring.umls.index import MEDCON_TYPES, Folding, UmlsIndex, build_index
+from medical_tasks.scoring.umls.matcher import CLOSED_CLASSES, STOP_WORDS, Matcher, every_window, phrases, tokenizer
 from tests.support import SHARED, needs_shared
 
 FIXTURE = SHARED / "fixtures" / "umls"

@@ -449,9 +449,9 @@ def label_agreement(before: Sequence[str], after: Sequence[str], clusters: Seque
         JSON values: counts, percent agreement with Wilson's interval at the effective size, Cohen's kappa with a bootstrap
         interval (cases drawn whole), and each kind of edit with its share of all edits.
     """
+    from medical_tasks.scoring.agreement import agreement_of
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.intervals import proportion_interval
-    from medical_tasks.scoring.raters import agreement_of
 
     found = agreement_of(before, after, classes=LABELS, clusters=clusters)
     edits = [(one, other, case) for one, other, case in zip(before, after, clusters, strict=True) if one != other]

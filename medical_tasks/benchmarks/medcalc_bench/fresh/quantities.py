@@ -6,7 +6,7 @@ same text seed in every version; it does not promise it of `choice`, `randrange`
 same number. Where a rule has a threshold in one unit and a note uses another, tables print a rounded threshold for the second
 unit (creatinine 2.0 mg/dL is 177 µmol/L in print, 176.8 by arithmetic): there no value is drawn close to the threshold, because
 a reader with the table and one with the conversion would rightly disagree. Factors between units are those of the calculators
-(`medical_tasks.calculators.substances`): a note's value is converted back by the calculator, never here.
+(`medical_tasks.calculators.units`): a note's value is converted back by the calculator, never here.
 """
 
 from __future__ import annotations

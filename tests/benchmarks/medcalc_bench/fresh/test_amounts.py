@@ -8,48 +8,48 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.fresh import quantities
 from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import MARGIN, Amount, Draw, System
-from medical_tasks.calculators import labs, patient, substances
+from medical_tasks.calculators import shared_inputs, units
 from medical_tasks.calculators.units import convert
 
 # The calculators' own measure of a quantity, which reads the notes' units back.
 MEASURES = {
-    "TEMPERATURE": patient.TEMPERATURE,
-    "HEART_RATE": patient.HEART_RATE,
-    "RESPIRATORY_RATE": patient.RESPIRATORY_RATE,
-    "SPO2": patient.SPO2,
-    "COMA_SCORE": patient.GLASGOW_COMA_SCORE,
-    "WEIGHT": patient.WEIGHT,
-    "HEIGHT": patient.HEIGHT,
-    "BMI": patient.BMI,
-    "PAO2": patient.PAO2,
-    "PACO2": patient.PACO2,
-    "FIO2": patient.FIO2,
-    "PH": patient.PH,
-    "QT": patient.QT,
-    "SODIUM": labs.SODIUM_MMOL_L,
-    "POTASSIUM": labs.POTASSIUM_MMOL_L,
-    "CHLORIDE": labs.CHLORIDE_MMOL_L,
-    "BICARBONATE": labs.BICARBONATE_MMOL_L,
-    "CALCIUM": labs.CALCIUM_MG_DL,
-    "ALBUMIN": labs.ALBUMIN_G_DL,
-    "CREATININE": labs.CREATININE_MG_DL,
-    "COARSE_CREATININE": labs.CREATININE_MG_DL,
-    "BUN": labs.BUN_MG_DL,
-    "GLUCOSE": labs.GLUCOSE_MG_DL,
-    "BILIRUBIN": labs.BILIRUBIN_MG_DL,
-    "AST": labs.AST,
-    "ALT": labs.ALT,
-    "INR": labs.INR,
-    "HEMOGLOBIN": labs.HEMOGLOBIN_G_DL,
-    "HEMATOCRIT": labs.HEMATOCRIT,
-    "PLATELETS": labs.PLATELETS,
-    "WHITE_CELLS": labs.WHITE_CELLS,
-    "CHOLESTEROL": labs.TOTAL_CHOLESTEROL_MG_DL,
-    "HDL": labs.HDL_MG_DL,
-    "TRIGLYCERIDES": labs.TRIGLYCERIDES_MG_DL,
-    "INSULIN": labs.INSULIN,
-    "URINE_SODIUM": labs.SODIUM_MMOL_L.within(0.1, 1000),
-    "URINE_CREATININE": labs.CREATININE_MG_DL.within(0.1, 2000),
+    "TEMPERATURE": shared_inputs.TEMPERATURE,
+    "HEART_RATE": shared_inputs.HEART_RATE,
+    "RESPIRATORY_RATE": shared_inputs.RESPIRATORY_RATE,
+    "SPO2": shared_inputs.SPO2,
+    "COMA_SCORE": shared_inputs.GLASGOW_COMA_SCORE,
+    "WEIGHT": shared_inputs.WEIGHT,
+    "HEIGHT": shared_inputs.HEIGHT,
+    "BMI": shared_inputs.BMI,
+    "PAO2": shared_inputs.PAO2,
+    "PACO2": shared_inputs.PACO2,
+    "FIO2": shared_inputs.FIO2,
+    "PH": shared_inputs.PH,
+    "QT": shared_inputs.QT,
+    "SODIUM": shared_inputs.SODIUM_MMOL_L,
+    "POTASSIUM": shared_inputs.POTASSIUM_MMOL_L,
+    "CHLORIDE": shared_inputs.CHLORIDE_MMOL_L,
+    "BICARBONATE": shared_inputs.BICARBONATE_MMOL_L,
+    "CALCIUM": shared_inputs.CALCIUM_MG_DL,
+    "ALBUMIN": shared_inputs.ALBUMIN_G_DL,
+    "CREATININE": shared_inputs.CREATININE_MG_DL,
+    "COARSE_CREATININE": shared_inputs.CREATININE_MG_DL,
+    "BUN": shared_inputs.BUN_MG_DL,
+    "GLUCOSE": shared_inputs.GLUCOSE_MG_DL,
+    "BILIRUBIN": shared_inputs.BILIRUBIN_MG_DL,
+    "AST": shared_inputs.AST,
+    "ALT": shared_inputs.ALT,
+    "INR": shared_inputs.INR,
+    "HEMOGLOBIN": shared_inputs.HEMOGLOBIN_G_DL,
+    "HEMATOCRIT": shared_inputs.HEMATOCRIT,
+    "PLATELETS": shared_inputs.PLATELETS,
+    "WHITE_CELLS": shared_inputs.WHITE_CELLS,
+    "CHOLESTEROL": shared_inputs.TOTAL_CHOLESTEROL_MG_DL,
+    "HDL": shared_inputs.HDL_MG_DL,
+    "TRIGLYCERIDES": shared_inputs.TRIGLYCERIDES_MG_DL,
+    "INSULIN": shared_inputs.INSULIN,
+    "URINE_SODIUM": shared_inputs.SODIUM_MMOL_L.within(0.1, 1000),
+    "URINE_CREATININE": shared_inputs.CREATININE_MG_DL.within(0.1, 2000),
 }
 
 
@@ -105,7 +105,7 @@ def test_values_keep_clear_of_thresholds_that_print_rounds(key: int) -> None:
     assert isinstance(reading.entity, list)
     number, unit = reading.entity
     assert unit == "µmol/L"
-    exact = convert(number, unit, "mg/dL", substance=substances.CREATININE)
+    exact = convert(number, unit, "mg/dL", substance=units.CREATININE)
     assert abs(exact - 2.0) > 2.0 * MARGIN * 0.99
 
 

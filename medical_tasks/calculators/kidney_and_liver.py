@@ -1,0 +1,386 @@
+"""Kidney and liver: clearance, filtration rate, excretion of sodium; fibrosis, MELD, Child-Pugh."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from medical_tasks.calculators.base import Valid, calculator
+from medical_tasks.calculators.inputs import Choice, Input, fold
+from medical_tasks.calculators.person import DEVINE_HEIGHT, adjusted_body_weight, body_mass_index, ideal_body_weight
+from medical_tasks.calculators.shared_inputs import (
+    AGE,
+    ALBUMIN_G_DL,
+    ALT,
+    AST,
+    BILIRUBIN_MG_DL,
+    CREATININE_MG_DL,
+    HEIGHT,
+    INR,
+    PLATELETS,
+    SEX,
+    SODIUM_MMOL_L,
+    WEIGHT,
+    Sex,
+    flag,
+)
+from medical_tasks.calculators.steps import Bands, Points, Say, quiet
+from medical_tasks.calculators.units import CalculatorInputError
+
+__all__ = ["ckd_epi_2021", "creatinine_clearance", "mdrd_gfr", "meld_na"]
+
+
+@calculator(
+    id=2,
+    name="Creatinine Clearance (Cockcroft-Gault Equation)",
+    category="lab",
+    output="decimal",
+    unit="mL/min",
+    inputs=(SEX, AGE, WEIGHT, HEIGHT, CREATININE_MG_DL),
+    source="Cockcroft DW, Gault MH. Nephron 1976;16:31-41; weight by BMI class (WHO).",
+    valid=(
+        Valid(parameter="age_years", low=18, high=92, source="Cockcroft and Gault 1976: patients of 18 to 92"),
+        replace(DEVINE_HEIGHT, when=lambda values: values["weight_kg"] >= 18.5 * (values["height_cm"] / 100) ** 2),
+    ),
+    aliases=("Cockcroft-Gault", "CrCl"),
+)
+def creatinine_clearance(
+    *, sex: Sex, age_years: float, weight_kg: float, height_cm: float, creatinine_mg_dl: float, say: Say = quiet
+) -> float:
+    """Creatinine clearance in mL/min: (140 − age) · W / (72 · Scr), times 0.85 for women.
+
+    W depends on the BMI class of the WHO: under 18.5 the actual weight; 18.5 to under 25 the smaller of ideal and actual
+    weight; 25 and more the adjusted weight.
+
+    Source: Cockcroft and Gault, Nephron 1976;16:31-41.
+    """
+    index = body_mass_index(weight_kg=weight_kg, height_cm=height_cm, say=say)
+    if index < 18.5:
+        weight = weight_kg
+        say(f"BMI under 18.5, underweight: the actual weight counts, {weight:.6g} kg.")
+    elif index < 25:
+        weight = min(ideal_body_weight(sex=sex, height_cm=height_cm, say=say), weight_kg)
+        say(f"BMI 18.5 to under 25, normal: the smaller of ideal and actual weight counts, {weight:.6g} kg.")
+    else:
+        say("BMI 25 or more, overweight: the adjusted weight counts.")
+        weight = adjusted_body_weight(sex=sex, weight_kg=weight_kg, height_cm=height_cm, say=say)
+    factor = 1.0 if sex == "male" else 0.85
+    clearance = (140 - age_years) * weight * factor / (72 * creatinine_mg_dl)
+    say(
+        f"CrCl = (140 − age) × weight × {factor:g} ({sex}) / (72 × creatinine) = (140 − {age_years:.6g}) × {weight:.6g} × "
+        f"{factor:g} / (72 × {creatinine_mg_dl:.6g}) = {clearance:.6g} mL/min."
+    )
+    return clearance
+
+
+@calculator(
+    id=3,
+    name="CKD-EPI Equations for Glomerular Filtration Rate",
+    category="lab",
+    output="decimal",
+    unit="mL/min/1.73 m^2",
+    inputs=(SEX, AGE, CREATININE_MG_DL),
+    source="Inker LA et al. N Engl J Med 2021;385:1737-1749.",
+    valid=(Valid(parameter="age_years", low=18, source="Inker 2021: developed in adults"),),
+    aliases=("CKD-EPI",),
+)
+def ckd_epi_2021(*, sex: Sex, age_years: float, creatinine_mg_dl: float, say: Say = quiet) -> float:
+    """Estimated GFR in mL/min/1.73 m², CKD-EPI creatinine equation of 2021 (without race).
+
+    142 · min(Scr/κ, 1)^α · max(Scr/κ, 1)^−1.200 · 0.9938^age · 1.012 for women, with κ 0.7 and α −0.241 for women, κ 0.9
+    and α −0.302 for men.
+
+    Source: Inker et al., N Engl J Med 2021;385:1737-1749.
+    """
+    kappa, alpha, factor = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
+    exponent = alpha if creatinine_mg_dl <= kappa else -1.2
+    say(
+        f"{sex.capitalize()} with creatinine {creatinine_mg_dl:.6g} {'at most' if exponent == alpha else 'above'} "
+        f"{kappa} mg/dL: κ = {kappa}, exponent {exponent}, sex factor {factor:g}."
+    )
+    rate: float = 142 * (creatinine_mg_dl / kappa) ** exponent * 0.9938**age_years * factor
+    say(
+        f"eGFR = 142 × (creatinine / κ)^exponent × 0.9938^age × sex factor = 142 × ({creatinine_mg_dl:.6g} / {kappa})^"
+        f"{exponent} × 0.9938^{age_years:.6g} × {factor:g} = {rate:.6g} mL/min/1.73 m^2."
+    )
+    return rate
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Race(Input):
+    """Race as the MDRD study recorded it: Black or not."""
+
+    absent: object = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "absent_line", f"{self.name}: not given, no race factor.")
+
+    def read(self, raw: object, say: Say) -> bool:
+        """Whether the race factor applies."""
+        if isinstance(raw, bool) or not isinstance(raw, str):
+            raise CalculatorInputError(f"{self.name}: expected {self.expects}, got {raw!r}")
+        black = fold(raw) in {"black", "africanamerican", "blackorafricanamerican"}
+        say(f"{self.name}: {raw}, {'the' if black else 'no'} race factor applies.")
+        return black
+
+    @property
+    def expects(self) -> str:
+        """A word; only one matters."""
+        return "a word ('Black' or another)"
+
+
+@calculator(
+    id=9,
+    name="MDRD GFR Equation",
+    category="lab",
+    output="decimal",
+    unit="mL/min/1.73 m^2",
+    inputs=(SEX, AGE, CREATININE_MG_DL, _Race(parameter="black", name="Race", aliases=("ethnicity",))),
+    source="Levey AS et al. Ann Intern Med 2006;145:247-254 (IDMS-traceable four-variable equation).",
+    valid=(Valid(parameter="age_years", low=18, high=70, source="MDRD Study, Ann Intern Med 1999;130:461-470"),),
+    aliases=("MDRD",),
+)
+def mdrd_gfr(*, sex: Sex, age_years: float, creatinine_mg_dl: float, black: bool, say: Say = quiet) -> float:
+    """Estimated GFR in mL/min/1.73 m²: 175 · Scr^−1.154 · age^−0.203 · 0.742 for women · 1.212 for Black patients.
+
+    The race factor belongs to the published equation; NKF and ASN advise against it since 2021.
+
+    Source: Levey et al., Ann Intern Med 2006;145:247-254.
+
+    Raises:
+        CalculatorInputError: the age is 0, for which the equation has no value.
+    """
+    if age_years <= 0:
+        raise CalculatorInputError(f"age: the MDRD equation needs an age above 0; got {age_years:g} years")
+    factor = (0.742 if sex == "female" else 1.0) * (1.212 if black else 1.0)
+    rate: float = 175 * creatinine_mg_dl**-1.154 * age_years**-0.203 * factor
+    say(
+        f"Factors: {'0.742 (female)' if sex == 'female' else '1 (male)'}"
+        f"{', 1.212 (Black; obsolete since NKF/ASN 2021)' if black else ''}."
+    )
+    say(
+        f"eGFR = 175 × creatinine^−1.154 × age^−0.203 × factors = 175 × {creatinine_mg_dl:.6g}^−1.154 × "
+        f"{age_years:.6g}^−0.203 × {factor:.6g} = {rate:.6g} mL/min/1.73 m^2."
+    )
+    return rate
+
+
+@calculator(
+    id=40,
+    name="Fractional Excretion of Sodium (FENa)",
+    category="lab",
+    output="decimal",
+    unit="%",
+    inputs=(
+        SODIUM_MMOL_L,
+        CREATININE_MG_DL,
+        SODIUM_MMOL_L.named("Urine sodium", "UNa", parameter="urine_sodium_mmol_l").within(0.1, 1000),
+        CREATININE_MG_DL.named("Urine creatinine", "UCr", parameter="urine_creatinine_mg_dl").within(0.1, 2000),
+    ),
+    source="Espinel CH. JAMA 1976;236:579-581.",
+    aliases=("FENa",),
+)
+def fractional_excretion_of_sodium(
+    *,
+    sodium_mmol_l: float,
+    creatinine_mg_dl: float,
+    urine_sodium_mmol_l: float,
+    urine_creatinine_mg_dl: float,
+    say: Say = quiet,
+) -> float:
+    """Fractional excretion of sodium in percent: 100 · (UNa · PCr) / (PNa · UCr).
+
+    Source: Espinel, JAMA 1976;236:579-581.
+    """
+    percent = 100 * (urine_sodium_mmol_l * creatinine_mg_dl) / (sodium_mmol_l * urine_creatinine_mg_dl)
+    say(
+        f"FENa = 100 × (urine sodium × creatinine) / (sodium × urine creatinine) = 100 × ({urine_sodium_mmol_l:.6g} × "
+        f"{creatinine_mg_dl:.6g}) / ({sodium_mmol_l:.6g} × {urine_creatinine_mg_dl:.6g}) = {percent:.6g} %."
+    )
+    return percent
+
+
+@calculator(
+    id=19,
+    name="Fibrosis-4 (FIB-4) Index for Liver Fibrosis",
+    category="lab",
+    output="decimal",
+    inputs=(AGE, AST, ALT, PLATELETS),
+    source="Sterling RK et al. Hepatology 2006;43:1317-1325.",
+    aliases=("FIB-4",),
+    valid=(
+        Valid(
+            parameter="age_years",
+            low=35,
+            high=65,
+            source="validated between 35 and 65; McPherson S et al. Am J Gastroenterol 2017;112:740-751",
+        ),
+    ),
+)
+def fib_4(*, age_years: float, ast_u_l: float, alt_u_l: float, platelets_10e9_l: float, say: Say = quiet) -> float:
+    """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT).
+
+    Source: Sterling et al., Hepatology 2006;43:1317-1325.
+    """
+    index = age_years * ast_u_l / (platelets_10e9_l * math.sqrt(alt_u_l))
+    say(
+        f"FIB-4 = age × AST / (platelets × √ALT) = {age_years:.6g} × {ast_u_l:.6g} / ({platelets_10e9_l:.6g} × "
+        f"√{alt_u_l:.6g}) = {index:.6g}."
+    )
+    return index
+
+
+@calculator(
+    id=23,
+    name="MELD Na (UNOS/OPTN)",
+    category="lab",
+    output="decimal",
+    inputs=(
+        CREATININE_MG_DL,
+        BILIRUBIN_MG_DL,
+        INR,
+        SODIUM_MMOL_L,
+        flag("dialysis_twice", "Dialysis at least twice in the past week", "dialysis"),
+        flag(
+            "continuous_hemodialysis",
+            "Continuous veno-venous hemodialysis for ≥24 hours in the past week",
+            "Continuous veno-venous hemodialysis for >=24 hours in the past week",
+            "CVVHD",
+        ),
+    ),
+    source="OPTN policy 9 (MELD with sodium, January 2016); Kim WR et al. N Engl J Med 2008;359:1018-1026.",
+    aliases=("MELD-Na", "MELD"),
+)
+def meld_na(
+    *,
+    creatinine_mg_dl: float,
+    bilirubin_mg_dl: float,
+    inr: float,
+    sodium_mmol_l: float,
+    dialysis_twice: bool,
+    continuous_hemodialysis: bool,
+    say: Say = quiet,
+) -> float:
+    """MELD with sodium, 6 to 40.
+
+    Creatinine, bilirubin and INR count as at least 1.0, creatinine as at most 4.0 and as 4.0 with dialysis twice or 24
+    hours of continuous hemodialysis in the past week; sodium is kept within 125 and 137. MELD(i) is 0.957 · ln Cr +
+    0.378 · ln bilirubin + 1.120 · ln INR + 0.643, rounded to one decimal and multiplied by 10. When it is above 11,
+    1.32 · (137 − Na) − 0.033 · MELD(i) · (137 − Na) is added. The result is rounded and at most 40.
+
+    Source: OPTN policy 9 of January 2016.
+    """
+    if dialysis_twice or continuous_hemodialysis:
+        creatinine = 4.0
+        say("Dialysis in the past week: creatinine counts as 4.0 mg/dL.")
+    else:
+        creatinine = min(max(creatinine_mg_dl, 1.0), 4.0)
+    bilirubin = max(bilirubin_mg_dl, 1.0)
+    ratio = max(inr, 1.0)
+    sodium = min(max(sodium_mmol_l, 125.0), 137.0)
+    say(
+        f"Within limits: creatinine {creatinine:.6g} (1 to 4), bilirubin {bilirubin:.6g} (1 or more), INR {ratio:.6g} (1 or "
+        f"more), sodium {sodium:.6g} (125 to 137)."
+    )
+    exact = 0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(ratio) + 0.643
+    initial = round(exact * 10)  # one decimal, times 10, in one step: a whole number without binary noise
+    say(
+        f"MELD(i) = 0.957 × ln({creatinine:.6g}) + 0.378 × ln({bilirubin:.6g}) + 1.120 × ln({ratio:.6g}) + 0.643 = "
+        f"{exact:.6g}, rounded to one decimal and times 10 = {initial}."
+    )
+    if initial <= 11:
+        say("MELD(i) is not above 11: no sodium term.")
+        return float(initial)
+    missing = 137 - sodium
+    meld = initial + 1.32 * missing - 0.033 * initial * missing
+    score = min(round(meld), 40)
+    say(
+        f"MELD = {initial} + 1.32 × (137 − {sodium:.6g}) − 0.033 × {initial} × (137 − {sodium:.6g}) = {meld:.6g}, rounded "
+        f"and at most 40 = {score}."
+    )
+    return float(score)
+
+
+Ascites: TypeAlias = Literal["absent", "slight", "moderate"]
+Encephalopathy: TypeAlias = Literal["none", "grade 1-2", "grade 3-4"]
+
+_ASCITES: Final[Choice] = Choice(
+    parameter="ascites",
+    name="Ascites",
+    words=MappingProxyType(
+        {
+            "absent": "absent",
+            "none": "absent",
+            "no": "absent",
+            "no ascites": "absent",
+            "slight": "slight",
+            "mild": "slight",
+            "moderate": "moderate",
+            "moderate to severe": "moderate",
+            "severe": "moderate",
+        }
+    ),
+).optional("absent")
+_ENCEPHALOPATHY: Final[Choice] = Choice(
+    parameter="encephalopathy",
+    name="Encephalopathy",
+    words=MappingProxyType(
+        {
+            "No Encephalopathy": "none",
+            "none": "none",
+            "no": "none",
+            "absent": "none",
+            "Grade 0": "none",
+            "Grade 1-2": "grade 1-2",
+            "Grade 1": "grade 1-2",
+            "Grade 2": "grade 1-2",
+            "Grade 3-4": "grade 3-4",
+            "Grade 3": "grade 3-4",
+            "Grade 4": "grade 3-4",
+        }
+    ),
+).optional("none", "no encephalopathy")
+
+_BILIRUBIN: Final = Bands("Bilirubin", "mg/dL", under=1, steps=((">=", 2, 2), (">", 3, 3)))
+_ALBUMIN: Final = Bands("Albumin", "g/dL", under=3, steps=((">=", 2.8, 2), (">", 3.5, 1)))
+_INR: Final = Bands("INR", "", under=1, steps=((">=", 1.7, 2), (">", 2.3, 3)))
+_ASCITES_POINTS: Final = MappingProxyType({"absent": 1, "slight": 2, "moderate": 3})
+_ENCEPHALOPATHY_POINTS: Final = MappingProxyType({"none": 1, "grade 1-2": 2, "grade 3-4": 3})
+
+
+@calculator(
+    id=15,
+    name="Child-Pugh Score for Cirrhosis Mortality",
+    category="severity",
+    output="integer",
+    inputs=(BILIRUBIN_MG_DL, ALBUMIN_G_DL, INR, _ASCITES, _ENCEPHALOPATHY),
+    source="Pugh RNH et al. Br J Surg 1973;60:646-649.",
+    aliases=("Child-Pugh", "CTP"),
+)
+def child_pugh(
+    *,
+    bilirubin_mg_dl: float,
+    albumin_g_dl: float,
+    inr: float,
+    ascites: Ascites,
+    encephalopathy: Encephalopathy,
+    say: Say = quiet,
+) -> int:
+    """Child-Pugh score, 5 to 15.
+
+    Bilirubin under 2 mg/dL 1, 2 to 3 2, over 3 3. Albumin over 3.5 g/dL 1, 2.8 to 3.5 2, under 2.8 3. INR under 1.7 1,
+    1.7 to 2.3 2, over 2.3 3. Ascites absent 1, slight 2, moderate or more 3. Encephalopathy none 1, grade 1 or 2 2,
+    grade 3 or 4 3.
+
+    Source: Pugh et al., Br J Surg 1973;60:646-649, with the INR classes in use for the prothrombin time.
+    """
+    points = Points(say)
+    _BILIRUBIN.count(bilirubin_mg_dl, points)
+    _ALBUMIN.count(albumin_g_dl, points)
+    _INR.count(inr, points)
+    points.add(f"Ascites {ascites}", _ASCITES_POINTS[ascites])
+    points.add(f"Encephalopathy {encephalopathy}", _ENCEPHALOPATHY_POINTS[encephalopathy])
+    return points.score

@@ -1,0 +1,371 @@
+"""The person: body size, dates of pregnancy, burden of comorbid disease."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from medical_tasks.calculators.base import Valid, calculator
+from medical_tasks.calculators.inputs import Choice, Day, Flag
+from medical_tasks.calculators.shared_inputs import (
+    AGE,
+    BMI,
+    CYCLE_LENGTH,
+    HEIGHT,
+    LAST_MENSTRUAL_DATE,
+    SEX,
+    WEIGHT,
+    Sex,
+    flag,
+)
+from medical_tasks.calculators.steps import Bands, Points, Say, quiet
+from medical_tasks.calculators.units import CalculatorInputError
+
+__all__ = ["DEVINE_HEIGHT", "adjusted_body_weight", "body_mass_index", "due_date", "ideal_body_weight", "target_weight"]
+
+
+DEVINE_HEIGHT: Final = Valid(parameter="height_cm", low=152.4, source="Devine 1974: for each inch over 5 feet")
+
+
+@calculator(
+    id=6,
+    name="Body Mass Index (BMI)",
+    category="physical",
+    output="decimal",
+    unit="kg/m^2",
+    inputs=(WEIGHT, HEIGHT),
+    source="Quetelet index; WHO Technical Report Series 894 (2000).",
+    aliases=("BMI",),
+)
+def body_mass_index(*, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
+    """Body mass index in kg/m²: weight / height².
+
+    Source: Quetelet index; WHO Technical Report Series 894 (2000).
+    """
+    index = weight_kg * 10_000 / (height_cm * height_cm)  # one division, so that a BMI of exactly 25 stays 25
+    say(f"BMI = weight / height² = {weight_kg:.6g} kg / ({height_cm / 100:.6g} m)² = {index:.6g} kg/m^2.")
+    return index
+
+
+@calculator(
+    id=10,
+    name="Ideal Body Weight",
+    category="physical",
+    output="decimal",
+    unit="kg",
+    inputs=(SEX, HEIGHT),
+    source="Devine BJ. Drug Intell Clin Pharm 1974;8:650-655.",
+    aliases=("IBW",),
+    valid=(DEVINE_HEIGHT,),
+    unused=("weight",),
+)
+def ideal_body_weight(*, sex: Sex, height_cm: float, say: Say = quiet) -> float:
+    """Ideal body weight in kg: 50 (men) or 45.5 (women) + 2.3 for each inch of height over 60.
+
+    Below 60 inches the formula goes on downward; the paper gives no floor.
+
+    Source: Devine, Drug Intell Clin Pharm 1974;8:650-655.
+    """
+    base = 50.0 if sex == "male" else 45.5
+    inches = height_cm / 2.54
+    weight = base + 2.3 * (inches - 60)
+    say(f"Height = {height_cm:.6g} cm / 2.54 = {inches:.6g} in.")
+    say(f"IBW ({sex}) = {base:g} + 2.3 × ({inches:.6g} − 60) = {weight:.6g} kg.")
+    return weight
+
+
+@calculator(
+    id=62,
+    name="Adjusted Body Weight",
+    category="physical",
+    output="decimal",
+    unit="kg",
+    inputs=(SEX, WEIGHT, HEIGHT),
+    source="Bauer LA et al. Eur J Clin Pharmacol 1983;24:643-647; ideal weight by Devine (1974).",
+    aliases=("ABW", "AdjBW"),
+    valid=(DEVINE_HEIGHT,),
+)
+def adjusted_body_weight(*, sex: Sex, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
+    """Adjusted body weight in kg: IBW + 0.4 · (weight − IBW), with Devine's IBW.
+
+    Source: Bauer et al., Eur J Clin Pharmacol 1983;24:643-647 (40 % of the excess weight).
+    """
+    ideal = ideal_body_weight(sex=sex, height_cm=height_cm, say=say)
+    weight = ideal + 0.4 * (weight_kg - ideal)
+    say(f"ABW = IBW + 0.4 × (weight − IBW) = {ideal:.6g} + 0.4 × ({weight_kg:.6g} − {ideal:.6g}) = {weight:.6g} kg.")
+    return weight
+
+
+@calculator(
+    id=60,
+    name="Body Surface Area Calculator",
+    category="physical",
+    output="decimal",
+    unit="m^2",
+    inputs=(WEIGHT, HEIGHT),
+    source="Mosteller RD. N Engl J Med 1987;317:1098.",
+    aliases=("BSA",),
+)
+def body_surface_area(*, weight_kg: float, height_cm: float, say: Say = quiet) -> float:
+    """Body surface area in m²: √(height cm · weight kg / 3600).
+
+    Source: Mosteller, N Engl J Med 1987;317:1098.
+    """
+    area = math.sqrt(weight_kg * height_cm / 3600)
+    say(f"BSA = √(weight × height / 3600) = √({weight_kg:.6g} kg × {height_cm:.6g} cm / 3600) = {area:.6g} m^2.")
+    return area
+
+
+@calculator(
+    id=61,
+    name="Target weight",
+    category="physical",
+    output="decimal",
+    unit="kg",
+    inputs=(BMI, HEIGHT),
+    source="Body mass index (WHO Technical Report Series 894, 2000) solved for weight.",
+)
+def target_weight(*, bmi_kg_m2: float, height_cm: float, say: Say = quiet) -> float:
+    """Weight in kg at which a person of this height has the wanted BMI: BMI · height².
+
+    Source: the definition of the body mass index, solved for weight.
+    """
+    metres = height_cm / 100
+    weight = bmi_kg_m2 * metres * metres
+    say(f"Weight = BMI × height² = {bmi_kg_m2:.6g} kg/m^2 × ({metres:.6g} m)² = {weight:.6g} kg.")
+    return weight
+
+
+_LONGEST_PREGNANCY_DAYS: Final = 375  # the longest on record (Time, 5 March 1945)
+
+
+@calculator(
+    id=13,
+    name="Estimated Due Date",
+    category="date",
+    output="date",
+    inputs=(LAST_MENSTRUAL_DATE, CYCLE_LENGTH.optional(28.0, "28 days")),
+    source="Naegele's rule with cycle length; ACOG Committee Opinion 700 (2017).",
+    aliases=("EDD",),
+)
+def due_date(*, last_menstrual_date: datetime.date, cycle_length_days: float, say: Say = quiet) -> datetime.date:
+    """Due date: last menstrual date + 280 days + (cycle length − 28) days.
+
+    Source: Naegele's rule; ACOG Committee Opinion 700 (2017).
+    """
+    shift = _whole(cycle_length_days) - 28
+    due = last_menstrual_date + datetime.timedelta(days=280 + shift)
+    say(f"Due date = {last_menstrual_date:%m/%d/%Y} + 280 days + ({shift + 28} − 28) days = {due:%m/%d/%Y}.")
+    return due
+
+
+def _whole(days: float) -> int:
+    if days != int(days):
+        raise CalculatorInputError(f"cycle length: expected whole days, got {days:g}")
+    return int(days)
+
+
+@calculator(
+    id=68,
+    name="Estimated of Conception",
+    category="date",
+    output="date",
+    inputs=(LAST_MENSTRUAL_DATE,),
+    source="Ovulation 14 days after the last menstrual date; ACOG Committee Opinion 700 (2017).",
+    aliases=("Estimated Date of Conception", "conception"),
+    unused=("cycle length",),
+)
+def conception_date(*, last_menstrual_date: datetime.date, say: Say = quiet) -> datetime.date:
+    """Date of conception: last menstrual date + 14 days.
+
+    The rule is that of a 28-day cycle; a stated cycle length does not enter it.
+
+    Source: ACOG Committee Opinion 700 (2017).
+    """
+    day = last_menstrual_date + datetime.timedelta(days=14)
+    say(f"Conception = {last_menstrual_date:%m/%d/%Y} + 14 days = {day:%m/%d/%Y}.")
+    return day
+
+
+@calculator(
+    id=69,
+    name="Estimated Gestational Age",
+    category="date",
+    output="integer",
+    inputs=(Day(parameter="current_date", name="Current Date", aliases=("today",)), LAST_MENSTRUAL_DATE),
+    source="Days since the last menstrual date; ACOG Committee Opinion 700 (2017).",
+    aliases=("EGA",),
+)
+def gestational_age(
+    *, current_date: datetime.date, last_menstrual_date: datetime.date, say: Say = quiet
+) -> tuple[int, int]:
+    """Gestational age as (weeks, days) since the last menstrual date.
+
+    Source: ACOG Committee Opinion 700 (2017).
+
+    Raises:
+        CalculatorInputError: the current date is before the last menstrual date, or later than any pregnancy lasts.
+    """
+    days = (current_date - last_menstrual_date).days
+    if not 0 <= days <= _LONGEST_PREGNANCY_DAYS:
+        raise CalculatorInputError(
+            f"Current Date: expected 0 to {_LONGEST_PREGNANCY_DAYS} days after the last menstrual date; got "
+            f"{current_date:%m/%d/%Y} and {last_menstrual_date:%m/%d/%Y}, {days} days apart: are they swapped?"
+        )
+    weeks, rest = divmod(days, 7)
+    say(f"{current_date:%m/%d/%Y} − {last_menstrual_date:%m/%d/%Y} = {days} days = {weeks} weeks and {rest} days.")
+    return weeks, rest
+
+
+LiverDisease: TypeAlias = Literal["none", "mild", "moderate to severe"]
+Diabetes: TypeAlias = Literal["none or diet-controlled", "uncomplicated", "end-organ damage"]
+Tumor: TypeAlias = Literal["none", "localized", "metastatic"]
+
+_LIVER: Final[Choice] = Choice(
+    parameter="liver_disease",
+    name="Liver disease severity",
+    aliases=("Liver disease",),
+    words=MappingProxyType(
+        {
+            "None": "none",
+            "False": "none",
+            "no": "none",
+            "absent": "none",
+            "Mild": "mild",
+            "Moderate to Severe": "moderate to severe",
+            "Moderate": "moderate to severe",
+            "Severe": "moderate to severe",
+        }
+    ),
+).optional("none")
+_DIABETES: Final[Choice] = Choice(
+    parameter="diabetes",
+    name="Diabetes mellitus",
+    aliases=("Diabetes mellitus criteria for CCI rule", "diabetes"),
+    words=MappingProxyType(
+        {
+            "None or diet-controlled": "none or diet-controlled",
+            "None": "none or diet-controlled",
+            "diet-controlled": "none or diet-controlled",
+            "False": "none or diet-controlled",
+            "no": "none or diet-controlled",
+            "absent": "none or diet-controlled",
+            "Uncomplicated": "uncomplicated",
+            "True": "uncomplicated",  # the least that "diabetes: yes" can mean here
+            "End-organ damage": "end-organ damage",
+        }
+    ),
+).optional("none or diet-controlled")
+_TUMOR: Final[Choice] = Choice(
+    parameter="solid_tumor",
+    name="Solid tumor",
+    aliases=("tumor",),
+    words=MappingProxyType(
+        {
+            "None": "none",
+            "False": "none",
+            "no": "none",
+            "absent": "none",
+            "Localized": "localized",
+            "True": "localized",  # the least that "solid tumor: yes" can mean
+            "yes": "localized",
+            "Metastatic": "metastatic",
+        }
+    ),
+).optional("none")
+_KIDNEY: Final = Flag(
+    parameter="kidney_disease",
+    name="Moderate to severe Chronic Kidney Disease",
+    aliases=("Chronic Kidney Disease", "CKD"),
+    yes=frozenset({"moderate", "severe", "moderatetosevere"}),
+    no=frozenset({"mild"}),
+)
+_LIVER_POINTS: Final = MappingProxyType({"none": 0, "mild": 1, "moderate to severe": 3})
+_DIABETES_POINTS: Final = MappingProxyType({"none or diet-controlled": 0, "uncomplicated": 1, "end-organ damage": 2})
+_TUMOR_POINTS: Final = MappingProxyType({"none": 0, "localized": 2, "metastatic": 6})
+_AGE: Final = Bands("Age", "", under=0, steps=((">=", 50, 1), (">=", 60, 2), (">=", 70, 3), (">=", 80, 4)))
+
+
+@calculator(
+    id=32,
+    name="Charlson Comorbidity Index (CCI)",
+    category="risk",
+    output="integer",
+    inputs=(
+        AGE,
+        flag("myocardial_infarction", "Myocardial infarction"),
+        flag("heart_failure", "Congestive Heart Failure", "CHF"),
+        flag("peripheral_vascular_disease", "Peripheral vascular disease"),
+        flag("cerebrovascular_accident", "Cerebrovascular Accident", "CVA", "Stroke"),
+        flag("transient_ischemic_attack", "Transient Ischemic Attacks History", "TIA"),
+        flag("dementia", "Dementia"),
+        flag("chronic_pulmonary_disease", "Chronic Pulmonary Disease", "Chronic Obstructive Pulmonary Disease", "COPD"),
+        flag("connective_tissue_disease", "Connective tissue disease"),
+        flag("peptic_ulcer", "Peptic ulcer disease"),
+        _LIVER,
+        _DIABETES,
+        flag("hemiplegia", "Hemiplegia"),
+        _KIDNEY,
+        _TUMOR,
+        flag("leukemia", "Leukemia"),
+        flag("lymphoma", "Lymphoma"),
+        flag("aids", "AIDS"),
+    ),
+    source="Charlson ME et al. J Chronic Dis 1987;40:373-383; age: Charlson M et al. J Clin Epidemiol 1994;47:1245-1251.",
+    aliases=("CCI", "Charlson Comorbidity Index"),
+)
+def charlson(
+    *,
+    age_years: float,
+    myocardial_infarction: bool,
+    heart_failure: bool,
+    peripheral_vascular_disease: bool,
+    cerebrovascular_accident: bool,
+    transient_ischemic_attack: bool,
+    dementia: bool,
+    chronic_pulmonary_disease: bool,
+    connective_tissue_disease: bool,
+    peptic_ulcer: bool,
+    liver_disease: LiverDisease,
+    diabetes: Diabetes,
+    hemiplegia: bool,
+    kidney_disease: bool,
+    solid_tumor: Tumor,
+    leukemia: bool,
+    lymphoma: bool,
+    aids: bool,
+    say: Say = quiet,
+) -> int:
+    """Charlson comorbidity index with its age points, 0 to 37.
+
+    Age 50 to 59 1, 60 to 69 2, 70 to 79 3, 80 or more 4. One each: myocardial infarction, heart failure, peripheral
+    vascular disease, cerebrovascular accident or transient ischemic attack (together), dementia, chronic pulmonary
+    disease, connective tissue disease, peptic ulcer. Liver disease mild 1, moderate to severe 3. Diabetes uncomplicated
+    1, with end-organ damage 2. Two each: hemiplegia, moderate to severe kidney disease, leukemia, lymphoma. Solid tumor
+    localized 2, metastatic 6. AIDS 6.
+
+    Source: Charlson et al., J Chronic Dis 1987;40:373-383; age as in J Clin Epidemiol 1994;47:1245-1251.
+    """
+    points = Points(say)
+    _AGE.count(age_years, points)
+    points.flag("Myocardial infarction", myocardial_infarction)
+    points.flag("Congestive heart failure", heart_failure)
+    points.flag("Peripheral vascular disease", peripheral_vascular_disease)
+    points.flag(
+        "Cerebrovascular accident or transient ischemic attack", cerebrovascular_accident or transient_ischemic_attack
+    )
+    points.flag("Dementia", dementia)
+    points.flag("Chronic pulmonary disease", chronic_pulmonary_disease)
+    points.flag("Connective tissue disease", connective_tissue_disease)
+    points.flag("Peptic ulcer disease", peptic_ulcer)
+    points.add(f"Liver disease {liver_disease}", _LIVER_POINTS[liver_disease])
+    points.add(f"Diabetes {diabetes}", _DIABETES_POINTS[diabetes])
+    points.flag("Hemiplegia", hemiplegia, 2)
+    points.flag("Moderate to severe chronic kidney disease", kidney_disease, 2)
+    points.add(f"Solid tumor {solid_tumor}", _TUMOR_POINTS[solid_tumor])
+    points.flag("Leukemia", leukemia, 2)
+    points.flag("Lymphoma", lymphoma, 2)
+    points.flag("AIDS", aids, 6)
+    return points.score

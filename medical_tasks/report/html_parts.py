@@ -1,0 +1,393 @@
+"""What HTML pages are made of: escaped text, tables, and the shell of a page with its styles and scripts.
+
+A page is one file that requests nothing and forbids the browser to. Tables are whole without scripts; `table.js` adds sorting,
+filtering and a line that says how much is shown.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+__all__ = [
+    "COMPONENT_STYLES", "EARLY_SCRIPTS", "PAGE_SCRIPTS", "PAGE_STYLES", "Cell", "Column", "Markup", "Row", "Toggle",
+    "assets_text", "component_styles", "document", "escaped", "escaped_content", "html_table", "isolated", "link",
+    "markup",
+]  # fmt: skip
+
+
+# A lone surrogate cannot be stored as UTF-8; control characters are not allowed in HTML (tab and line ends are).
+_UNSTORABLE = re.compile("[\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_WEB = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
+_FRAGMENT = re.compile(r"#[A-Za-z0-9._~%/:+@=,;!-]*")
+
+
+class Markup(str):
+    """HTML made by this package, every strange text in it escaped already; any other string is text."""
+
+    __slots__ = ()
+
+
+def markup(*parts: str) -> Markup:
+    """Joins parts that are HTML already."""
+    return Markup("".join(parts))
+
+
+def escaped(text: str) -> Markup:
+    r"""Makes text safe for HTML, inside an element and inside a quoted attribute.
+
+    Args:
+        text: any text, also hostile; what is `Markup` already stays as it is.
+
+    Returns:
+        The text with `<`, `>`, `&` and both quotes as references; lone surrogates and control characters in the form
+        `\\ud800`, `\\x00`, since neither can stand in a page.
+    """
+    if isinstance(text, Markup):
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _UNSTORABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    # Both end a line for some readers of HTML and for none of ours.
+    return Markup(html.escape(text).replace("\u2028", "&#x2028;").replace("\u2029", "&#x2029;"))
+
+
+def escaped_content(text: str) -> Markup:
+    """Escapes text that stands in an element and never in an attribute: quotes stay as they are, in JSON a third of the text."""
+    return Markup(escaped(text).replace("&quot;", '"').replace("&#x27;", "'"))
+
+
+def isolated(text: str) -> Markup:
+    """Escapes a name that stands inside a sentence: its writing direction cannot turn the words around it."""
+    return markup("<bdi>", escaped(text), "</bdi>")
+
+
+def attributes(values: Mapping[str, str | bool | None]) -> str:
+    """Writes attributes, each with a blank before it.
+
+    Args:
+        values: name (ours) to value; True gives the bare name, None and False leave it out.
+    """
+    parts = []
+    for name, value in values.items():
+        if value is True:
+            parts.append(f" {name}")
+        elif value is not None and value is not False:
+            parts.append(f' {name}="{escaped(value)}"')
+    return "".join(parts)
+
+
+def link(text: str, address: str) -> Markup:
+    """Makes a link of an address on the web or within the page; of any other address (`javascript:`) only the text."""
+    if _FRAGMENT.fullmatch(address):
+        return markup(f'<a href="{escaped(address)}">', escaped(text), "</a>")
+    if _WEB.fullmatch(address):
+        return markup(f'<a href="{escaped(address)}" rel="noreferrer noopener">', escaped(text), "</a>")
+    return escaped(text)
+
+
+NOTHING = Markup("")
+_LARGE = 100  # as in table.js and table.css
+_NUMBER = re.compile(r"-?[0-9,]*[0-9](\.[0-9]+)?")  # as in table.js
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """A column.
+
+    Attributes:
+        name: short name, unique in the table: `data-name` of its header.
+        label: heading.
+        kind: `text` to the left, `number` and `range` to the right in digits of one width and sorted by `Cell.sort`; `plot`
+            holds drawings and is not sorted.
+        help: a sentence about it, shown when the heading is pointed at and read with it.
+        header: its cells name the row.
+        facet: offers a list of its values to choose from, above the table.
+        axis: shown below the heading, such as the ticks of a plot.
+        rising: a first look at it is at the smallest, as with ranks; else numbers begin with the largest.
+    """
+
+    name: str
+    label: str
+    kind: Literal["text", "number", "range", "plot"] = "text"
+    help: str = ""
+    header: bool = False
+    facet: bool = False
+    axis: Markup = NOTHING
+    rising: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell.
+
+    Attributes:
+        text: what is shown; escaped, unless it is `Markup`.
+        sort: what it is sorted by: a number, or a text; None takes the text in a text column and "last" in others.
+        title: more, when pointed at.
+        href: address on the web, or `#...`; any other is left out.
+        svg: a drawing after the text, of `plots`.
+        note: smaller text below.
+        strong: stands out.
+    """
+
+    text: str = ""
+    sort: float | str | None = None
+    title: str = ""
+    href: str = ""
+    svg: Markup = NOTHING
+    note: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row.
+
+    Attributes:
+        cells: one a column.
+        tags: words that a `Toggle` asks for.
+        attributes: of the row element (`id`, `data-...`, `class`), escaped.
+    """
+
+    cells: Sequence[Cell]
+    tags: Sequence[str] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Toggle:
+    """A box to tick above the table: only rows with the tag are shown.
+
+    Attributes:
+        label: what it says.
+        tag: the tag.
+        on: whether it is ticked at first.
+    """
+
+    label: str
+    tag: str
+    on: bool = False
+
+
+def html_table(
+    columns: Sequence[Column],
+    rows: Sequence[Row | Sequence[Cell]],
+    *,
+    id: str,  # noqa: A002 - what an element calls it
+    caption: str,
+    filter_label: str = "",
+    toggles: Sequence[Toggle] = (),
+    sortable: bool = True,
+    show_caption: bool = True,
+    empty: str = "Nothing to show.",
+) -> Markup:
+    """Makes a table in a region of its own that scrolls sideways where the page is narrow.
+
+    Args:
+        columns: at least one.
+        rows: a cell a column.
+        id: of the table; what belongs to it has ids that begin with it.
+        caption: says what is in it.
+        filter_label: label of the field that filters rows; "" for no filter, facets and toggles.
+        toggles: boxes beside the filter.
+        sortable: whether headings sort.
+        show_caption: False keeps the caption for readers of the table alone (a heading says the same).
+        empty: what stands there without any row.
+
+    Returns:
+        HTML: `<div class="mt-table-block">` with controls (hidden until `table.js` runs), the table, and a live line.
+
+    Raises:
+        ValueError: A row has not as many cells as there are columns.
+    """
+    whole = [row if isinstance(row, Row) else Row(row) for row in rows]
+    for row in whole:
+        if len(row.cells) != len(columns):
+            raise ValueError(f"table {id}: a row has {len(row.cells)} cells, there are {len(columns)} columns")
+    head = "".join(_heading(column, sortable=sortable) for column in columns)
+    body = "".join(_row(row, columns) for row in whole)
+    if not whole:
+        body = f'<tr class="mt-empty"><td class="mt-text" colspan="{len(columns)}">{escaped(empty)}</td></tr>'
+    named = attributes(
+        {"id": id, "class": "mt-table", "data-sortable": sortable and len(whole) > 1, "data-large": len(whole) > _LARGE}
+    )
+    hidden = "" if show_caption else ' class="mt-hidden-text"'
+    region = attributes({"class": "mt-scroll", "role": "region", "tabindex": "0", "aria-labelledby": f"{id}-caption"})
+    controls = (
+        _controls(columns, base=id, label=filter_label, toggles=toggles) if filter_label and len(whole) > 1 else ""
+    )
+    # With more than a few rows it is worth saying how many of them are seen.
+    status = f'<p class="mt-status" id="{escaped(id)}-status" role="status" hidden></p>' if controls else ""
+    return markup(
+        '<div class="mt-table-block">',
+        controls,
+        f"<div{region}><table{named}>",
+        f'<caption id="{escaped(id)}-caption"><span{hidden}>{escaped(caption)}</span></caption>',
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>",
+        status,
+        "</div>",
+    )
+
+
+def _heading(column: Column, *, sortable: bool) -> str:
+    named: dict[str, str | bool | None] = {
+        "scope": "col",
+        "class": f"mt-{column.kind}",
+        "data-name": column.name,
+        "data-kind": column.kind,
+        "data-sorts": sortable and column.kind != "plot",
+        "data-facet": column.facet,
+        "data-rising": column.rising,
+        "title": column.help or None,
+    }
+    return f'<th{attributes(named)}><span class="mt-label">{escaped(column.label)}</span>{column.axis}</th>'
+
+
+def _row(row: Row, columns: Sequence[Column]) -> str:
+    tags = {"data-tags": " ".join(row.tags)} if row.tags else {}
+    cells = "".join(_cell(cell, column) for cell, column in zip(row.cells, columns, strict=True))
+    return f"<tr{attributes({**row.attributes, **tags})}>{cells}</tr>"
+
+
+def _cell(cell: Cell, column: Column) -> str:
+    text = link(cell.text, cell.href) if cell.href else escaped(cell.text)
+    inner = f"<strong>{text}</strong>" if cell.strong else text
+    if cell.note:
+        inner += f'<span class="mt-note">{escaped(cell.note)}</span>'
+    named: dict[str, str | bool | None] = {
+        "scope": "row" if column.header else None,
+        # A page has thousands of cells, most of them numbers: those need no class, the style knows them by that.
+        "class": None if column.kind in ("number", "range") and not column.header else f"mt-{column.kind}",
+        "data-sort": _sort_key(cell, column),
+        "title": cell.title or None,
+    }
+    tag = "th" if column.header else "td"
+    return f"<{tag}{attributes(named)}>{inner}{cell.svg}</{tag}>"
+
+
+def _sort_key(cell: Cell, column: Column) -> str | None:
+    """What `table.js` sorts a cell by, where it is not what the cell shows."""
+    if column.kind == "text":
+        return None if cell.sort is None else str(cell.sort)
+    shown = float(cell.text.replace(",", "")) if _NUMBER.fullmatch(cell.text) else None
+    if cell.sort == shown:
+        return None
+    return "" if cell.sort is None else str(cell.sort)
+
+
+def _controls(columns: Sequence[Column], *, base: str, label: str, toggles: Sequence[Toggle]) -> str:
+    parts = [
+        f'<div class="mt-controls" data-for="{escaped(base)}" hidden><div class="mt-field mt-grow">',
+        f'<label for="{escaped(base)}-filter">{escaped(label)}</label>',
+        f'<input id="{escaped(base)}-filter" type="search" autocomplete="off" spellcheck="false" class="mt-filter"></div>',
+    ]
+    for column in columns:
+        if column.facet:
+            made = f"{base}-facet-{column.name}"
+            parts.append(
+                f'<div class="mt-field"><label for="{escaped(made)}">{escaped(column.label)}</label>'
+                f'<select id="{escaped(made)}" class="mt-facet" data-name="{escaped(column.name)}">'
+                '<option value="">all</option></select></div>'
+            )
+    for number, toggle in enumerate(toggles):
+        named = attributes({"data-tag": toggle.tag, "checked": toggle.on})
+        parts.append(
+            f'<div class="mt-field mt-check"><input id="{escaped(base)}-toggle-{number}" type="checkbox" class="mt-toggle"{named}>'
+            f'<label for="{escaped(base)}-toggle-{number}">{escaped(toggle.label)}</label></div>'
+        )
+    return "".join([*parts, "</div>"])
+
+
+def document(
+    title: str, body: Markup, *, styles: Sequence[str], scripts: Sequence[str], early: Sequence[str] = ()
+) -> str:
+    """Puts a page together.
+
+    Args:
+        title: of the window.
+        body: what the page shows.
+        styles: names of style sheets among the assets.
+        scripts: names of scripts among the assets, in the order in which they run, after the page is read.
+        early: likewise, before anything is shown.
+
+    Returns:
+        The document. Its policy lets only these very styles and scripts work (by their hashes), pictures only where they are
+        part of the page, and no request, form or frame at all; script or style that came in with a text would stay dead.
+    """
+    style = "\n" + "\n".join(assets_text(name) for name in styles)
+    first, code = (["\n" + assets_text(name) for name in names] for names in (early, scripts))
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"style-src {_hash(style)}",
+            "script-src " + (" ".join(map(_hash, [*first, *code])) or "'none'"),
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    lines = [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{escaped(title)}</title>",
+        # Without an icon of its own a page makes the browser ask for one.
+        '<link rel="icon" href="data:,">',
+        f"<style>{style}</style>",
+        *(f"<script>{text}</script>" for text in first),
+        "</head>",
+        '<body class="mt mt-page">',
+        body,
+        *(f"<script>{text}</script>" for text in code),
+        "</body>",
+        "</html>",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+# What tables and plots need, wherever they stand: every rule is below a `.mt` element, every variable is `--mt-...`.
+COMPONENT_STYLES = ("tokens.css", "table.css", "plots.css")
+PAGE_STYLES = (*COMPONENT_STYLES, "page.css", "items.css", "print.css")
+EARLY_SCRIPTS = ("theme.js",)
+PAGE_SCRIPTS = ("page.js", "table.js", "item_store.js", "item_detail.js", "items.js")
+
+
+@cache
+def assets_text(name: str) -> str:
+    r"""Reads an asset.
+
+    Args:
+        name: its file name, such as `table.js`.
+
+    Returns:
+        Its text, with `\\n` line ends, as a page's hash of it takes for granted.
+    """
+    return files("medical_tasks.report").joinpath("assets", name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def component_styles() -> str:
+    """Joins the style sheets of tables and plots, for another page than the report's; wrap them in `<div class="mt">`.
+
+    The colours follow `prefers-color-scheme`; `data-theme="light|dark"` on the root element, or a `.dark` or `.light` class
+    around the `.mt` element, overrules it.
+    """
+    return "\n".join(assets_text(name) for name in COMPONENT_STYLES)

@@ -1,0 +1,333 @@
+"""A task's numbers as tables: metrics, breakdowns whose rows draw their own intervals, and published results.
+
+Published results are reported by their authors, checked by nobody here, and never from quite the same setting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from medical_tasks.report.html_parts import Cell, Column, Markup, Row, Toggle, escaped, html_table, markup
+from medical_tasks.report.page_data import ReportTask
+from medical_tasks.report.plots import SHARES, Scale, axis_ticks, finite, interval_mark, scale_of
+from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, scored, valued
+from medical_tasks.spec import MetricSpec
+
+__all__ = [
+    "beside",
+    "bounds_cell",
+    "breakdowns_section",
+    "clean",
+    "coverage_cell",
+    "headline",
+    "metric_cells",
+    "metric_columns",
+    "model_of",
+    "published_label",
+    "published_section",
+    "sort_value",
+    "spec_of",
+]
+
+
+_NUMBERS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+
+
+def clean(metric: Mapping[str, Any]) -> dict[str, Any]:
+    """Takes a metric's entry as `numbers` writes it: what is no number (`nan`, infinite, absent) is None."""
+    known = {name: _finite(metric.get(name)) for name in _NUMBERS}
+    return {**metric, **known, "n": metric.get("n", 0)}
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def headline(task: ReportTask) -> str | None:
+    """The name of the task's headline metric, of those reported; None where none is."""
+    reported = task.entry["metrics"]
+    return next((spec.name for spec in task.metrics if spec.name in reported), next(iter(reported), None))
+
+
+def spec_of(task: ReportTask, name: str) -> MetricSpec | None:
+    """The declaration of a metric."""
+    return next((spec for spec in task.metrics if spec.name == name), None)
+
+
+def model_of(task: ReportTask) -> str:
+    """The name of the model as its recipe has it."""
+    return str(task.entry["recipe"].get("model", {}).get("name", ""))
+
+
+def metric_columns(scale: Scale | None = SHARES) -> list[Column]:
+    """The columns that `metric_cells` fills; `scale` is that of the drawings, None leaves them out."""
+    columns = [
+        Column(name="value", label="Value", kind="number", help="In percent, or in the unit that the metric names.")
+    ]
+    if scale is not None:
+        columns.append(Column(name="plot", label="Interval", kind="plot", axis=axis_ticks(scale)))
+    return [
+        *columns,
+        Column(name="interval", label="95 % interval", kind="range"),
+        Column(name="n", label="n", kind="number", help="Over how many items or pairs the value is taken."),
+    ]
+
+
+def metric_cells(metric: Mapping[str, Any], *, strong: bool = False, scale: Scale | None = SHARES) -> list[Cell]:
+    """Writes a metric: value, drawing, interval and n.
+
+    Args:
+        metric: its entry of `results.json`.
+        strong: whether its value stands out.
+        scale: the axis of the drawing, the columns' one; a metric with a unit of its own stands on no axis of shares.
+    """
+    known = clean(metric)
+    value, unit = known["value"], known.get("unit", "")
+    cells = [Cell(valued(known), sort_value(value, unit), title=str(metric.get("reason", "")), strong=strong)]
+    if scale is not None:
+        drawn = not unit or scale is not SHARES
+        mark = interval_mark(value, known["ci_low"], known["ci_high"], scale=scale) if drawn else Markup("")
+        cells.append(Cell(svg=mark))
+    return [*cells, Cell(interval(known), sort_value(known["ci_low"], unit)), Cell(f"{known['n']:,}", known["n"])]
+
+
+def bounds_cell(metric: Mapping[str, Any]) -> Cell:
+    """Writes between which values the metric lies, whatever is missing."""
+    known = clean(metric)
+    return Cell(bounds(known), sort_value(known["bound_low"], known.get("unit", "")))
+
+
+def sort_value(value: float | None, unit: str = "") -> float | None:
+    """What a cell of a metric is sorted by: the number that it shows (percents, for a share), with a few more digits."""
+    return None if value is None else round(value if unit else 100 * value, 4)
+
+
+def coverage_cell(entry: Mapping[str, Any], metric: Mapping[str, Any]) -> Cell:
+    """Writes how many of the items asked were scored on a metric, and why the others were not."""
+    counts = entry["coverage"]
+    asked, decided = counts["asked"], scored(entry, metric)
+    reasons = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
+    title = f"not scored: {reasons}" if reasons and decided < asked else ""
+    return Cell(coverage(entry, metric), decided / asked if asked else None, title=title)
+
+
+def share_scale(metrics: Iterable[Mapping[str, Any]], unit: str) -> Scale:
+    """The axis on which all these entries of one metric can stand."""
+    ends: Sequence[float | None] = [
+        end for metric in metrics for end in (clean(metric)[name] for name in ("value", "ci_low", "ci_high"))
+    ]
+    return scale_of(ends, unit)
+
+
+_FILTER_FROM = 9
+
+
+def breakdowns_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
+    """Makes the breakdowns of a task.
+
+    Args:
+        tasks: the task in every run.
+        base: id of the section's parts.
+
+    Returns:
+        HTML; nothing where there is no breakdown.
+    """
+    names = list(dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]))
+    parts = [_breakdown(tasks, by, base=f"{base}-by{place}") for place, by in enumerate(names)]
+    if not parts:
+        return Markup("")
+    return markup("<h3>Breakdowns</h3>", *parts)
+
+
+def _breakdown(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
+    told = [(task, task.entry["breakdown"].get(by, {})) for task in tasks]
+    entries = [metrics for _, groups in told for metrics in groups.values()]
+    # Of the parts of an item only some metrics are told.
+    order = list(tasks[0].entry["metrics"])
+    reported = dict.fromkeys(name for metrics in entries for name in metrics)
+    names = sorted(reported, key=lambda name: order.index(name) if name in order else len(order))
+    names = [name for name in names if all(name in metrics for metrics in entries)]
+    title = f"<h4>By {escaped(by)}</h4>"
+    if not names:
+        return markup(title, '<p class="mt-quiet">No metric is told for every group.</p>')
+    preferred = headline(tasks[0])
+    first = preferred if preferred is not None and preferred in names else names[0]
+    others = [name for name in names if name != first]
+    units = {name: str(entries[0][name].get("unit", "")) for name in names}
+    scale = share_scale([metrics[first] for metrics in entries], units[first])
+    several = len(tasks) > 1 or any(by in result.breakdown for result in tasks[0].published)
+    columns = [
+        Column(name="group", label=by, header=True),
+        *([Column(name="run", label="Run", facet=True)] if several else []),
+        *metric_columns(scale),
+        *(Column(name=f"m{place}", label=_label(tasks, name), kind="number") for place, name in enumerate(others)),
+    ]
+    own = ("run",) if any(by in result.breakdown for result in tasks[0].published) else ()
+    rows: list[Row] = []
+    groups = dict.fromkeys(group for _, known in told for group in known)
+    for group in groups:
+        for task, known in told:
+            if group in known:
+                cells = [
+                    Cell(group),
+                    *([Cell(task.run)] if several else []),
+                    *metric_cells(known[group][first], scale=scale),
+                ]
+                rows.append(Row([*cells, *(_other(known[group][name]) for name in others)], tags=own))
+        rows += _published(tasks[0], by, group, (first, *others), units, scale=scale)
+    with_papers = bool(own) and any(not row.tags for row in rows)
+    caption = f"{_label(tasks, first)} by {by}, with 95 % intervals"
+    caption += "; further metrics with theirs in brackets." if others else "."
+    return markup(
+        title,
+        html_table(
+            columns,
+            rows,
+            id=base,
+            caption=caption,
+            filter_label=f"Filter rows of this table ({by})" if with_papers or len(rows) >= _FILTER_FROM else "",
+            toggles=(Toggle("This report's runs only", "run", on=True),) if with_papers else (),
+        ),
+    )
+
+
+def _label(tasks: Sequence[ReportTask], name: str) -> str:
+    known = [task.entry["metrics"][name] for task in tasks if name in task.entry["metrics"]]
+    # One run whose judge compares words is enough to warn of the column.
+    known.sort(key=lambda metric: bool(metric.get("comparable", True)))
+    return metric_label(name, known[0]) if known else name
+
+
+def _other(metric: Mapping[str, Any]) -> Cell:
+    known = clean(metric)
+    unit = known.get("unit", "")
+    return Cell(number(known["value"], unit), sort_value(known["value"], unit), note=f"({interval(known)})")
+
+
+def _published(
+    task: ReportTask, by: str, group: str, names: Sequence[str], units: Mapping[str, str], *, scale: Scale
+) -> list[Row]:
+    """What papers report for a group, as rows of their own below the runs'."""
+    rows = []
+    for result in task.published:
+        metrics = result.breakdown.get(by, {}).get(group)
+        if metrics is None:
+            continue
+        figures = [beside(result, metrics, name) for name in names]
+        values = [value for value, _ in figures]
+        counted = figures[0][1]
+        figure = [
+            Cell("–" if value is None else number(value, units[name]), sort_value(value, units[name]))
+            for name, value in zip(names, values, strict=True)
+        ]
+        mark = interval_mark(values[0], None, None, scale=scale, published=True)
+        said = f"reported: {result.source}" + (f", counted as {counted}" if counted != names[0] else "")
+        who = Cell(published_label(result), note=said)
+        cells = [Cell(group), who, figure[0], Cell(svg=mark), Cell("–"), Cell("–")]
+        rows.append(Row([*cells, *figure[1:]]))
+    return rows
+
+
+def published_label(result: PublishedResult) -> str:
+    """A published result's name in plots and tables: model and setting."""
+    return f"{result.model}, {result.setting}" if result.setting else result.model
+
+
+def beside(result: PublishedResult, metrics: Mapping[str, float], name: str) -> tuple[float | None, str]:
+    """Finds the figure of a paper that stands beside a metric of ours.
+
+    Args:
+        result: the published result.
+        metrics: its metrics, or those of one of its groups.
+        name: our metric.
+
+    Returns:
+        The value and the name of the metric it was counted by: ours, or the one that follows the authors' script and asks the
+        same. None where the paper has neither.
+    """
+    theirs = next((other for other, ours in result.beside.items() if ours == name and other in metrics), name)
+    counted = name if name in metrics else theirs
+    return finite(metrics.get(counted)), counted
+
+
+def published_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
+    """Makes the table of what papers report on a task, and the list of what is different there.
+
+    Args:
+        tasks: the task in every run; what is published is the same in each.
+        base: id of the section's parts.
+
+    Returns:
+        HTML; nothing where nothing is published.
+    """
+    results = tuple(dict.fromkeys(_key(result) for task in tasks for result in task.published))
+    by_key = {_key(result): result for task in tasks for result in task.published}
+    found = [by_key[key] for key in results]
+    if not found:
+        return Markup("")
+    units = {name: str(metric.get("unit", "")) for task in tasks for name, metric in task.entry["metrics"].items()}
+    units |= {spec.name: spec.unit for task in tasks for spec in task.metrics}
+    names = list(dict.fromkeys(name for result in found for name in result.metrics))
+    order = [spec.name for spec in tasks[0].metrics]
+    names.sort(key=lambda name: order.index(name) if name in order else len(order))
+    differences = list(dict.fromkeys(result.differences for result in found if result.differences))
+    columns = [
+        Column(name="model", label="Model", header=True),
+        Column(name="setting", label="Setting"),
+        *(Column(name=f"m{place}", label=_metric(name, units), kind="number") for place, name in enumerate(names)),
+        Column(name="n", label="n", kind="number", help="Items, where the paper says."),
+        Column(name="judge", label="Judge"),
+        Column(name="source", label="Source"),
+        Column(name="differences", label="Differences"),
+    ]
+    rows = []
+    for result in found:
+        place = differences.index(result.differences) + 1 if result.differences else 0
+        values = [finite(result.metrics.get(name)) for name in names]
+        rows.append(
+            [
+                Cell(result.model),
+                Cell(result.setting),
+                # What a paper leaves out is no value of ours to call n/a.
+                *(
+                    Cell(
+                        number(value, units.get(name, "")) if value is not None else "–",
+                        sort_value(value, units.get(name, "")),
+                    )
+                    for name, value in zip(names, values, strict=True)
+                ),
+                Cell("–" if result.n_items is None else f"{result.n_items:,}", result.n_items),
+                Cell(result.judge),
+                Cell(result.source, href=result.link),
+                Cell(f"note {place}", href=f"#{base}-note-{place}") if place else Cell("none named"),
+            ]
+        )
+    table = html_table(
+        columns,
+        rows,
+        id=f"{base}-table",
+        caption="Published results, as their papers report them; not verified here.",
+        filter_label="Filter published results by words" if len(rows) > 8 else "",
+    )
+    notes = "".join(
+        f'<li id="{base}-note-{place}">{_sentences(texts)}</li>' for place, texts in enumerate(differences, start=1)
+    )
+    listed = f'<h4>How their settings differ from this one</h4><ol class="mt-differences">{notes}</ol>' if notes else ""
+    return markup("<h3>Published results</h3>", table, listed)
+
+
+def _key(result: PublishedResult) -> tuple[str, str, str, str, str]:
+    return (result.model, result.setting, result.source, result.judge, repr(sorted(result.metrics.items())))
+
+
+def _metric(name: str, units: dict[str, str]) -> str:
+    return f"{name} ({units[name]})" if units.get(name) else f"{name}, %"
+
+
+def _sentences(texts: Sequence[str]) -> str:
+    if len(texts) == 1:
+        return escaped(texts[0])
+    return "<ul>" + "".join(f"<li>{escaped(text)}</li>" for text in texts) + "</ul>"

@@ -1,0 +1,357 @@
+"""BLEU as `evaluate` and as sacreBLEU compute it, SARI, and the 13a tokenizer that they share.
+
+- `bleu`: the form of TensorFlow's NMT tutorial, no smoothing by default, 0-1. Papineni et al. (2002), BLEU: a method for automatic
+  evaluation of machine translation, section 2.
+- `sacrebleu_*`: standard settings (13a, mixed case, exponential smoothing), 0-1 instead of 0-100. Post (2018), A call for clarity
+  in reporting BLEU scores; the library's 2.6.0 gives the same numbers. Smoothing: Chen and Cherry (2014), method 3.
+- `sari`: what a rewriting keeps, deletes and adds, 0-100 as usually reported. Xu et al. (2016), Optimizing statistical machine
+  translation for text simplification, section 4, in the form of `evaluate` (keep recall over all n-grams that source and
+  reference share; corpus value = mean of the sentences').
+- 13a: mteval-v13a.pl of NIST (Western languages), as sacrebleu and `evaluate` run it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from medical_tasks.scoring.text_pairs import (
+    Ngrams,
+    References,
+    as_references,
+    as_segments,
+    clipped_matches,
+    count_ngrams,
+    mean,
+)
+
+__all__ = [
+    "Bleu",
+    "Sari",
+    "bleu",
+    "bleu_corpus",
+    "sacrebleu_corpus",
+    "sacrebleu_sentence",
+    "sari",
+    "sari_corpus",
+    "tokenize_13a",
+]
+
+
+MAX_ORDER = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bleu:
+    """BLEU and what it is made of.
+
+    Attributes:
+        score: brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there was nothing to score.
+        precisions: of n-grams of each order, 0-1; 0 where the predictions have none.
+        brevity_penalty: 0-1; below 1 when the predictions are shorter than the references.
+        length_ratio: tokens of the predictions over tokens of the references; `nan` when those have none.
+        prediction_length: tokens of all predictions.
+        reference_length: tokens of the references that set the length.
+    """
+
+    score: float
+    precisions: tuple[float, ...]
+    brevity_penalty: float
+    length_ratio: float
+    prediction_length: int
+    reference_length: int
+
+
+def bleu(prediction: str, references: References, *, smooth: bool = False, max_order: int = MAX_ORDER) -> Bleu:
+    """BLEU of one prediction: `bleu_corpus` of a corpus of one.
+
+    A prediction that shares no run of four tokens with a reference scores exactly 0 unless `smooth`; so does every text of
+    fewer than four tokens, the reference itself included.
+
+    Args:
+        prediction: any text; case counts.
+        references: one text or several.
+        smooth: add one to matches and n-grams of every order.
+        max_order: longest n-gram.
+
+    Raises:
+        ValueError: no reference, or max_order below 1.
+    """
+    return bleu_corpus([prediction], [as_references(prediction, references)], smooth=smooth, max_order=max_order)
+
+
+def bleu_corpus(
+    predictions: Sequence[str],
+    references: Sequence[References],
+    *,
+    smooth: bool = False,
+    max_order: int = MAX_ORDER,
+) -> Bleu:
+    """BLEU with matches and lengths pooled over the predictions, which is not the mean of their scores.
+
+    With several references the shortest sets the length (sacreBLEU takes the closest). Where `evaluate` divides by zero the
+    score is defined: 0 when all predictions or all references are empty.
+
+    Args:
+        predictions: one text an item.
+        references: one text, or several, an item; not necessarily as many for each.
+        smooth: see `bleu`.
+        max_order: see `bleu`.
+
+    Raises:
+        ValueError: lengths differ, an item has no reference, or max_order is below 1.
+    """
+    if max_order < 1:
+        raise ValueError(f"max_order must be at least 1; got {max_order}")
+    segments = as_segments(predictions, references)
+    matches, totals = [0] * max_order, [0] * max_order
+    prediction_length = reference_length = longest = 0
+    for text, known in segments:
+        said, true = tokenize_13a(text), [tokenize_13a(reference) for reference in known]
+        prediction_length += len(said)
+        reference_length += min(map(len, true))
+        longest = max(longest, *map(len, true))
+        for n in range(1, max_order + 1):
+            matches[n - 1] += clipped_matches(said, true, n)
+            totals[n - 1] += max(len(said) - n + 1, 0)
+    precisions = tuple(_share(hits, total, smooth) for hits, total in zip(matches, totals, strict=True))
+    penalty = brevity_penalty(prediction_length, reference_length)
+    if not segments:
+        score = math.nan
+    elif not prediction_length or not longest or min(precisions) == 0:
+        score = 0.0
+    else:
+        score = penalty * math.exp(math.fsum(map(math.log, precisions)) / max_order)
+    return Bleu(
+        score=score,
+        precisions=precisions,
+        brevity_penalty=penalty,
+        length_ratio=prediction_length / reference_length if reference_length else math.nan,
+        prediction_length=prediction_length,
+        reference_length=reference_length,
+    )
+
+
+def brevity_penalty(prediction_length: int, reference_length: int) -> float:
+    """What being shorter than the reference costs, 0-1. Being longer costs precision already."""
+    if prediction_length >= reference_length:
+        return 1.0
+    return math.exp(1 - reference_length / prediction_length) if prediction_length else 0.0
+
+
+def _share(hits: int, total: int, smooth: bool) -> float:
+    if smooth:
+        return (hits + 1) / (total + 1)
+    return hits / total if total else 0.0
+
+
+def sacrebleu_sentence(prediction: str, references: References, *, lowercase: bool = False) -> Bleu:
+    """SacreBLEU of one prediction, over the orders that it is long enough for ("effective order").
+
+    So a one-word prediction can score 1 here and 0 in `sacrebleu_corpus`. Nothing in common scores 0, an empty text on
+    either side too.
+
+    Args:
+        prediction: any text.
+        references: one text or several.
+        lowercase: ignore case.
+
+    Raises:
+        ValueError: no reference.
+    """
+    return _score([(prediction, as_references(prediction, references))], lowercase, effective_order=True)
+
+
+def sacrebleu_corpus(predictions: Sequence[str], references: Sequence[References], *, lowercase: bool = False) -> Bleu:
+    """SacreBLEU with matches and lengths pooled over the predictions; the closest reference sets the length.
+
+    Args:
+        predictions: one text an item.
+        references: one text, or several, an item; not necessarily as many for each.
+        lowercase: ignore case.
+
+    Raises:
+        ValueError: lengths differ, or an item has no reference.
+    """
+    return _score(as_segments(predictions, references), lowercase, effective_order=False)
+
+
+def _score(segments: Sequence[tuple[str, tuple[str, ...]]], lowercase: bool, *, effective_order: bool) -> Bleu:
+    matches, totals = [0] * MAX_ORDER, [0] * MAX_ORDER
+    prediction_length = reference_length = 0
+    for text, known in segments:
+        said, *true = (_tokens(one, lowercase) for one in (text, *known))
+        prediction_length += len(said)
+        reference_length += min(map(len, true), key=lambda length: (abs(length - len(said)), length))
+        for n in range(1, MAX_ORDER + 1):
+            matches[n - 1] += clipped_matches(said, true, n)
+            totals[n - 1] += max(len(said) - n + 1, 0)
+    precisions = _smoothed(matches, totals)
+    orders = sum(total > 0 for total in totals) if effective_order else MAX_ORDER
+    penalty = brevity_penalty(prediction_length, reference_length)
+    if not segments:
+        score = math.nan
+    elif not any(matches) or min(precisions[:orders]) == 0:
+        score = 0.0
+    else:
+        score = penalty * math.exp(math.fsum(map(math.log, precisions[:orders])) / orders)
+    return Bleu(
+        score=score,
+        precisions=precisions,
+        brevity_penalty=penalty,
+        length_ratio=prediction_length / reference_length if reference_length else math.nan,
+        prediction_length=prediction_length,
+        reference_length=reference_length,
+    )
+
+
+def _tokens(text: str, lowercase: bool) -> list[str]:
+    # The library cuts white space off the end first, so that a last "-" before a line break stays.
+    return tokenize_13a((text.lower() if lowercase else text).rstrip())
+
+
+def _smoothed(matches: Sequence[int], totals: Sequence[int]) -> tuple[float, ...]:
+    """Precisions; the k-th order without a match counts as 1 / 2^k of an n-gram. All 0 when there is no match at all."""
+    if not any(matches):
+        return (0.0,) * len(matches)
+    precisions, half = [], 1.0
+    for hits, total in zip(matches, totals, strict=True):
+        if total and not hits:
+            half /= 2
+        precisions.append((hits or half) / total if total else 0.0)
+    return tuple(precisions)
+
+
+ORDERS = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sari:
+    """SARI and its parts, each 0-100, each a mean over n-grams of one to four tokens.
+
+    Attributes:
+        score: mean of the parts.
+        keep: F1 of what the prediction takes over from the source.
+        delete: precision of what it leaves out.
+        add: F1 of what it adds.
+    """
+
+    score: float
+    keep: float
+    delete: float
+    add: float
+
+
+def sari(source: str, prediction: str, references: References) -> Sari:
+    """SARI of one prediction. Case does not count.
+
+    0/0 is 1: nothing kept where nothing was to be kept is right. So short and empty texts score high: an empty prediction of an
+    empty reference 100, an empty prediction of anything around 40.
+
+    Args:
+        source: the text that is rewritten (ArchEHR-QA: the question).
+        prediction: any text.
+        references: one text or several, pooled.
+
+    Raises:
+        ValueError: no reference, or the source is not a text.
+    """
+    if not isinstance(source, str):
+        raise ValueError(f"source must be a text; got {type(source).__name__}")
+    known = as_references(prediction, references)
+    old, new, *true = (tokenize_13a(text.lower()) or [""] for text in (source, prediction, *known))
+    orders = [
+        _parts(count_ngrams(old, n), count_ngrams(new, n), [count_ngrams(tokens, n) for tokens in true]) for n in ORDERS
+    ]
+    keep, delete, add = (100 * mean(column) for column in zip(*orders, strict=True))
+    return Sari(score=(keep + delete + add) / 3, keep=keep, delete=delete, add=add)
+
+
+def sari_corpus(sources: Sequence[str], predictions: Sequence[str], references: Sequence[References]) -> Sari:
+    """Plain means over the predictions of what `sari` finds; `nan` for no predictions.
+
+    Args:
+        sources: one text an item.
+        predictions: one text an item.
+        references: one text, or several, an item.
+
+    Raises:
+        ValueError: lengths differ, or as `sari`.
+    """
+    segments = as_segments(predictions, references)
+    if isinstance(sources, str) or len(sources) != len(segments):
+        raise ValueError(f"sources must hold one text a prediction ({len(segments)}); got {len(sources)}")
+    rows = [sari(source, text, known) for source, (text, known) in zip(sources, segments, strict=True)]
+    return Sari(
+        score=mean(row.score for row in rows),
+        keep=mean(row.keep for row in rows),
+        delete=mean(row.delete for row in rows),
+        add=mean(row.add for row in rows),
+    )
+
+
+def _parts(old: Ngrams, new: Ngrams, references: Sequence[Ngrams]) -> tuple[float, float, float]:
+    """Keep, delete and add of one order, each 0-1."""
+    pooled: Ngrams = Counter()
+    for counts in references:
+        pooled.update(counts)
+    # Source and prediction count once a reference, so that they weigh what the pooled references weigh.
+    often = len(references)
+    before = Counter({gram: count * often for gram, count in old.items()})
+    after = Counter({gram: count * often for gram, count in new.items()})
+
+    kept, keepable = before & after, before & pooled
+    well_kept = kept & pooled
+    keep = _f1(_mean_share(well_kept, kept), _ratio(well_kept.total(), keepable.total()))
+
+    deleted = before - after
+    delete = _mean_share(deleted - pooled, deleted)
+
+    added, addable = new.keys() - old.keys(), pooled.keys() - old.keys()
+    well_added = len(added & pooled.keys())
+    add = _f1(_ratio(well_added, len(added)), _ratio(well_added, len(addable)))
+    return keep, delete, add
+
+
+def _mean_share(good: Ngrams, done: Ngrams) -> float:
+    """Over the distinct n-grams that something was done to, the mean share that was right; 1 of none."""
+    return mean(good[gram] / count for gram, count in done.items()) if done else 1.0
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+def _f1(precision: float, recall: float) -> float:
+    total = precision + recall
+    return 2 * precision * recall / total if total else 0.0
+
+
+# In this order: "&amp;lt;" becomes "<".
+_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+
+# One after the other over the whole text. A match consumes both characters, so of two neighbouring marks the second can stay
+# where it is: part of the numbers everybody compares with, and kept.
+_STEPS = (
+    (re.compile(r"([!-&(-+/:-@\[-`{-~])"), r" \1 "),  # ASCII marks other than ' , - .
+    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),  # . and , unless after a digit ...
+    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),  # ... and before one
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),  # - after a digit
+)
+
+
+def tokenize_13a(text: str) -> list[str]:
+    """Words, numbers and marks of a text. Case is kept, apostrophes stay inside words, "2.35" and "12,500" stay whole.
+
+    The literal "<skipped>" and hyphens before a line break are deleted, and the entities of the four characters " & < > are read.
+    """
+    text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    text = f" {text} "
+    for pattern, replacement in _STEPS:
+        text = pattern.sub(replacement, text)
+    return text.split()

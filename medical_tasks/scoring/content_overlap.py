@@ -1,0 +1,216 @@
+"""Overlap in content: MEDCON, F1-RadGraph and AlignScore, from what a model or an index found in both texts.
+
+MEDCON (Yim et al., ACI-BENCH, 2023, https://www.nature.com/articles/s41597-023-02487-3): the reference's formula counts terms of
+the reference text on both sides, so that several synonyms of one concept there can bring precision and F1 above 1, and swapping
+the texts changes the number. The F1 of the two sets of concepts, given beside it, is bounded and symmetric.
+
+F1-RadGraph (Delbrouck et al. 2022, Improving the factual correctness of radiology report generation with semantic rewards,
+https://aclanthology.org/2022.findings-emnlp.319, section 3; reference implementation: the package radgraph, 0.1.18). An annotation
+is what RadGraph makes of a text: `{"entities": {"1": {"tokens": "effusion", "label": "Observation::definitely absent",
+"relations": [["located_at", "2"]]}, ...}}`. Of its three rewards `simple` is the F1 of (tokens, label); `partial`, the one that is
+commonly reported, of the same and whether the entity has a relation; `complete` of each relation with the tokens it leads to, and
+of entities without one.
+
+AlignScore (Zha et al. 2023, Evaluating factual consistency with a unified alignment function, section 3.3, in the form of the
+authors' code): about 350 words a chunk of context, every sentence of the claim against every chunk, the best chunk of each
+sentence, the mean over sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+__all__ = [
+    "CHUNK_WORDS",
+    "REWARDS",
+    "Medcon",
+    "RadGraphReward",
+    "Reward",
+    "best_and_mean",
+    "chunk_context",
+    "medcon",
+    "radgraph_reward",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Medcon:
+    """Scores of a pair of texts, 0-1; `precision` and `f1` may exceed 1.
+
+    Attributes:
+        precision: the reference's terms that the prediction has by any concept, over the prediction's terms.
+        recall: the same terms, over the reference's terms.
+        f1: their harmonic mean: the published number, MEDCON.
+        concept_precision, concept_recall, concept_f1: of the sets of concepts.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    concept_precision: float
+    concept_recall: float
+    concept_f1: float
+
+
+def medcon(reference: Mapping[str, AbstractSet[str]], prediction: Mapping[str, AbstractSet[str]]) -> Medcon:
+    """Scores the concepts of a prediction against those of a reference.
+
+    Args:
+        reference: term to ids of its concepts.
+        prediction: the same of the other text.
+
+    Returns:
+        The scores; 0 wherever there is nothing to divide by, also for two texts without concepts, as published.
+    """
+    said = frozenset[str]().union(*prediction.values())
+    meant = frozenset[str]().union(*reference.values())
+    shared = sum(not said.isdisjoint(concepts) for concepts in reference.values())
+    both = len(said & meant)
+    precision, recall = _share(shared, len(prediction)), _share(shared, len(reference))
+    concept_precision, concept_recall = _share(both, len(said)), _share(both, len(meant))
+    return Medcon(
+        precision=precision,
+        recall=recall,
+        f1=_harmonic(precision, recall),
+        concept_precision=concept_precision,
+        concept_recall=concept_recall,
+        concept_f1=_harmonic(concept_precision, concept_recall),
+    )
+
+
+def _share(count: int, total: int) -> float:
+    return count / total if total else 0.0
+
+
+def _harmonic(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+Reward = Literal["simple", "partial", "complete"]
+
+REWARDS: Final[tuple[Reward, ...]] = get_args(Reward)
+
+
+class RadGraphReward(NamedTuple):
+    """The three numbers of a pair of reports, 0-1 each.
+
+    Attributes:
+        simple: of entities with their labels.
+        partial: of these, and whether they have a relation.
+        complete: of relations with both ends.
+    """
+
+    simple: float
+    partial: float
+    complete: float
+
+
+class _Entity(NamedTuple):
+    tokens: str
+    label: str
+    relations: tuple[tuple[str, str], ...]  # kind, tokens of the entity it leads to
+
+
+def radgraph_reward(
+    reference: Mapping[str, Any], output: Mapping[str, Any], *, exact_case: bool = False
+) -> RadGraphReward:
+    """Compares the annotations of two reports; the same when they are swapped.
+
+    Args:
+        reference: annotation of one.
+        output: annotation of the other.
+        exact_case: `Effusion` is not `effusion`, as in the released package, which folds the case of entities with relations in
+            `complete` and nowhere else. RadGraph keeps a report's case, so that there the first word of a sentence is another
+            entity than the same word inside one.
+
+    Returns:
+        The rewards; 0 where either side has no entity, also where neither has, as in the package.
+
+    Raises:
+        ValueError: Something is no annotation.
+    """
+    sides = (_entities(reference, "reference"), _entities(output, "output"))
+    if not all(sides):
+        return RadGraphReward(0.0, 0.0, 0.0)
+
+    def written(tokens: str) -> str:
+        return tokens if exact_case else tokens.lower()
+
+    simple = [{(written(each.tokens), each.label) for each in side} for side in sides]
+    partial = [{(written(each.tokens), each.label, bool(each.relations)) for each in side} for side in sides]
+    complete: list[set[tuple[str, ...]]] = []
+    for side in sides:
+        alone = {(written(each.tokens), each.label) for each in side if not each.relations}
+        bound = {(each.tokens.lower(), each.label, kind, end.lower()) for each in side for kind, end in each.relations}
+        complete.append({*alone, *bound})
+    return RadGraphReward(_f1(*simple), _f1(*partial), _f1(*complete))
+
+
+def _f1(first: set[Any], second: set[Any]) -> float:
+    return 2 * len(first & second) / (len(first) + len(second))
+
+
+def _entities(annotation: Mapping[str, Any], side: str) -> list[_Entity]:
+    """Reads an annotation; what is wrong is told by the entity's id, since its tokens are text of the report."""
+    entities = annotation.get("entities") if isinstance(annotation, Mapping) else None
+    if not isinstance(entities, Mapping):
+        raise ValueError(f'{side} must be an annotation of RadGraph, {{"entities": {{...}}}}; it has no entities')
+    found = []
+    for key, entity in entities.items():
+        if not isinstance(entity, Mapping) or not all(
+            isinstance(entity.get(name), str) for name in ("tokens", "label")
+        ):
+            raise ValueError(f"{side}: entity {key} needs tokens and label, both texts")
+        relations = []
+        for relation in entity.get("relations", ()):
+            kind, end = relation if isinstance(relation, list | tuple) and len(relation) == 2 else (None, None)
+            target = entities.get(end)
+            if (
+                not isinstance(kind, str)
+                or not isinstance(target, Mapping)
+                or not isinstance(target.get("tokens"), str)
+            ):
+                raise ValueError(
+                    f"{side}: a relation of entity {key} is not [kind, id of an entity of the same report]"
+                )
+            relations.append((kind, target["tokens"]))
+        found.append(_Entity(entity["tokens"], entity["label"], tuple(relations)))
+    return found
+
+
+CHUNK_WORDS: Final = 350
+"""Words that decide how many chunks a context has."""
+
+
+def chunk_context(context: str, sentences: Sequence[str]) -> list[str]:
+    """Joins the sentences of a context to chunks.
+
+    Each chunk has the same number of sentences, the last one what is left; so there can be more chunks than `words // 350 + 1`,
+    and a context of one sentence is one chunk whatever its length.
+
+    Args:
+        context: the whole text, whose words are counted.
+        sentences: its sentences.
+
+    Returns:
+        At least one chunk; an empty text is one of a context without sentences.
+    """
+    known = list(sentences) or [""]
+    step = max(1, len(known) // (len(context.split()) // CHUNK_WORDS + 1))
+    return [" ".join(known[start : start + step]) for start in range(0, len(known), step)]
+
+
+def best_and_mean(scores: Sequence[Sequence[float]]) -> float:
+    """The mean over a claim's sentences of its best chunk's score.
+
+    Args:
+        scores: for each sentence the score of each chunk, at least one.
+
+    Returns:
+        0 for a claim without sentences: it says nothing that the context could bear out. The authors' code crashes there.
+    """
+    return math.fsum(max(row) for row in scores) / len(scores) if scores else 0.0
