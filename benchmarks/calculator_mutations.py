@@ -38,10 +38,9 @@ DOCUMENT = ROOT / "docs" / "calculators.md"
 BEGIN, END = "<!-- mutations: begin -->", "<!-- mutations: end -->"
 
 # What reads inputs and prints for a person, and holds no constant of a rule.
-NO_RULES = frozenset({"__init__", "bands", "base", "errors", "index", "inputs", "labs", "measures", "names",
-                      "patient", "trace"})  # fmt: skip
-FACTORS = frozenset({"substances", "units"})
-"""Modules whose numbers stand in texts, from which exact fractions are made."""
+NO_RULES = frozenset({"__init__", "base", "index", "inputs", "measures", "shared_inputs", "steps"})
+FACTORS = frozenset({"units"})
+"""The module whose numbers stand in texts, from which exact fractions are made."""
 NO_RULE_KEYWORDS = frozenset({"id", "maxsize"})
 LIMITS = frozenset({"Measure", "within", "lru_cache", "range"})
 """Calls whose numbers say what is possible, not what the rule is."""
@@ -131,14 +130,16 @@ def changes(value: object) -> Iterator[object]:
             yield int(exact) if isinstance(value, int) and exact.is_integer() else exact
 
 
-def mutants(module: str) -> Iterator[tuple[Mutant, CodeType]]:
-    """All mutants of a module with their code."""
+def mutants(module: str, wanted: str = "") -> Iterator[tuple[Mutant, CodeType]]:
+    """All mutants of a module, or of one function or table of it, with their code."""
     path = FOLDER / f"{module}.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     numbers = _Numbers(texts=module in FACTORS)
     numbers.visit(tree)
     seen: Counter[str] = Counter()
     for place, node in numbers.found:
+        if wanted and place != wanted:
+            continue
         number, was = seen[place], node.value
         seen[place] += 1
         for now in changes(was):
@@ -200,7 +201,7 @@ def equivalent() -> dict[str, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs all mutants; 1 when one survives that should not, or the list of equivalent ones is not true any more."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("modules", nargs="*", help="modules to change; all when none is given")
+    parser.add_argument("modules", nargs="*", help="modules to change, or MODULE.FUNCTION; all when none is given")
     parser.add_argument("--write", action="store_true", help=f"put the counts into {DOCUMENT.name}")
     options = parser.parse_args(arguments)
     every = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_RULES)
@@ -214,20 +215,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun = time.process_time()
     made: Counter[str] = Counter()
     alive: set[str] = set()
-    for module in chosen:
-        for mutant, code in mutants(module):
+    for module, _, place in (name.partition(".") for name in chosen):
+        for mutant, code in mutants(module, place):
             made[module] += 1
             if unnoticed(importer, {f"{PACKAGE}.{module}": code}):
                 alive.add(mutant.key)
                 if mutant.key not in listed:
                     print(f"{module}.py:{mutant.line}: {mutant.key}", flush=True)
     new = alive - set(listed)
-    stale = {key for key in listed if key.split(".")[0] in chosen} - alive
+    stale = {key for key in listed if {key.split(".")[0], key.split("[")[0]} & set(chosen)} - alive
     for key in sorted(stale):
         print(f"listed as equivalent, and noticed or gone: {key}")
     total = sum(made.values())
     line = (
-        f"{total:,} changes of {len(chosen)} modules: {total - len(alive):,} noticed, {len(alive) - len(new)} equivalent, "
+        f"{total:,} changes of {len(made)} modules: {total - len(alive):,} noticed, {len(alive) - len(new)} equivalent, "
         f"{len(new)} survive"
     )
     print(f"{line} ({time.process_time() - begun:.0f} s of processor time)")

@@ -3,7 +3,7 @@
     python benchmarks/votes.py [questions per row]
 
 A judge has an opinion of an answer, and each vote by itself is that opinion with a given chance. `exact` is the expectation,
-`simulated` what a session over a scripted judge asks (`judges.session`, `judges.votes`).
+`simulated` what a session over a scripted judge asks (`judges.session`, `judges.case`).
 
 EHRNoteQA's paper says that votes differ in some cases (appendix E.1) and not how often. What it gives is the kappa of the judge
 with three clinicians, 0.757 the lowest (section 4.1). The level called the paper's supposes that two votes of the judge agree no

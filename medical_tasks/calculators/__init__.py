@@ -14,9 +14,9 @@ values are a `CalculatorInputError`. Entities that a calculator does not use are
 and in the steps; from a person (`from_arguments`, a batch) an unknown name is an error. What to know before the answer is used
 is in `Result.warnings` and in the steps: a value outside the published range, a unit that cannot be meant.
 
-The modules: `units` and `substances` convert; `measures` and `inputs` read a value; `patient` and `labs` hold the
-inputs that many calculators share; `base` is the `Calculator`; the clinical families hold one pure function for
-each rule; `index` lists them.
+The modules: `units` converts; `measures` and `inputs` read a value; `shared_inputs` holds the inputs that many calculators
+share; `base` is the `Calculator`, `steps` what it tells and counts; the clinical families hold one pure function for each
+rule; `index` lists them.
 
 How to add a calculator
 -----------------------
@@ -26,14 +26,14 @@ How to add a calculator
    inputs, same answer; `say` only receives lines. It rounds nothing unless the published rule does.
 2. Decorate it with `@calculator(id=, name=, category=, output=, unit=, inputs=, source=, aliases=)`; names and
    categories are the dataset's. `inputs` are in the order of the steps, one for each parameter (same `parameter` name):
-   shared ones from `patient` and `labs`; `flag("parameter", "Dataset name", *aliases)` for findings (absent when not
+   shared ones from `shared_inputs`; `flag("parameter", "Dataset name", *aliases)` for findings (absent when not
    mentioned); `Choice(parameter=, name=, words={word: value})` for classes, the first word of a value being its label.
    `SHARED.named("Dataset name", *aliases, parameter=)` renames; `SHARED.optional(value, "what is assumed")` makes it
    optional (`optional(None)` for a function that takes `float | None`); `.within(low, high)` changes the limits of the
    possible. `valid=` lists the ranges of inputs that the rule was published for (`Valid`, with who says so), and `unused=`
    what the dataset gives beside the inputs. An input is found by its name, parameter and aliases; case, spaces, punctuation,
-   subscripts and the misspellings of `names.fold` need no alias. Entities that are not one to one with parameters go
-   through `adapt=` (see `opioids`).
+   subscripts and the misspellings of `inputs.fold` need no alias. Entities that are not one to one with parameters go
+   through `adapt=` (see `drugs`).
 3. Values are already said when the function is called; it says what it does with them. Scores: `points = Points(say)`,
    `points.add("Age 72 is 65 to 74", 1)` for a class and `points.flag("Hypertension", hypertension)` for a finding, also
    when it gives 0; return `points.score` (whole points) or `points.total` (halves). Equations say formula, numbers and
@@ -41,9 +41,9 @@ How to add a calculator
    microseconds.
 4. What cannot be answered is `raise CalculatorInputError("<input>: <rule>; got <value>. <next step>")`.
 5. A named departure from the rule is a `Convention` in `conventions=`; it is off unless asked for.
-6. Name it in its module's `__all__` (a new family is listed in `index.py`), and write `tests/golden/calculators/<slug>.json`: three
+6. List a new family in `index.py`, and write `tests/golden/calculators/<slug>.json`: three
    cases or more, one on a threshold, each with its derivation (the form stands in `tests/calculators/test_golden.py`), until
-   `python -m benchmarks.calculator_mutations MODULE` says that every constant is noticed.
+   `python -m benchmarks.calculator_mutations MODULE.FUNCTION` says that every constant is noticed.
 """
 
 from __future__ import annotations

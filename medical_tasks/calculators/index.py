@@ -1,6 +1,6 @@
 """All calculators in the order of the dataset's ids, and the ways to look one up.
 
-What is in the index is what the families listed here export.
+The index holds every calculator that a family listed here defines.
 """
 
 from __future__ import annotations
@@ -28,32 +28,15 @@ __all__ = ["CALCULATORS", "AnyCalculator", "find"]
 
 AnyCalculator: TypeAlias = Calculator[..., Any]
 
-_FAMILIES: Final = (
-    *(
-        intensive_care,
-        person,
-        clots_and_bleeding,
-        heart,
-        chemistry,
-        person,
-        intensive_care,
-        heart,
-        intensive_care,
-    ),
-    *(kidney_and_liver, infection, person, drugs, kidney_and_liver, infection, drugs, clots_and_bleeding),
-)
+_FAMILIES: Final = (chemistry, clots_and_bleeding, drugs, heart, infection, intensive_care, kidney_and_liver, person)
 CALCULATORS: Final[tuple[AnyCalculator, ...]] = tuple(
     sorted(
-        (
-            entry
-            for family in _FAMILIES
-            for name in family.__all__
-            if isinstance(entry := getattr(family, name), Calculator)
-        ),
+        # A set: a family may also use a calculator of another one.
+        {entry for family in _FAMILIES for entry in vars(family).values() if isinstance(entry, Calculator)},
         key=lambda entry: entry.id,
     )
 )
-"""Every calculator that a clinical family exports, in the order of the dataset's ids."""
+"""Every calculator of the clinical families, in the order of the dataset's ids."""
 
 
 def _names() -> Mapping[str, AnyCalculator]:

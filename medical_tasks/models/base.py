@@ -59,7 +59,7 @@ class Answer:
     Attributes:
         key: the request's key.
         text: the answer, without the prompt; may truly be empty when the model said nothing. For a request with
-            continuations `choice_scores.ChoiceScores.to_text()`.
+            continuations `ChoiceScores.to_text()`.
         prompt_tokens: tokens read, None when the backend does not say.
         output_tokens: tokens generated, likewise.
         finish: `stop`, `length` (cut at `max_new_tokens`) or "" when unknown.

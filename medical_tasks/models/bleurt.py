@@ -439,7 +439,7 @@ class BleurtNetwork:
         """Reads some pairs together.
 
         Args:
-            rows: as `bleurt_rows.make_row` makes them.
+            rows: as `make_row` makes them.
         """
         import torch
 

@@ -54,7 +54,7 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
 
     Args:
         name: `hf/` and a folder or a repository.
-        options: model arguments, see `local_options.HF_OPTIONS`.
+        options: model arguments, see `opener.HF_OPTIONS`.
 
     Raises:
         UsageError: Bad options, a model that does not load, or processes that do not see each other.
@@ -286,7 +286,7 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
 
     Args:
         name: `vllm/` and a folder or a repository.
-        options: model arguments, see `local_options.VLLM_OPTIONS`.
+        options: model arguments, see `opener.VLLM_OPTIONS`.
 
     Raises:
         UsageError: Bad options, several processes, or a model that does not load.

@@ -29,7 +29,7 @@ def run_baseline(
     """Answers a task with a baseline.
 
     Args:
-        name: one of `baselines.BASELINES`, or of the benchmark's own.
+        name: one of `stand_ins.BASELINES`, or of the benchmark's own.
         task: the task.
         data: its items.
         max_samples: the limit given, for the recipe.

@@ -322,7 +322,7 @@ def minimum_detectable_difference(
     """The smallest true difference of two runs' means that these items detect, given how much the runs vary on them.
 
     Where all clusters show the same difference, the spread is not known to be zero: the share of clusters that may
-    still differ (see `resampling`) is then taken to differ as far as the limits allow.
+    still differ (see `bootstrap`) is then taken to differ as far as the limits allow.
 
     Args:
         a: the first run's values, one number an item.

@@ -8,12 +8,12 @@ Which function for what:
     a pooled ratio, such as micro-precision           bootstrap_ratio
     another statistic of sums, such as micro-F1       bootstrap_statistic
     what the unscored items could change              bounds                    (intervals)
-    two runs, right and wrong items                   mcnemar                   (mcnemar)
-    two runs, means                                   paired_bootstrap          (paired)
+    two runs, right and wrong items                   mcnemar                   (paired)
+    two runs, means                                   paired_bootstrap
     two runs, statistics of sums                      paired_bootstrap_statistic
-    what difference these items can detect            minimum_detectable_difference (power)
+    what difference these items can detect            minimum_detectable_difference
     what difference n items would detect              detectable_difference
-    several comparisons at once                       holm                      (multiplicity)
+    several comparisons at once                       holm
 
 Rules they share: values are 0-1 unless `limits` says otherwise; `nan` means "the metric has no value on this item" and
 does not count; `n` says how many items counted, and an empty denominator gives `nan`; items that share a note, patient

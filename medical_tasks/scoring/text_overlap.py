@@ -4,12 +4,12 @@ Which function for what:
 
     ROUGE-1/2/L/Lsum of a prediction                  rouge                 (rouge)
     its mean over a benchmark                         rouge_corpus
-    BLEU as `evaluate` has it, pooled                 bleu_corpus           (bleu)
+    BLEU as `evaluate` has it, pooled                 bleu_corpus           (bleu_and_sari)
     the same of one prediction                        bleu
-    sacreBLEU, pooled                                 sacrebleu_corpus      (sacre_bleu)
+    sacreBLEU, pooled                                 sacrebleu_corpus      (bleu_and_sari)
     the same of one prediction                        sacrebleu_sentence
-    SARI of a prediction, its mean                    sari, sari_corpus     (sari)
-    the same characters or not, the share             exact_match, exact_match_corpus (exact_match)
+    SARI of a prediction, its mean                    sari, sari_corpus     (bleu_and_sari)
+    the same characters or not, the share             exact_match, exact_match_corpus (text_pairs)
 
 Rules they share: values are 0-1, except SARI's, which are 0-100; references are one text or several; any text has a value, the
 empty one too; `nan` is the value of no predictions at all (and of BLEU's length ratio to references without tokens); the same

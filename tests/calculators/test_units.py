@@ -10,12 +10,7 @@ from medical_tasks.calculators import UnitError, shared_inputs, units
 from medical_tasks.calculators.inputs import Input, Quantity
 from medical_tasks.calculators.units import convert, fold_unit
 
-QUANTITIES = {
-    name: item
-    for module in (shared_inputs, shared_inputs)
-    for name in module.__all__
-    if isinstance(item := getattr(module, name), Quantity)
-}
+QUANTITIES = {name: item for name, item in vars(shared_inputs).items() if isinstance(item, Quantity) and name[0] != "_"}
 
 # (value, unit, to, substance, expected): each is the definition of the units or the molar mass, worked by hand.
 KNOWN = [

@@ -14,14 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
-from medical_tasks.models.chat_client import (
-    CallFailed,
-    ChatClient,
-    ChatSettings,
-    Completion,
-    check_base_url,
-    is_loopback_host,
-)
+from medical_tasks.guard.addresses import is_loopback_host
+from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion, check_base_url
 from medical_tasks.models.chat_reply import AttemptError, Backoff, quoted_from, read_error, read_reply, requested_wait
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer, echo_answer, first

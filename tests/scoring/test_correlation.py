@@ -189,7 +189,7 @@ def test_the_interval_is_that_of_a_plain_loop() -> None:
     x[4] = x[7]
     drawn = [generator.choices(range(19), k=19) for _ in range(3000)]
     found = rank_correlation(x, y, resamples=20_000)
-    # The expanded percentile level of `resampling` for 19 rows.
+    # The expanded percentile level of `bootstrap` for 19 rows.
     level = normal_cdf(-math.sqrt(19 / 18) * student_quantile(0.975, 18))
     for estimate, plain in ((found.spearman, plain_rho), (found.kendall, plain_tau)):
         values = sorted(plain([x[i] for i in rows], [y[i] for i in rows]) for rows in drawn)
@@ -200,7 +200,7 @@ def test_the_interval_is_that_of_a_plain_loop() -> None:
 
 def test_intervals_where_the_draws_do_not_vary() -> None:
     perfect = rank_correlation(range(19), range(19))
-    # All draws give 1; the share of other rows that 19 would not show, at -1 (`resampling`).
+    # All draws give 1; the share of other rows that 19 would not show, at -1 (`bootstrap`).
     unseen = 1 - 0.025 ** (1 / 19)
     for estimate in (perfect.spearman, perfect.kendall):
         assert (estimate.value, estimate.ci_high) == (1.0, 1.0)

@@ -125,7 +125,6 @@ _INFO, _HASHES, _PLACES, _RECORDS = "umls.json", "hashes.u64", "places.u64", "re
 _PART_BITS = 6  # terms are sorted in 64 parts, each in memory by itself
 _HASH_BITS = 64
 _MEGABYTE = 1_000_000
-_WANTED_CONCEPT = 2
 _AS_WRITTEN = Folding()
 
 
@@ -213,7 +212,7 @@ def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) ->
             strings += 1
             without_type += not flags[concept]
             # Decomposing may add spaces to letters beyond ASCII: their words are not counted.
-            if flags[concept] != _WANTED_CONCEPT or (
+            if flags[concept] != _CONCEPT_OF_WANTED_TYPE or (
                 text.count(" ") >= WINDOW and text.isascii() and len(text.split()) > WINDOW
             ):
                 continue
