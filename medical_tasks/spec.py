@@ -147,8 +147,7 @@ class TaskSpec:
         asks: `text` when the model writes its answer; `choices` when it is only asked how probable each of the item's
             choices is, which makes the answer a `models.base.ChoiceScores` written as text.
         items_a_row: how many items each row of the dataset makes.
-        items_a_row: how many items each row of the dataset makes.
-            judge: whether scoring needs a judge model.
+        judge: whether scoring needs a judge model.
         votes: votes a judge that samples is asked for, unless the user says otherwise.
         judging: `single` (one call a statement) or `batched` (all statements of an answer in one), unless the user says
             otherwise.
