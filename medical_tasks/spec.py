@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
     from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import JudgePrompts, Judging
     from medical_tasks.judges.check_sets import CheckSetSource
@@ -23,8 +25,10 @@ __all__ = [
     "Ask",
     "Baseline",
     "Benchmark",
+    "ConstructionVerb",
     "Counts",
     "DatasetSpec",
+    "DecomposeVerb",
     "Dialogue",
     "Done",
     "Example",
@@ -481,6 +485,30 @@ class Plot:
     note: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConstructionVerb:
+    """How `medical-tasks construct` makes a benchmark's like on notes of one's own.
+
+    Attributes:
+        dataset: what is constructed.
+        steps: name of a step to its function, the options it needs and those it takes.
+        add_arguments: declares options that no other benchmark has.
+    """
+
+    dataset: DatasetSpec
+    steps: Mapping[str, tuple[Callable[[Namespace], int], tuple[str, ...], tuple[str, ...]]]
+    add_arguments: Callable[[ArgumentParser], None] = lambda parser: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecomposeVerb:
+    """How `medical-tasks decompose` takes a benchmark's texts apart; `options` are those that no other benchmark has."""
+
+    options: tuple[str, ...]
+    add_arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
+
+
 class Benchmark(ABC):
     """A benchmark; its one instance stands in its `spec.py`, and `benchmarks.catalog` lists it.
 
@@ -493,6 +521,7 @@ class Benchmark(ABC):
         datasets: what its tasks ask about.
         mixed_rows: whether a task leaves out rows of its dataset (`keeps`).
         sometimes_counted: metrics that count only on some items, so that an unanswered item may not count at all.
+        short: what command-line verbs call it; `name` where empty.
         verbs: verbs of the command line that are its own, each with the module that implements it.
     """
 
@@ -503,6 +532,11 @@ class Benchmark(ABC):
     mixed_rows: ClassVar[bool] = False
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     verbs: ClassVar[Mapping[str, str]] = {}
+    short: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        """Names the benchmark on the command line."""
+        cls.short = cls.short or cls.name
 
     def __repr__(self) -> str:
         return f"<benchmark {self.name}>"
@@ -623,6 +657,18 @@ class Benchmark(ABC):
 
     def submission_check(self, task: TaskSpec, items: Sequence[Item]) -> Callable[[Sequence[Any]], list[str]] | None:
         """For a benchmark with a shared task, what says what is wrong with the records of a submission."""
+        return None
+
+    def shared_task(self) -> Any:
+        """The module that knows the form of submissions to its shared task, for `medical-tasks submit`; None without one."""
+        return None
+
+    def construction(self) -> ConstructionVerb | None:
+        """How its like is made on notes of one's own."""
+        return None
+
+    def decomposition(self) -> DecomposeVerb | None:
+        """How its texts are taken apart into statements or claims."""
         return None
 
     def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.cli.entry import VERBS, module_name
+from medical_tasks.cli.entry import VERBS, verb_module
 from tests.support import ROOT
 
 DOCUMENTS = sorted(
@@ -54,7 +53,7 @@ def test_named_files_exist(path: Path) -> None:
 def _options(verb: str, command: str) -> set[str]:
     """The options of a verb, in the form that the command names (`submit --to TARGET`), or of all its own verbs."""
     parser = argparse.ArgumentParser()
-    module = importlib.import_module(f"medical_tasks.cli.{module_name(verb)}")
+    module = verb_module(verb)
     module.add_arguments(parser)
     if hasattr(module, "add_chosen_arguments"):
         module.add_chosen_arguments(parser, command.split())

@@ -18,12 +18,12 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
+from types import FrameType, ModuleType
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import IncompleteError, MedicalTasksError, doing, memory_error, system_reason
 
-__all__ = ["VERBS", "main", "module_name"]
+__all__ = ["VERBS", "main", "verb_module"]
 
 VERBS: dict[str, str] = {
     "list": "every task: is its dataset built, how to get it, is a judge needed",
@@ -141,13 +141,21 @@ def _spare_collections() -> None:
     atexit.register(gc.freeze)
 
 
-def module_name(verb: str) -> str:
+def _module_name(verb: str) -> str:
     """Names the module of a verb under `cli`; a verb can have a dash, a module cannot."""
     return verb.replace("-", "_")
 
 
+def verb_module(verb: str) -> ModuleType:
+    """Imports what implements a verb: a benchmark's module where the verb is a benchmark's own."""
+    from medical_tasks.benchmarks.catalog import BENCHMARKS
+
+    owned = {name: place for benchmark in BENCHMARKS for name, place in benchmark.verbs.items()}
+    return importlib.import_module(owned.get(verb, f"medical_tasks.cli.{_module_name(verb)}"))
+
+
 def _run_verb(verb: str, tail: list[str]) -> int:
-    module = importlib.import_module(f"medical_tasks.cli.{module_name(verb)}")
+    module = verb_module(verb)
     own = _Parser(
         prog=f"medical-tasks {verb}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

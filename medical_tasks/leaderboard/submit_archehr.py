@@ -63,9 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes or checks a submission; exit code 5 when it has problems."""
-    from medical_tasks.benchmarks.archehr_qa import submission
+    from medical_tasks.benchmarks.catalog import BENCHMARKS
 
-    target: Any = submission
+    target: Any = next(each for each in BENCHMARKS if each.short == arguments.to).shared_task()
     _check_options(arguments)
     return _check(arguments, target) if arguments.run is None else _submit(arguments, target)
 

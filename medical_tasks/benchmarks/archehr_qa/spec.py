@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from medical_tasks.spec import (
     Baseline,
     Benchmark,
+    ConstructionVerb,
     DatasetSpec,
     Item,
     ItemScore,
@@ -281,6 +282,7 @@ class ArchEHRQA(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "archehr_qa"
+    short = "archehr"
     title = "ArchEHR-QA"
     paper = "https://arxiv.org/abs/2506.04156"
     datasets = (DATASET,)
@@ -382,6 +384,18 @@ class ArchEHRQA(Benchmark):
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """The answer from the sentences; the subtasks of 2026 have other questions and other gold."""
         return hub_question(**_HUB_QUESTIONS.get(task.options["form"], _HUB_ANSWER), scorer={"name": "model_graded_qa"})
+
+    def construction(self) -> ConstructionVerb:
+        """See `construction.steps`."""
+        from medical_tasks.benchmarks.archehr_qa.construction.steps import STEPS, add_arguments
+
+        return ConstructionVerb(dataset=DATASET, steps=STEPS, add_arguments=add_arguments)
+
+    def shared_task(self) -> Any:
+        """See `submission`."""
+        from medical_tasks.benchmarks.archehr_qa import submission
+
+        return submission
 
 
 BENCHMARK = ArchEHRQA()

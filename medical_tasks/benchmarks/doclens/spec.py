@@ -15,6 +15,7 @@ from medical_tasks.benchmarks.doclens.datasets import ACI_BENCH, DATASETS, MEQSU
 from medical_tasks.spec import (
     Benchmark,
     DatasetSpec,
+    DecomposeVerb,
     Item,
     ItemScore,
     MetricSpec,
@@ -294,6 +295,13 @@ class DocLens(Benchmark):
         """A text to be summarised, compared with the reference by words."""
         asked = _HUB_QUESTIONS.get(task.dataset)
         return {} if asked is None else hub_question(**asked, scorer={"name": "f1"})
+
+    def decomposition(self) -> DecomposeVerb:
+        """See `decompose_verb`."""
+        from medical_tasks.benchmarks.doclens.decompose_verb import add_arguments, run
+
+        options = ("side", "task", "data", "config", "split", "prompts", "upstream")
+        return DecomposeVerb(options=options, add_arguments=add_arguments, run=run)
 
 
 BENCHMARK = DocLens()

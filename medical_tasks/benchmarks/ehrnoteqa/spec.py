@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from medical_tasks.spec import (
     Benchmark,
+    ConstructionVerb,
     DatasetSpec,
     Item,
     ItemScore,
@@ -302,6 +303,12 @@ class EHRNoteQA(Benchmark):
         from medical_tasks.benchmarks.ehrnoteqa.checking import CHECK_SET
 
         return {"ehrnoteqa": CHECK_SET}
+
+    def construction(self) -> ConstructionVerb:
+        """See `construction.steps`."""
+        from medical_tasks.benchmarks.ehrnoteqa.construction.steps import STEPS
+
+        return ConstructionVerb(dataset=DATASET, steps=STEPS)
 
 
 BENCHMARK = EHRNoteQA()

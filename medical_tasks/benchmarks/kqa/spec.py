@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from medical_tasks.spec import (
     Benchmark,
     DatasetSpec,
+    DecomposeVerb,
     Item,
     ItemScore,
     MetricSpec,
@@ -240,6 +241,12 @@ class KQABenchmark(Benchmark):
         from medical_tasks.benchmarks.kqa.annotations import CHECK_SET
 
         return {"kqa": CHECK_SET}
+
+    def decomposition(self) -> DecomposeVerb:
+        """See `decompose_verb`."""
+        from medical_tasks.benchmarks.kqa.decompose_verb import add_arguments, run
+
+        return DecomposeVerb(options=("importance",), add_arguments=add_arguments, run=run)
 
 
 BENCHMARK = KQABenchmark()

@@ -104,6 +104,11 @@ class MedCalcBench(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "medcalc_bench"
+    short = "medcalc"
+    verbs = {  # noqa: RUF012
+        "audit": "medical_tasks.benchmarks.medcalc_bench.audit_verb",
+        "errors": "medical_tasks.benchmarks.medcalc_bench.errors_verb",
+    }
     title = "MedCalc-Bench"
     paper = DATASET.paper
     datasets = (DATASET,)

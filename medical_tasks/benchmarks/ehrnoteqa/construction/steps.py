@@ -1,0 +1,173 @@
+"""The steps on the command line: `medical-tasks construct ehrnoteqa STEP`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from medical_tasks.data.construction import checked_seed
+from medical_tasks.errors import IncompleteError, UsageError
+
+__all__ = ["STEPS"]
+
+_LISTED = 10
+
+
+def _sample(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.ehrnoteqa.construction import sample
+    from medical_tasks.benchmarks.ehrnoteqa.construction.sample import ESTIMATE, open_counter
+    from medical_tasks.io.table import align
+
+    spec = sample.SampleSpec(
+        cells=sample.CELLS if arguments.cells is None else sample.parse_cells(arguments.cells),
+        bounds=sample.BOUNDS if arguments.bounds is None else sample.parse_bounds(arguments.bounds),
+        seed=checked_seed(arguments.seed),
+        allow_fewer=arguments.allow_fewer,
+    )
+    counter = open_counter(arguments.tokenizer or ESTIMATE)
+    made = sample.make_sample(arguments.source, arguments.folder, counter, spec)
+    rows = [
+        tuple(
+            "n/a" if row[name] is None else f"{row[name]:,}"
+            for name in ("level", "num_notes", "patients", "mean_tokens", "sampled", "sampled_mean_tokens")
+        )
+        for row in made["table"]
+    ]
+    print("\n".join(align(("level", "notes", "patients", "mean tokens", "sampled", "mean tokens"), rows)))
+    print(
+        f"\n{made['sampled']:,} of {made['patients']:,} patients; {made['beyond_bounds']:,} have longer notes, "
+        f"{made['in_no_cell']:,} another number of them. Tokens: {made['recipe']['tokenizer']['tokenizer']}."
+    )
+    return _credentialed(arguments.folder)
+
+
+def _generate(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.ehrnoteqa.construction import protocol
+    from medical_tasks.models.opener import parse_model_args
+
+    options = protocol.DraftOptions(
+        model=arguments.model,
+        model_args=parse_model_args(arguments.model_args or ""),
+        tries=protocol.TRIES if arguments.tries is None else arguments.tries,
+        seed=checked_seed(arguments.seed),
+        max_new_tokens=protocol.MAX_NEW_TOKENS if arguments.max_new_tokens is None else arguments.max_new_tokens,
+    )
+    made = protocol.generate_drafts(arguments.folder, options)
+    if made is None:
+        return 0
+    figures = made["figures"]
+    places = ", ".join(f"{letter} {count}" for letter, count in figures["right_place"].items())
+    print(
+        f"{made['drafted']:,} of {made['patients']:,} patients have a draft. Right choices: {places}; the longest of the five in "
+        f"{figures['right_is_longest']:,}. Replies asked for again: {figures['asked_again']:,}."
+    )
+    _credentialed(arguments.folder)
+    failed: Mapping[str, str] = made["failed_patients"]
+    if failed:
+        listed = "".join(f"\n  {patient}: {reason}" for patient, reason in list(failed.items())[:_LISTED])
+        more = f"\n  and {len(failed) - _LISTED} more, in drafts.json" if len(failed) > _LISTED else ""
+        written = "The others are written. " if made["drafted"] else ""
+        raise IncompleteError(
+            f"{len(failed)} of {made['patients']} patients have no draft:{listed}{more}\n{written}The same command "
+            "asks again where there was no answer, and more --tries where a reply could not be used."
+        )
+    return 0
+
+
+def _sheet(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.ehrnoteqa.construction.files import SHEETS
+    from medical_tasks.benchmarks.ehrnoteqa.construction.review import export_sheets
+    from medical_tasks.data.construction import parse_names
+
+    made = export_sheets(
+        arguments.folder,
+        parse_names(arguments.reviewers),
+        overlap=arguments.overlap or 0,
+        seed=checked_seed(arguments.seed),
+    )
+    for name, ids in made["sheets"].items():
+        print(f"{arguments.folder / SHEETS / name}.csv: {len(ids):,} questions")
+    print(
+        "Mark each row o (keep) or x (drop), edit question, answer and choices in place, leave the first four columns."
+    )
+    return _credentialed(arguments.folder)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.ehrnoteqa.construction.files import QUESTIONS
+    from medical_tasks.benchmarks.ehrnoteqa.construction.review import ReviewOptions, import_sheets
+
+    options = ReviewOptions(blank_keeps=arguments.blank_keeps, partial=arguments.partial)
+    made = import_sheets(arguments.folder, arguments.paths, options)
+    print(
+        f"{made['reviewed']:,} questions reviewed: {made['removed']:,} removed, {made['kept']:,} kept. Of these, revised: "
+        f"{made['questions_revised']:,} questions, {made['answers_revised']:,} answers, {made['wrong_choices_revised']:,} of "
+        f"{made['wrong_choices']:,} wrong choices."
+    )
+    for pair in made["agreement"]:
+        kappa = pair["kappa"]["value"]
+        print(
+            f"{' and '.join(pair['reviewers'])}: the same mark on {pair['agreed']:,} of {pair['questions']:,} questions, "
+            f"Cohen's kappa {'n/a' if kappa is None else f'{kappa:.3f}'}"
+        )
+    print(f"medical-tasks build ehrnoteqa --config own --source {arguments.folder / QUESTIONS}")
+    return _credentialed(arguments.folder)
+
+
+def _answer_sheet(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.ehrnoteqa.construction.answers import AnswerSheetOptions, export_answers
+    from medical_tasks.data.construction import parse_names
+
+    options = AnswerSheetOptions(
+        reviewers=parse_names(arguments.reviewers),
+        overlap=arguments.overlap or 0,
+        seed=checked_seed(arguments.seed),
+        most=arguments.max_samples,
+        data=arguments.data,
+        upstream=arguments.upstream,
+    )
+    made = export_answers(arguments.paths, arguments.out, options)
+    print(
+        f"{len(made['first']):,} questions with the answers of {len(made['models'])} models, in sheets of "
+        f"{', '.join(made['sheets'])}. Mark each row o (correct) or x. Do not hand out key.json: it says whose answers they are."
+    )
+    if made["left_out"]:
+        print(f"{made['left_out']:,} questions are left out because not every model has an answer to them.")
+    return _credentialed(arguments.out)
+
+
+def _scores(arguments: argparse.Namespace) -> int:
+    from medical_tasks.benchmarks.ehrnoteqa.construction.answers import RATINGS, write_scores
+    from medical_tasks.io.table import align
+
+    if len(arguments.paths) != 1:
+        raise UsageError(f"construct ehrnoteqa scores needs the one DIR of answer-sheet, got {len(arguments.paths)}.")
+    folder: Path = arguments.paths[0]
+    header, rows = write_scores(folder, arguments.out, partial=arguments.partial)
+    print("\n".join(align(header, rows)))
+    print(
+        f"\n{arguments.out}: for medical-tasks correlate\n{folder / RATINGS}: for medical-tasks judge-check ehrnoteqa"
+    )
+    return _credentialed(folder)
+
+
+def _credentialed(folder: Path) -> int:
+    print(f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.")
+    return 0
+
+
+_GUARD = ("allow_remote", "attest_zero_retention")
+STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
+    "sample": (_sample, ("folder", "source"), ("seed", "tokenizer", "cells", "bounds", "allow_fewer")),
+    "generate": (_generate, ("folder", "model"), ("seed", "model_args", "tries", "max_new_tokens", *_GUARD)),
+    "sheet": (_sheet, ("folder", "reviewers"), ("seed", "overlap")),
+    "import": (_import, ("folder", "paths"), ("blank_keeps", "partial")),
+    "answer-sheet": (
+        _answer_sheet,
+        ("paths", "out", "reviewers"),
+        ("seed", "overlap", "data", "upstream", "max_samples"),
+    ),
+    "scores": (_scores, ("paths", "out"), ("partial",)),
+}
+"""Name to function, options it needs, options it takes."""

@@ -1,0 +1,191 @@
+"""What the ways of `medical-tasks decompose` share: whom to ask, where the outcome goes, and that nobody's work is written over."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.guard.policy import Subject
+from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.judges.base import Judge
+from medical_tasks.judges.session import next_step, open_session
+from medical_tasks.runs.folder import locked, open_run_folder
+from medical_tasks.runs.judge_arguments import judge_request
+from medical_tasks.runs.judging import JudgeRequest
+from medical_tasks.spec import TaskSpec
+
+__all__ = [
+    "NOT_ASKED",
+    "Written",
+    "asked",
+    "not_taken_apart",
+    "read_request",
+    "said_credentialed",
+    "write_draft",
+    "written_to",
+]
+
+NOT_ASKED: Final = "No judge was asked and nothing is written."
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Where a command's outcome goes.
+
+    Attributes:
+        out: the file.
+        work: folder of what the command keeps.
+        private: whether the texts are credentialed.
+    """
+
+    out: Path
+    work: Path
+    private: bool
+
+
+def written_to(arguments: argparse.Namespace, *, private: bool) -> Written:
+    """Says where the outcome of parsed options goes."""
+    out: Path = arguments.out
+    return Written(out=out, work=arguments.work or out.parent / f"{out.name}.work", private=private)
+
+
+def said_credentialed(arguments: argparse.Namespace, *, named: str) -> list[Subject]:
+    """What the guard has to know of texts that the user called credentialed."""
+    if not arguments.credentialed:
+        return []
+    source = arguments.source or Path(named)
+    rule = f"{source} was said to hold credentialed text (--credentialed)"
+    return [Subject(name="decompose", dataset=source.name, access="credentialed", rule=rule)]
+
+
+def read_request(arguments: argparse.Namespace, task: TaskSpec, *, texts: str) -> JudgeRequest:
+    """Reads whom to ask.
+
+    Args:
+        arguments: parsed options, those of `judge_arguments` among them.
+        task: whose judge it is.
+        texts: what is taken apart, for messages (`answers`).
+
+    Returns:
+        The request, of one vote.
+
+    Raises:
+        UsageError: No judge is named, or votes or a way of judging are.
+    """
+    request = judge_request(arguments, [task], prompts=getattr(arguments, "prompts", None) or "own")
+    if request is None or arguments.judge is None:
+        raise UsageError(f"which model takes the {texts} apart? medical-tasks decompose ... --judge J. See: --help")
+    if arguments.judging not in (None, "single") or arguments.votes not in (None, 1):
+        raise UsageError(
+            f"--judging and --votes: each of the {texts} is taken apart once, by one call. Leave them out."
+        )
+    return replace(request, mode="single", options=replace(request.options, votes=1))
+
+
+@contextlib.contextmanager
+def asked(
+    request: JudgeRequest, written: Written, settings: Mapping[str, Any], *, texts: str, sources: Sequence[Path]
+) -> Iterator[Judge]:
+    """Opens the judge for the length of a `with` block; for a forecast one that is asked nothing and leaves nothing.
+
+    Args:
+        request: whom to ask, and how.
+        written: where the outcome will go; what stands there now is checked before anybody is asked.
+        settings: what tells this command from others in the same folder, beside file and judge.
+        texts: what is taken apart, for progress and forecast.
+        sources: files it is read from.
+
+    Yields:
+        A judge that reads prompts.
+
+    Raises:
+        UsageError: The file may not be written, the folder is of another command, or the judge reads no prompts.
+        MissingError: What the judge needs is not there.
+    """
+    opening: dict[str, Any] = {"args": request.args, "options": request.options, "label": texts, "must_read": True}
+    if request.options.forecast:
+        with tempfile.TemporaryDirectory() as scratch:
+            store = Path(scratch) / "none.sqlite"
+            with open_session(request.name, store=store, log_dir=Path(scratch), **opening) as session:
+                yield session
+        return
+    _check_out(written, sources)
+    made = {"decompose": written.out.name, "judge": request.identity, **settings}
+    folder = open_run_folder(written.work, made, private=written.private)
+    with locked(folder), open_session(request.name, store=folder.answers, log_dir=folder.logs, **opening) as session:
+        yield session
+
+
+def write_draft(written: Written, text: str) -> None:
+    """Writes the outcome, and remembers that it was this package that wrote it.
+
+    Args:
+        written: where it goes.
+        text: the file's content.
+
+    Raises:
+        IncompleteError: It cannot be written.
+    """
+    # First the record: killed in between, the next run must know whichever of the two files it finds.
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    with WholeFile(_record(written.work)) as part:
+        part.write("".join(f"{each}\n" for each in dict.fromkeys([*_known(written.work), digest])))
+    with WholeFile(written.out, private=written.private) as part:
+        part.write(text)
+
+
+def not_taken_apart(failed: Mapping[str, str], number: int, *, texts: str, some_done: bool) -> IncompleteError:
+    """Makes the error for texts that the judge left.
+
+    Args:
+        failed: name of a text to the reason.
+        number: of all texts.
+        texts: what they are (`answers`).
+        some_done: whether others are written.
+    """
+    shown = "; ".join(f"{name}: {reason}" for name, reason in list(failed.items())[:_SHOWN])
+    more = f" and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
+    return IncompleteError(
+        f"{len(failed)} of {number} {texts} were not taken apart ({shown}{more}). "
+        + ("The others are written. " if some_done else "Nothing is written. ")
+        + next_step(set(failed.values()))
+    )
+
+
+def _check_out(written: Written, sources: Sequence[Path]) -> None:
+    """What somebody has sorted or mended, or anybody else has written, is never written over."""
+    out = written.out
+    if not out.name or out.is_dir():
+        raise UsageError(f"{out}: is a folder. Give --out the name of a file to write.")
+    if not out.exists():
+        return
+    if any(source.exists() and out.samefile(source) for source in sources):
+        raise UsageError(f"{out}: is the source itself. Give --out another name.")
+    if file_sha256(out) not in _known(written.work):
+        raise UsageError(
+            f"{out}: is there already, and is not as an earlier run of this command left it. Somebody may have gone over it "
+            "since. Give --out another name, or move it away."
+        )
+
+
+def _record(work: Path) -> Path:
+    return work / "written.txt"
+
+
+def _known(work: Path) -> list[str]:
+    """SHA-256 of what earlier runs wrote, or were about to write, under the name of --out."""
+    try:
+        return read_text(_record(work), encoding="ascii").split()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{_record(work)}: cannot be read. Give --out or --work another name.") from error
