@@ -8,14 +8,14 @@ export TOKENIZERS_PARALLELISM ?= false
 # A model as small as the toy is many times slower on several threads, above all on a busy machine.
 demo tests: export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check lint types contracts manifest manifest-check tests space check-browser env env-dev env-vllm check-vllm hashes sbom audit clean
+.PHONY: demo test check lint types contracts budgets manifest manifest-check tests space check-browser env env-dev env-vllm check-vllm hashes sbom audit clean
 
 demo: $(STAMPS)/run  ## evaluate a toy model and two baselines on synthetic data
 	$(BIN)/python -m medical_tasks.cli.demo
 
 test: check tests  ## everything that must hold
 
-check: lint types contracts manifest-check  ## all but the tests
+check: lint types contracts manifest-check budgets  ## all but the tests
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
@@ -32,6 +32,9 @@ manifest-check: $(STAMPS)/dev
 
 manifest: $(STAMPS)/dev  ## write tasks.json, cards and Croissant files anew
 	$(BIN)/medical-tasks manifest --write
+
+budgets: $(STAMPS)/dev
+	$(BIN)/python scripts/budgets.py
 
 tests: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder

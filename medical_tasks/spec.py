@@ -62,33 +62,19 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSpec:
-    """A dataset and its official source.
+    """A dataset and its official source."""
 
-    Attributes:
-        name: folder under `dataset_builders/` and argument of `medical-tasks build`.
-        title: the name people use.
-        access: `open`, or `credentialed` when the text of the source must not leave the machine.
-        licence: SPDX-like id of the data's licence.
-        homepage: where the official files and their terms are.
-        paper: link of the paper that describes it.
-        citation: BibTeX entry.
-        configs: configuration names, the synthetic `demo` always among them.
-        default_config: the configuration `run` takes when several are built.
-        how_to_get: the steps that bring the official files, one a line, for error messages and `list`.
-        version: version of the built form; changes whenever the same source would give other rows.
-    """
-
-    name: str
-    title: str
-    access: Access
-    licence: str
-    homepage: str
-    paper: str
-    citation: str
-    configs: tuple[str, ...]
-    default_config: str
-    how_to_get: tuple[str, ...]
-    version: str
+    name: str  # folder under `dataset_builders/` and argument of `medical-tasks build`
+    title: str  # the name people use
+    access: Access  # `open`, or `credentialed` when the text of the source must not leave the machine
+    licence: str  # SPDX-like id of the data's licence
+    homepage: str  # where the official files and their terms are
+    paper: str  # link of the paper that describes it
+    citation: str  # BibTeX entry
+    configs: tuple[str, ...]  # configuration names, the synthetic `demo` always among them
+    default_config: str  # the configuration `run` takes when several are built
+    how_to_get: tuple[str, ...]  # the steps that bring the official files, one a line, for error messages and `list`
+    version: str  # version of the built form; changes whenever the same source would give other rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,40 +82,33 @@ class MetricSpec:
     """One reported number.
 
     Attributes:
-        name: key in `results.json`.
         kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (bootstrap interval), or `ratio`: pooled, the sum of
             all items' numerators over the sum of their denominators (`ItemScore.weights`; bootstrap interval), or `average`:
             of the totals of other metrics (`of`), of those that are reported; scoring gives it no values.
-        higher_is_better: direction, for leaderboards.
-        description: one line, shown in cards and the manifest.
         limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
         unit: for a value that tables show as it is: `number` for a count, `per answer` for a count in each answer, `cosine`, or
             `score` for a scale of its own; "" for a share, in percent.
-        judged: whether it depends on a judge, in a task that has one.
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
-        of: the metrics that an `average` is taken of.
         part: for a metric of one part of every item, such as a section of a note, the breakdown and the group it is told under:
             `("section", "subjective")`. There its name is `whole`.
-        whole: the metric of the whole item that this is a part of; "" where `part` is empty.
         ends: for a figure of an official script that stops where an answered item is not decided: what stops it. There is no
             value then, and this is the reason; "" where what is missing is estimated. An `average` with it is of all its
             metrics, and has no value without one of them.
-        ends_unanswered: whether an item without an answer stops that script too.
     """
 
-    name: str
+    name: str  # key in `results.json`
     kind: MetricKind
-    description: str
-    higher_is_better: bool = True
+    description: str  # one line, shown in cards and the manifest
+    higher_is_better: bool = True  # direction, for leaderboards
     limits: tuple[float, float] = (0.0, 1.0)
     unit: str = ""
-    judged: bool = True
+    judged: bool = True  # whether it depends on a judge, in a task that has one
     needs: str = ""
-    of: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()  # the metrics that an `average` is taken of
     part: tuple[()] | tuple[str, str] = ()
-    whole: str = ""
+    whole: str = ""  # the metric of the whole item that this is a part of; "" where `part` is empty
     ends: str = ""
-    ends_unanswered: bool = False
+    ends_unanswered: bool = False  # whether an item without an answer stops that script too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,22 +116,8 @@ class TaskSpec:
     """One task of a benchmark: a dataset, a way to ask, and the metrics of the answers.
 
     Attributes:
-        name: bare name (`medcalc`); the harness name is `medical:<name>`.
-        title: one line for `list`.
-        benchmark: what it belongs to.
-        dataset: name of its `DatasetSpec`.
-        split: split that is evaluated, or splits with `+` between.
-        metrics: what is reported, the headline first.
-        groups: names of the breakdowns that items carry.
-        cluster: group name whose members are not independent (same note, same patient), or None.
-        version: `N-X`: `N` changes when scores stop being comparable, `X` when the interface does.
-        generation_size: longest answer asked for, in tokens.
-        stop: stop sequences.
         asks: `text` when the model writes its answer; `choices` when it is only asked how probable each of the item's
             choices is, which makes the answer a `models.base.ChoiceScores` written as text.
-        items_a_row: how many items each row of the dataset makes.
-        judge: whether scoring needs a judge model.
-        votes: votes a judge that samples is asked for, unless the user says otherwise.
         judging: `single` (one call a statement) or `batched` (all statements of an answer in one), unless the user says
             otherwise.
         options: settings of the benchmark's own functions (prompt style and the like).
@@ -163,21 +128,21 @@ class TaskSpec:
         protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when its one question is all that is asked.
     """
 
-    name: str
-    title: str
-    benchmark: Benchmark
-    dataset: str
-    split: str
-    metrics: tuple[MetricSpec, ...]
-    version: str
-    generation_size: int
-    groups: tuple[str, ...] = ()
-    cluster: str | None = None
-    stop: tuple[str, ...] = ()
+    name: str  # bare name (`medcalc`); the harness name is `medical:<name>`
+    title: str  # one line for `list`
+    benchmark: Benchmark  # what it belongs to
+    dataset: str  # name of its `DatasetSpec`
+    split: str  # split that is evaluated, or splits with `+` between
+    metrics: tuple[MetricSpec, ...]  # what is reported, the headline first
+    version: str  # `N-X`: `N` changes when scores stop being comparable, `X` when the interface does
+    generation_size: int  # longest answer asked for, in tokens
+    groups: tuple[str, ...] = ()  # names of the breakdowns that items carry
+    cluster: str | None = None  # group name whose members are not independent (same note, same patient), or None
+    stop: tuple[str, ...] = ()  # stop sequences
     asks: Literal["text", "choices"] = "text"
-    items_a_row: int = 1
-    judge: bool = False
-    votes: int = 1
+    items_a_row: int = 1  # how many items each row of the dataset makes
+    judge: bool = False  # whether scoring needs a judge model
+    votes: int = 1  # votes a judge that samples is asked for, unless the user says otherwise
     judging: Literal["single", "batched"] = "single"
     options: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -201,31 +166,22 @@ class Item:
     """One question of a task.
 
     Attributes:
-        id: stable id from upstream, never a row position of ours.
-        fields: what prompts and scoring need, by the dataset's column names.
         groups: breakdown name to this item's group, or groups, for each of `TaskSpec.groups`.
-        cluster: id of the note, patient or answer it shares with others; its own id when it stands alone.
     """
 
-    id: str
-    fields: Mapping[str, Any]
+    id: str  # stable id from upstream, never a row position of ours
+    fields: Mapping[str, Any]  # what prompts and scoring need, by the dataset's column names
     groups: Mapping[str, str | tuple[str, ...]]
-    cluster: str
+    cluster: str  # id of the note, patient or answer it shares with others; its own id when it stands alone
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """The worked example that an item's question shows.
+    """The worked example that an item's question shows."""
 
-    Attributes:
-        reply: what it says a model should reply.
-        shown: its own texts (note and question).
-        asked: the same texts of the item.
-    """
-
-    reply: str
-    shown: tuple[str, ...]
-    asked: tuple[str, ...]
+    reply: str  # what it says a model should reply
+    shown: tuple[str, ...]  # its own texts (note and question)
+    asked: tuple[str, ...]  # the same texts of the item
 
     @property
     def leaks(self) -> bool:
@@ -238,9 +194,6 @@ class PromptSet:
     """The way a task's questions are put.
 
     Attributes:
-        name: `own`, or `official` when the authors' files are used.
-        sha256: hash of every text that goes into the questions beside the item's own; part of the recipe.
-        render: makes the chat for one item.
         settings: more of what decides the questions (retrieval, its documents' hashes); part of the recipe. JSON values.
         sources: names what an item's question was given beside the item itself (retrieved chunks), for `items.parquet`;
             None when nothing is.
@@ -252,9 +205,9 @@ class PromptSet:
         example: the worked example that an item's question shows, for a task whose questions show one.
     """
 
-    name: str
-    sha256: str
-    render: Callable[[Item], tuple[Message, ...]]
+    name: str  # `own`, or `official` when the authors' files are used
+    sha256: str  # hash of every text that goes into the questions beside the item's own; part of the recipe
+    render: Callable[[Item], tuple[Message, ...]]  # makes the chat for one item
     settings: Mapping[str, Any] = field(default_factory=dict)
     sources: Callable[[Item], tuple[str, ...]] | None = None
     continuations: Callable[[Item], tuple[str, ...]] | None = None
@@ -269,21 +222,15 @@ class Verdicts:
     Attributes:
         kind: what is alike about them, from the general to the special (`subjective`, `subjective/entailed`). Known verdicts of
             a kind, the special ones within it too, stand for missing ones.
-        hits: known verdicts that count.
-        known: known verdicts.
-        missing: missing ones; each may be a hit or not.
-        unasked: what is no hit without asking anybody. It counts, and stands for nothing that is missing.
-        more: for a list of things to judge that could not be made, its largest length.
-        weight: what a hit adds.
     """
 
     kind: str = ""
-    hits: float = 0
-    known: int = 0
-    missing: int = 0
-    unasked: int = 0
-    more: int = 0
-    weight: float = 1.0
+    hits: float = 0  # known verdicts that count
+    known: int = 0  # known verdicts
+    missing: int = 0  # missing ones; each may be a hit or not
+    unasked: int = 0  # what is no hit without asking anybody. It counts, and stands for nothing that is missing
+    more: int = 0  # for a list of things to judge that could not be made, its largest length
+    weight: float = 1.0  # what a hit adds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,13 +239,12 @@ class Counts:
 
     Attributes:
         how: `share` of the hits in all there is, `count` of hits, or `any`: 1 with at least one hit.
-        verdicts: by kind.
         told: False where the label itself leaves a verdict out (a judge that never says "contradicted"), so that known verdicts
             say nothing about missing ones.
     """
 
     how: Literal["share", "count", "any"]
-    verdicts: tuple[Verdicts, ...]
+    verdicts: tuple[Verdicts, ...]  # by kind
     told: bool = True
 
     @property
@@ -328,11 +274,8 @@ class ItemScore:
     """What scoring made of one answered item.
 
     Attributes:
-        id: the item's id.
         values: metric name to value; `nan` where the metric has no denominator on this item. A metric that could not be
             decided is absent, and `unscored` says why.
-        parsed: the final answer as it was read, for a person to check; "" when none was found.
-        why: one line that says how the decision came about.
         unscored: None, or the reason for which there is no decision on some metric (never a verdict on the model).
         limits: for metrics that are absent, what is known all the same: smallest and largest value they can have.
         weights: for each `ratio` metric its denominator on this item; for an absent one the largest it can be, `inf` (or not
@@ -343,10 +286,10 @@ class ItemScore:
             (an empty answer) has none.
     """
 
-    id: str
+    id: str  # the item's id
     values: Mapping[str, float]
-    parsed: str = ""
-    why: str = ""
+    parsed: str = ""  # the final answer as it was read, for a person to check; "" when none was found
+    why: str = ""  # one line that says how the decision came about
     unscored: str | None = None
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -376,17 +319,11 @@ class ItemScore:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialogue:
-    """An item and what the model has answered about it so far.
+    """An item and what the model has answered about it so far."""
 
-    Attributes:
-        item: the item.
-        opening: the first question, as the task's prompts render it.
-        answers: the model's answers, the latest last; never empty.
-    """
-
-    item: Item
-    opening: tuple[Message, ...]
-    answers: tuple[str, ...]
+    item: Item  # the item
+    opening: tuple[Message, ...]  # the first question, as the task's prompts render it
+    answers: tuple[str, ...]  # the model's answers, the latest last; never empty
 
 
 @dataclass(frozen=True)
@@ -457,21 +394,13 @@ class Baseline:
 
 @dataclass(frozen=True, kw_only=True)
 class PlotPoint:
-    """A point of a plot with its interval.
+    """A point of a plot with its interval."""
 
-    Attributes:
-        label: what it stands for.
-        value: share, 0 to 1.
-        low: lower end of the 95 % interval.
-        high: upper end.
-        n: how many observations.
-    """
-
-    label: str
-    value: float
-    low: float
-    high: float
-    n: int
+    label: str  # what it stands for
+    value: float  # share, 0 to 1
+    low: float  # lower end of the 95 % interval
+    high: float  # upper end
+    n: int  # how many observations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -490,12 +419,11 @@ class ConstructionVerb:
     """How `medical-tasks construct` makes a benchmark's like on notes of one's own.
 
     Attributes:
-        dataset: what is constructed.
         steps: name of a step to its function, the options it needs and those it takes.
         add_arguments: declares options that no other benchmark has.
     """
 
-    dataset: DatasetSpec
+    dataset: DatasetSpec  # what is constructed
     steps: Mapping[str, tuple[Callable[[Namespace], int], tuple[str, ...], tuple[str, ...]]]
     add_arguments: Callable[[ArgumentParser], None] = lambda parser: None
 
@@ -515,24 +443,18 @@ class Benchmark(ABC):
     Methods import what they need when they are called, since every command reads all specs.
 
     Attributes:
-        name: folder under `medical_tasks/benchmarks/` and `metrics/`.
-        title: the paper's name for it.
-        paper: link of the paper.
-        datasets: what its tasks ask about.
-        mixed_rows: whether a task leaves out rows of its dataset (`keeps`).
         sometimes_counted: metrics that count only on some items, so that an unanswered item may not count at all.
-        short: what command-line verbs call it; `name` where empty.
         verbs: verbs of the command line that are its own, each with the module that implements it.
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    paper: ClassVar[str]
-    datasets: ClassVar[tuple[DatasetSpec, ...]]
-    mixed_rows: ClassVar[bool] = False
+    name: ClassVar[str]  # folder under `medical_tasks/benchmarks/` and `metrics/`
+    title: ClassVar[str]  # the paper's name for it
+    paper: ClassVar[str]  # link of the paper
+    datasets: ClassVar[tuple[DatasetSpec, ...]]  # what its tasks ask about
+    mixed_rows: ClassVar[bool] = False  # whether a task leaves out rows of its dataset (`keeps`)
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     verbs: ClassVar[Mapping[str, str]] = {}
-    short: ClassVar[str] = ""
+    short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:
         """Names the benchmark on the command line."""

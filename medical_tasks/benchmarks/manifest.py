@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -76,29 +77,59 @@ def _task(task: TaskSpec) -> dict[str, Any]:
     }
 
 
-def write_manifest(root: Path) -> Path:
-    """Writes `tasks.json` into the project's folder.
+def write_manifest(root: Path) -> list[Path]:
+    """Writes `tasks.json`, the packages of `setup.cfg` and README's table of tasks into the project's folder.
 
     Returns:
-        Its path.
+        The files that changed.
     """
-    path = root / MANIFEST_FILE
-    path.write_text(manifest_text(), encoding="utf-8")
-    return path
+    written = []
+    for path, text in _of_project(root).items():
+        if not path.is_file() or read_text(path) != text:
+            path.write_text(text, encoding="utf-8")
+            written.append(path)
+    return written
 
 
 def check_manifest(root: Path) -> list[str]:
-    """Compares `tasks.json` with the specs.
+    """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs.
 
     Returns:
         What is wrong, a line each; empty when nothing is.
     """
-    path = root / MANIFEST_FILE
-    if not path.is_file():
-        return [f"{path}: is not there. Write it with: make manifest"]
-    if read_text(path) != manifest_text():
-        return [f"{path}: is not what the specs say. Write it anew with: make manifest"]
-    return []
+    problems = []
+    for path, text in _of_project(root).items():
+        if not path.is_file():
+            problems.append(f"{path}: is not there. Write it with: make manifest")
+        elif read_text(path) != text:
+            problems.append(f"{path}: is not what the specs say. Write it anew with: make manifest")
+    return problems
+
+
+def _of_project(root: Path) -> dict[Path, str]:
+    """What is generated outside of the Hub folders; in a folder without the project's files, `tasks.json` alone."""
+    made = {root / MANIFEST_FILE: manifest_text()}
+    for name, generated in (("setup.cfg", _with_packages), ("README.md", _with_table)):
+        if (root / name).is_file():
+            made[root / name] = generated(read_text(root / name), root)
+    return made
+
+
+def _with_packages(text: str, root: Path) -> str:
+    folders = sorted(path.parent for path in (root / "medical_tasks").rglob("__init__.py"))
+    names = [".".join(folder.relative_to(root).parts) for folder in folders]
+    listed = "".join(f"    {name}\n" for name in (*names, "medical_tasks.hub_datasets", "medical_tasks.hub_metrics"))
+    return re.sub(r"(?m)^packages =\n(?:    .*\n)+", f"packages =\n{listed}", text)
+
+
+def _with_table(text: str, root: Path) -> str:
+    rows = ["| benchmark | tasks | data |", "|---|---|---|"]
+    for benchmark in BENCHMARKS:
+        names = ", ".join(f"`{task.name}`" for task in benchmark.tasks)
+        terms = dict.fromkeys(f"{spec.access}, {spec.licence}" for spec in benchmark.datasets)
+        rows.append(f"| [{benchmark.title}]({benchmark.paper}) | {names} | {'; '.join(terms)} |")
+    table = "\n".join(rows)
+    return re.sub(r"(?s)(<!-- tasks: make manifest -->\n).*?(?=\n<!-- end of tasks -->)", lambda m: m[1] + table, text)
 
 
 def check_cards(root: Path | None = None) -> list[str]:

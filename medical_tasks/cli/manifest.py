@@ -31,11 +31,13 @@ def run(arguments: argparse.Namespace) -> int:
     if not (root / "dataset_builders").is_dir():
         raise UsageError(f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR.")
     if arguments.write:
-        for path in [write_manifest(root), *write_cards(root / "dataset_builders")]:
+        for path in [*write_manifest(root), *write_cards(root / "dataset_builders")]:
             print(f"wrote {path}")
         return 0
     problems = [*check_manifest(root), *check_cards(root / "dataset_builders")]
     if problems:
         raise UsageError("\n".join(problems))
-    print("tasks.json, cards, Croissant files and eval.yaml are what the specs say")
+    print(
+        "tasks.json, README's table, setup.cfg's packages, cards, Croissant files and eval.yaml are what the specs say"
+    )
     return 0

@@ -1,0 +1,1 @@
+"""Ten invented multiple-choice questions: the smallest complete benchmark."""

@@ -1,0 +1,23 @@
+"""Which letter an answer gives, and whether it is the right one."""
+
+from __future__ import annotations
+
+import re
+
+from medical_tasks.spec import Item, ItemScore
+
+__all__ = ["letter_of", "score_item"]
+
+_ANSWER = re.compile(r"^\W*answer\W*([A-D])\b", re.IGNORECASE | re.MULTILINE)
+
+
+def letter_of(response: str) -> str:
+    """The letter of the last line that gives one; "" without such a line."""
+    return found[-1].upper() if (found := _ANSWER.findall(response)) else ""
+
+
+def score_item(item: Item, response: str) -> ItemScore:
+    """An answer without a letter is wrong, since the question asks for one."""
+    letter = letter_of(response)
+    right = letter == item.fields["answer"]
+    return ItemScore(id=item.id, values={"accuracy": float(right)}, parsed=letter, why="" if letter else "no letter")

@@ -1,0 +1,87 @@
+"""What the benchmark declares: a dataset, a task, and where the rest of it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from medical_tasks.spec import Benchmark, DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec, hub_question
+
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
+
+DATASET = DatasetSpec(
+    name="medical_mcq",
+    title="Medical MCQ",
+    access="open",
+    licence="Apache-2.0",
+    homepage="https://example.org/medical-mcq",
+    paper="https://example.org/medical-mcq/paper",
+    citation="@misc{mcq, title = {Medical MCQ}}",
+    configs=("demo",),
+    default_config="demo",
+    how_to_get=("medical-tasks build medical_mcq --config demo",),
+    version="1.0.0",
+)
+
+
+class MedicalMCQ(Benchmark):
+    """Four choices, one letter."""
+
+    name = "medical_mcq"
+    title = "Medical MCQ"
+    paper = DATASET.paper
+    datasets = (DATASET,)
+
+    @property
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """Its one task."""
+        return (TASK,)
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.medical_mcq.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """An item a row."""
+        return [Item(id=row["id"], fields=row, groups={"topic": row["topic"]}, cluster=row["id"]) for row in rows]
+
+    def load_prompts(self, task: TaskSpec, name: str = "own", *given: Any, **settings: Any) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.medical_mcq.prompts import load_prompts
+
+        return load_prompts(name)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """The letter, as asked for."""
+        return f"Answer: {item.fields['answer']}"
+
+    def score_items(
+        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **settings: Any
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.medical_mcq.scoring import score_item
+
+        return [score_item(item, response) for item, response in zip(items, responses, strict=True)]
+
+    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+        """The question and its choices, graded by a model."""
+        template = "{prompt}\n\nChoices, A to D in this order: {choices}"
+        graded = {"name": "model_graded_qa"}
+        return hub_question("question", "answer", template=template, scorer=graded, metadata=["choices"])
+
+
+BENCHMARK = MedicalMCQ()
+TASK = TaskSpec(
+    name="medical_mcq",
+    title="Medical MCQ, answered by a letter",
+    benchmark=BENCHMARK,
+    dataset=DATASET.name,
+    split="test",
+    metrics=(MetricSpec(name="accuracy", kind="proportion", description="share of questions with the right letter"),),
+    groups=("topic",),
+    version="1-A",
+    generation_size=32,
+)
