@@ -14,4 +14,5 @@ from medical_tasks.harness.lighteval_adapter import task_configs
 
 __all__ = ["TASKS_TABLE"]
 
-TASKS_TABLE = task_configs(tuple(tasks().values()))
+# lighteval asks one question an item.
+TASKS_TABLE = task_configs([task for task in tasks().values() if not task.protocol and not task.baseline])

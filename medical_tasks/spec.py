@@ -300,10 +300,7 @@ class ItemScore:
     def counted(cls, counts: Mapping[str, Counts], *, id: str, **named: Any) -> ItemScore:  # noqa: A002 - its name here
         """Makes a score of what a judge's verdicts add up to.
 
-        Args:
-            counts: metric to verdicts.
-            id: the item's id.
-            named: further attributes; values and limits given there go before those that follow from `counts`.
+        Values and limits among the further attributes `named` go before those that follow from `counts`.
         """
         values, limits = dict(named.pop("values", {})), dict(named.pop("limits", {}))
         for name, one in counts.items():
@@ -368,13 +365,6 @@ class MultiStep(Protocol):
         """Says how each dialogue goes on.
 
         Given the same dialogues and records it says the same; it must come to an end with every dialogue.
-
-        Args:
-            dialogues: those that have a new answer.
-            records: where it keeps what it works out.
-
-        Returns:
-            A turn a dialogue, in the same order.
         """
         ...
 
@@ -502,12 +492,7 @@ class Benchmark(ABC):
     ) -> PromptSet:
         """Makes the prompts of a task.
 
-        Args:
-            task: the task.
-            name: `own`, or `official` for the authors' files.
-            upstream: the authors' checkout, for `official`.
-            arguments: settings of `TaskSpec.arguments`.
-            exemplars: rows of the split `TaskSpec.exemplars`.
+        `official` prompts are read from the authors' checkout `upstream`; `exemplars` are rows of the split `TaskSpec.exemplars`.
 
         Raises:
             UsageError: A name or a setting is not allowed.
@@ -539,15 +524,7 @@ class Benchmark(ABC):
         judging: Judging | None = None,
         arguments: Mapping[str, str] | None = None,
     ) -> list[ItemScore]:
-        """Scores answers.
-
-        Args:
-            task: the task.
-            items: those that were answered.
-            responses: the answers, in the same order.
-            judging: how they are judged, for a task with `TaskSpec.judge`.
-            arguments: settings of `TaskSpec.scoring_arguments`.
-        """
+        """Scores answers; `judging` for a task with `TaskSpec.judge`, `arguments` of `TaskSpec.scoring_arguments`."""
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Says what decides the metrics that `TaskSpec.scoring_arguments` add; part of the recipe. JSON values."""
@@ -594,13 +571,7 @@ class Benchmark(ABC):
         return None
 
     def plots(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
-        """Plots of a report that are more than a breakdown.
-
-        Args:
-            task: the task.
-            rows: of `items.parquet`.
-            items: the run's items by id; none where its data are not on this machine.
-        """
+        """Plots of a report, from the rows of `items.parquet` and the items by id (none where the data are not here)."""
         return []
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:

@@ -146,12 +146,21 @@ def _sets() -> dict[str, CheckSetSource]:
 
 def _check_options(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSource]) -> None:
     """Options of one set mean nothing for another, and are not passed over in silence."""
+    from medical_tasks.judges.check_sets import CheckRequest
+
     if arguments.max_pairs is not None and arguments.max_pairs < 1:
         raise UsageError(f"--max-pairs must be 1 or more, got {arguments.max_pairs}.")
-    for name in sorted({name for each in sets.values() for name in each.takes}):
-        if getattr(arguments, name) not in (None, "own") and name not in sets[arguments.set].takes:
-            takers = ", ".join(each for each, known in sets.items() if name in known.takes)
-            raise UsageError(f"--{name}: only for judge-check {takers}, got {arguments.set}. Leave it out.")
+    special = {name for each in sets.values() for name in each.takes}
+    options = [each.name for each in fields(CheckRequest) if each.name in special]
+    stray = [
+        name
+        for name in options
+        if getattr(arguments, name) not in (None, "own") and name not in sets[arguments.set].takes
+    ]
+    if stray:
+        takers = ", ".join(name for name, known in sets.items() if known.takes.issuperset(stray)) or "other sets"
+        given = ", ".join(f"--{name}" for name in stray)
+        raise UsageError(f"{given}: only for judge-check {takers}, got {arguments.set}. Leave it out.")
     if arguments.judging == "batched" and not sets[arguments.set].batched:
         raise UsageError(
             f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is nothing to batch. Leave it out."

@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     with policy.protect([policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)):
         if request is not None:
             check_request(request, tasks)
-        with with_source(arguments, task.benchmark.source(spec.name)) as given:
+        with with_source(arguments, task) as given:
             answered, settings = _answered(task, spec, given)
         answered = replace(answered, scoring_args=_scoring_args(arguments.task_args, task, answered.recipe))
         settings |= {"judge": request.identity} if request is not None else {}

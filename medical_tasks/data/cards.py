@@ -493,6 +493,12 @@ class Licence:
 
 
 LICENCES = {
+    "Apache-2.0": Licence(
+        hub_id="apache-2.0", name="Apache License 2.0", url="https://www.apache.org/licenses/LICENSE-2.0"
+    ),
+    "CC0-1.0": Licence(
+        hub_id="cc0-1.0", name="Creative Commons Zero 1.0", url="https://creativecommons.org/publicdomain/zero/1.0/"
+    ),
     "CC-BY-4.0": Licence(
         hub_id="cc-by-4.0",
         name="Creative Commons Attribution 4.0",

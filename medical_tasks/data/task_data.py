@@ -367,12 +367,12 @@ def built_from(source: DatasetSource, place: Path, config: str | None = None) ->
 
 
 @contextlib.contextmanager
-def with_source(arguments: argparse.Namespace, source: DatasetSource) -> Iterator[argparse.Namespace]:
+def with_source(arguments: argparse.Namespace, task: TaskSpec) -> Iterator[argparse.Namespace]:
     """Builds the dataset from `--source`, where that is given, for the length of a `with` block.
 
     Args:
         arguments: options with `source`, `data` and `config`.
-        source: how the dataset is built.
+        task: on the dataset.
 
     Yields:
         The options, with what was built as their data.
@@ -384,6 +384,7 @@ def with_source(arguments: argparse.Namespace, source: DatasetSource) -> Iterato
     if arguments.source is None:
         yield arguments
         return
+    source = task.benchmark.source(task.dataset)
     configs = source_configs(source)
     for name, allowed in (("data", (None,)), ("config", (None, *configs))):
         if getattr(arguments, name) not in allowed:
@@ -426,9 +427,7 @@ def run_data(
         UsageError: They are no such data.
     """
     ran = recipe["data"]
-    with with_source(
-        argparse.Namespace(source=source, data=data, config=ran["config"]), task.benchmark.source(spec.name)
-    ) as given:
+    with with_source(argparse.Namespace(source=source, data=data, config=ran["config"]), task) as given:
         most = None if whole else recipe.get("max_samples")
         yield load_task_data(
             task, spec, data=given.data, config=ran["config"], split=ran.get("split"), max_samples=most

@@ -96,7 +96,7 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
     every = task_spec(target.EVERY_CASE)
     spec = dataset_spec(task.dataset)
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
-        with with_source(arguments, task.benchmark.source(spec.name)) as given:
+        with with_source(arguments, task) as given:
             data = load_task_data(every, spec, data=given.data, config=given.config, split=given.split or task.split)
         cases = target.cases(task, data.items)
         problems += target.problems_of(task, cases, records)

@@ -53,7 +53,7 @@ class Counting:
 def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
     protocol = Counting()
 
-    def open_protocol(task: TaskSpec) -> MultiStep:
+    def open_protocol(task: TaskSpec, **settings: Any) -> MultiStep:
         return protocol
 
     monkeypatch.setattr(code_protocol, "open_protocol", open_protocol)
@@ -159,7 +159,7 @@ class Sampling(Scripted):
 def test_the_same_question_in_a_dialogue_is_asked_anew(
     data: TaskData, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_protocol, "open_protocol", lambda task: Again())
+    monkeypatch.setattr(code_protocol, "open_protocol", lambda task, **settings: Again())
     one = replace(data, items=data.items[:1])
     first = Sampling(data, dies_after=2)
     with pytest.raises(KeyboardInterrupt):

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.policy import add_guard_arguments
@@ -24,7 +25,6 @@ from medical_tasks.guard.policy import add_guard_arguments
 __all__ = ["add_arguments", "run"]
 
 SCHEMA_VERSION = 2
-_BENCHMARK = "medical_tasks.benchmarks.medcalc_bench"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     folder: Path = arguments.run
     results = read_results(folder)
-    specs = [spec for spec in map(task_spec, results["tasks"]) if spec.benchmark == _BENCHMARK]
+    specs = [spec for spec in map(task_spec, results["tasks"]) if spec.benchmark == BENCHMARK]
     if not specs:
         raise UsageError(
             f"{folder}: no task of MedCalc-Bench in it ({', '.join(results['tasks'])}); only its errors have types."
