@@ -298,10 +298,7 @@ class ItemScore:
 
     @classmethod
     def counted(cls, counts: Mapping[str, Counts], *, id: str, **named: Any) -> ItemScore:  # noqa: A002 - its name here
-        """Makes a score of what a judge's verdicts add up to.
-
-        Values and limits among the further attributes `named` go before those that follow from `counts`.
-        """
+        """Makes a score of what a judge's verdicts add up to; values and limits in `named` go before what follows."""
         values, limits = dict(named.pop("values", {})), dict(named.pop("limits", {}))
         for name, one in counts.items():
             if name not in values and name not in limits:
@@ -434,16 +431,16 @@ class Benchmark(ABC):
 
     Attributes:
         sometimes_counted: metrics that count only on some items, so that an unanswered item may not count at all.
-        verbs: verbs of the command line that are its own, each with the module that implements it.
     """
 
     name: ClassVar[str]  # folder under `medical_tasks/benchmarks/` and `metrics/`
     title: ClassVar[str]  # the paper's name for it
     paper: ClassVar[str]  # link of the paper
     datasets: ClassVar[tuple[DatasetSpec, ...]]  # what its tasks ask about
+    tasks: ClassVar[tuple[TaskSpec, ...]]  # set when they are made, since each names its benchmark
     mixed_rows: ClassVar[bool] = False  # whether a task leaves out rows of its dataset (`keeps`)
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
-    verbs: ClassVar[Mapping[str, str]] = {}
+    verbs: ClassVar[Mapping[str, str]] = {}  # verbs of the command line that are its own, each with its module
     short: ClassVar[str] = ""  # what command-line verbs call it; `name` where empty
 
     def __init_subclass__(cls) -> None:
@@ -458,11 +455,6 @@ class Benchmark(ABC):
 
     def __hash__(self) -> int:
         return hash(type(self))
-
-    @property
-    @abstractmethod
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        """The tasks it offers."""
 
     @abstractmethod
     def sources(self) -> tuple[DatasetSource, ...]:

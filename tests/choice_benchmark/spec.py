@@ -52,10 +52,6 @@ class SmallChoices(Benchmark):
     datasets = (DATASET,)
     mixed_rows = True
 
-    @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        return (TASK,)
-
     def sources(self) -> tuple[DatasetSource, ...]:
         return ()
 
@@ -103,3 +99,5 @@ TASK = TaskSpec(
     options={"level": "1"},
     scoring_arguments={"embedder": "a folder"},
 )
+
+SmallChoices.tasks = (TASK,)

@@ -48,10 +48,6 @@ class PrivateNotes(Benchmark):
     paper = DATASET.paper
     datasets = (DATASET,)
 
-    @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        return (TASK,)
-
     def sources(self) -> tuple[DatasetSource, ...]:
         return ()
 
@@ -93,3 +89,5 @@ TASK = TaskSpec(
     groups=("level",),
     judge=True,
 )
+
+PrivateNotes.tasks = (TASK,)

@@ -287,11 +287,6 @@ class ArchEHRQA(Benchmark):
     paper = "https://arxiv.org/abs/2506.04156"
     datasets = (DATASET,)
 
-    @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        """Its tasks."""
-        return TASKS
-
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
         from medical_tasks.benchmarks.archehr_qa.data import SOURCES
@@ -503,3 +498,5 @@ SUBTASKS: Final = (
 )
 
 TASKS: Final = (*ANSWER_TASKS, *SUBTASKS)
+
+ArchEHRQA.tasks = TASKS

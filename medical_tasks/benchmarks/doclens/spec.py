@@ -216,11 +216,6 @@ class DocLens(Benchmark):
     paper = "https://arxiv.org/abs/2311.09581"
     datasets = DATASETS
 
-    @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        """Its tasks."""
-        return TASKS
-
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
         from medical_tasks.benchmarks.doclens.data import SOURCES
@@ -415,3 +410,5 @@ TASKS: Final = (
         form="text",
     ),
 )
+
+DocLens.tasks = TASKS

@@ -200,11 +200,6 @@ class EHRNoteQA(Benchmark):
     datasets = (DATASET,)
     mixed_rows = True
 
-    @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        """Its tasks."""
-        return TASKS
-
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
         from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES
@@ -336,3 +331,5 @@ def _task(form: Format, level: int) -> TaskSpec:
 
 
 TASKS = tuple(_task(form, level) for form in _TITLES for level in (1, 2))
+
+EHRNoteQA.tasks = TASKS

@@ -163,11 +163,6 @@ class KQABenchmark(Benchmark):
     datasets = (DATASET,)
     sometimes_counted = ("hallucination_rate_answered",)
 
-    @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        """Its tasks."""
-        return (KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG)
-
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
         from medical_tasks.benchmarks.kqa.data import SOURCES
@@ -279,3 +274,5 @@ KQA_RAG = _task("kqa_rag", "K-QA, with passages retrieved from your documents", 
 KQA_ICL_RAG = _task(
     "kqa_icl_rag", "K-QA, with instructions, worked examples and retrieved passages", examples=3, retrieval=True
 )
+
+KQABenchmark.tasks = (KQA, KQA_ICL, KQA_RAG, KQA_ICL_RAG)

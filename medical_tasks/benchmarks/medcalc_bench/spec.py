@@ -113,11 +113,6 @@ class MedCalcBench(Benchmark):
     paper = DATASET.paper
     datasets = (DATASET,)
 
-    @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        """Its tasks."""
-        return (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE)
-
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
         from medical_tasks.benchmarks.medcalc_bench.data import SOURCES
@@ -236,3 +231,5 @@ MEDCALC_CODE = _task(
     tokens=_COT_TOKENS,
     protocol="code",
 )
+
+MedCalcBench.tasks = (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK, MEDCALC_CODE)

@@ -33,11 +33,6 @@ class MedicalMCQ(Benchmark):
     paper = DATASET.paper
     datasets = (DATASET,)
 
-    @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        """Its one task."""
-        return (TASK,)
-
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
         from medical_tasks.benchmarks.medical_mcq.data import SOURCES
@@ -85,3 +80,5 @@ TASK = TaskSpec(
     version="1-A",
     generation_size=32,
 )
+
+MedicalMCQ.tasks = (TASK,)
