@@ -1,4 +1,4 @@
-"""Keep a leaderboard: see what was handed in, accept or reject it, check the store, show the pages.
+"""Keep a leaderboard: see what was submitted, accept or reject it, check the store, show the pages.
 
     medical-tasks leaderboard list --store my-store --state pending
     medical-tasks leaderboard show ID --store my-store

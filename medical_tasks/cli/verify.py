@@ -68,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
     from medical_tasks.guard import policy
     from medical_tasks.leaderboard.submission_package.reading import read_package
-    from medical_tasks.leaderboard.submission_package.verifying import VerifyOptions, verify_package
+    from medical_tasks.leaderboard.submission_package.verification import VerifyOptions
+    from medical_tasks.leaderboard.submission_package.verifying import verify_package
     from medical_tasks.models.opener import parse_model_args
 
     if arguments.sample < 1 or arguments.seed < 0:

@@ -8,7 +8,6 @@ another.
 The Hub says of each file how it wants it: text in the commit, and a package (`*.zip` in every new repository's `.gitattributes`) as
 an LFS object that is uploaded before. That upload is the plain one over HTTP and not Xet's: a package is small, never uploaded a
 second time in another version, and a failure is an answer with a status that comes in time.
-
 """
 
 from __future__ import annotations
@@ -28,9 +27,6 @@ from typing import Any, Final
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.storage import AlreadyStoredError, check_name, is_name
 
-__all__ = ["HubStorage"]
-
-
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _BRANCH: Final = "main"
 _FIRST_WAIT_S: Final = 0.2
@@ -40,19 +36,16 @@ _CACHE_BYTES: Final = 64 << 20
 
 
 class HubStorage:
-    """Files of a dataset repository. Implements `storage.Storage`; may be used by several threads.
+    """Files of a dataset repository. Implements `storage.Storage`; for several threads.
 
     What was read is kept in memory, since no file ever changes.
 
     Args:
-        repo_id: `OWNER/NAME`; the repository must be there.
-        token: with the right to write to it; None for the one that huggingface_hub finds (`HF_TOKEN`, `hf auth login`).
-        endpoint: another address than the Hub's.
-        deadline_s: how long one file may take, waiting for others and trying again included.
-        first_wait_s: wait before the second try, doubled before each further one.
-
-    Raises:
-        UsageError: It is not the name of a repository.
+        repo_id: `OWNER/NAME`; the repository must exist.
+        token: with the right to write; None for the one that huggingface_hub finds (`HF_TOKEN`, `hf auth login`).
+        endpoint: in place of the Hub's.
+        deadline_s: for one file, waiting for others and retries included.
+        first_wait_s: before the second try, doubled before each further one.
     """
 
     def __init__(
@@ -83,29 +76,14 @@ class HubStorage:
         return f"HubStorage({self.repo_id!r})"
 
     def create(self, name: str, content: bytes) -> None:
-        """Writes a file whole, or not at all.
-
-        Args:
-            name: its name.
-            content: all of it.
-
-        Raises:
-            AlreadyStoredError: There is one of that name.
-            MissingError: The Hub cannot be reached or refuses; says whether it may be stored all the same.
-            UsageError: No store can have such a name.
-        """
+        """Writes a file whole, or not at all."""
         check_name(name)
         title = f"Add {name} {uuid.uuid4().hex}"
         with self._writing:
             self._retried(lambda: self._create_once(name, content, title), f"store {name}")
 
     def read(self, name: str) -> bytes:
-        """Reads a file.
-
-        Raises:
-            MissingError: There is none, or the Hub cannot be reached.
-            UsageError: No store can have such a name.
-        """
+        """Reads a file."""
         check_name(name)
         with self._caching:
             if name in self._cache:
@@ -121,11 +99,7 @@ class HubStorage:
         return content
 
     def names(self, prefix: str = "") -> list[str]:
-        """Names of the files whose name begins so, sorted; files that are not of this store (a README) are left out.
-
-        Raises:
-            MissingError: The Hub cannot be reached.
-        """
+        """Lists the names that begin so, sorted; files that are not of this store (a README) are left out."""
         inside, slash, _ = prefix.rpartition("/")
         if slash and not is_name(inside):
             return []
@@ -158,11 +132,7 @@ class HubStorage:
         raise MissingError(f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is empty.")
 
     def _is_stored(self, name: str, revision: str, title: str) -> bool:
-        """Whether the file is there by our own commit.
-
-        Raises:
-            AlreadyStoredError: It is there by another.
-        """
+        """Whether the file is there by our own commit; raises `AlreadyStoredError` where it is by another."""
         found = self._api.get_paths_info(paths=[name], expand=True, revision=revision, **self._where)
         if not found:
             return False
@@ -249,12 +219,7 @@ class Trouble(Exception):  # noqa: N818 - a message for `MissingError`
 
 
 class Passing(Trouble):
-    """Trouble that may be over soon.
-
-    Args:
-        message: what a user is told when it is not.
-        after_s: how long the Hub asks to wait.
-    """
+    """Trouble that may be over soon; the Hub asks to wait `after_s`."""
 
     def __init__(self, message: str, *, after_s: float = 0.0) -> None:
         super().__init__(message)
@@ -271,13 +236,7 @@ def outside_errors() -> tuple[type[Exception], ...]:
 
 
 def told(error: Exception, *, doing: str, repo: str) -> Trouble:
-    """Says what happened.
-
-    Args:
-        error: one of `outside_errors`.
-        doing: what was being done (`store NAME`).
-        repo: the repository.
-    """
+    """Puts one of `outside_errors` into words; `doing` is what was being done (`store NAME`)."""
     about = f"dataset repository {repo} of the Hub, {doing}"
     if isinstance(error, Conflict):
         return Passing(

@@ -19,35 +19,20 @@ from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 from medical_tasks.runs.recipes import one_line
 
-__all__ = [
-    "check_lines",
-    "check_store",
-    "entry_lines",
-    "history_lines",
-    "package_lines",
-    "submission_lines",
-    "verified_report",
-]
-
 
 def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """Verifies a submission's package.
+    """Verifies a submission's package and returns a report that matches.
 
-    Args:
-        board: the submissions.
-        name: id of the submission.
-        arguments: parsed options: those named as the fields of `VerifyOptions`, None for what is left to it, and the guard's.
-
-    Returns:
-        The report, of a verification that matches.
+    `arguments` has the fields of `VerifyOptions`, None for its defaults, and the guard's options.
 
     Raises:
-        RefusedError: A judge is not on this machine, and the data are credentialed.
+        RefusedError: The judge is not on this machine, and the data are credentialed.
         UsageError: Something does not match, or of some task nothing could be compared.
         MissingError: The judge that was named is not there, or the store cannot be reached.
     """
     from medical_tasks.guard import policy
-    from medical_tasks.leaderboard.submission_package.verifying import VerifyOptions, verify_package
+    from medical_tasks.leaderboard.submission_package.verification import VerifyOptions
+    from medical_tasks.leaderboard.submission_package.verifying import verify_package
     from medical_tasks.models.opener import parse_model_args
 
     given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
@@ -83,12 +68,12 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
 
 @dataclass(frozen=True, kw_only=True)
 class StoreCheck:
-    """What was found.
+    """What was found in the store.
 
     Attributes:
-        packages: how many packages there are.
-        events: how many events.
-        problems: what is wrong, a sentence each; empty when the store is whole.
+        packages: how many.
+        events: how many.
+        problems: a sentence each; empty when the store is whole.
         strangers: names of files that a leaderboard does not write; nobody reads them.
         waiting: ids of packages whose event a killed process did not write; they get it when submissions are listed.
     """
@@ -101,14 +86,7 @@ class StoreCheck:
 
 
 def check_store(board: Board) -> StoreCheck:
-    """Reads the whole store; changes nothing.
-
-    Args:
-        board: on the store.
-
-    Raises:
-        MissingError: The store cannot be reached.
-    """
+    """Reads the whole store; changes nothing."""
     names = board.storage.names()
     packages = [match[1] for name in names if (match := PACKAGE.fullmatch(name))]
     events = [match[1] for name in names if (match := EVENT.fullmatch(name))]
@@ -127,16 +105,12 @@ def check_store(board: Board) -> StoreCheck:
         except (UsageError, MissingError) as error:
             problems.append(f"{each}: {error}")
     return StoreCheck(
-        packages=len(packages),
-        events=len(events),
-        problems=tuple(problems),
-        strangers=strangers,
-        waiting=waiting,
+        packages=len(packages), events=len(events), problems=tuple(problems), strangers=strangers, waiting=waiting
     )
 
 
 def _differences(board: Board, name: str) -> list[str]:
-    """What a package and the event that it was handed in by say otherwise."""
+    """What a package and the event that it was submitted by say otherwise."""
     submission = board.submission(name)
     manifest = board.package(name).manifest
     found = []
@@ -165,7 +139,7 @@ def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submi
         for one in submissions
     ]
     notes = [f"note: {one.id}: {note}" for one in submissions for note in name_notes(one, accepted)]
-    return [*align(("id", "state", "model", "organisation", "handed in", "tasks"), rows), *notes]
+    return [*align(("id", "state", "model", "organisation", "submitted", "tasks"), rows), *notes]
 
 
 def history_lines(submissions: Sequence[Submission], *, as_json: bool) -> list[str]:

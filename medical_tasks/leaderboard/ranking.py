@@ -11,7 +11,6 @@ In the overall table each benchmark counts once, by one task and metric (`HEADLI
 is that of MOVER, the method of variance estimates recovery (Zou and Donner 2008): benchmarks share no items, so the squared
 distances from value to limit add up, and the square root of the sum, divided by their number, is the distance of the mean's limit.
 A model that lacks a benchmark is listed with what is missing and the mean of the rest, marked partial, without interval and rank.
-
 """
 
 from __future__ import annotations
@@ -31,29 +30,10 @@ from medical_tasks.leaderboard.submission_package.submitters import model_key
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-__all__ = [
-    "HEADLINES",
-    "OverallEntry",
-    "RankRange",
-    "group_label",
-    "group_of",
-    "measure_of",
-    "mover_mean",
-    "overall_entries",
-    "ranges",
-    "rank_ranges",
-    "setting_of",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RankRange:
-    """The places an entry can have.
-
-    Attributes:
-        first: the best of them, from 1.
-        last: the worst of them.
-    """
+    """The best and worst place an entry can have, from 1."""
 
     first: int
     last: int
@@ -65,13 +45,8 @@ class RankRange:
 def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange | None]:
     """Ranks entries by one metric, those of each group among themselves.
 
-    Args:
-        entries: in any order; of one task, or of several.
-        metric: what they are ranked by; where lower values are better they are ranked so.
-
-    Returns:
-        For each entry, in their order, its places; None for one without a rank: a published result, one that is marked with
-        differences, and one whose value, or interval, or judge does not allow it.
+    None stands for an entry without a rank: a reported result, one marked with differences, and one whose value, interval or judge
+    does not allow it.
     """
     groups: dict[tuple[str, ...], list[tuple[int, float, float]]] = {}
     for index, entry in enumerate(entries):
@@ -90,15 +65,7 @@ def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange 
 
 
 def ranges(intervals: Sequence[tuple[float, float]], *, higher_is_better: bool = True) -> list[RankRange]:
-    """Ranks intervals; those that touch overlap.
-
-    Args:
-        intervals: lower and upper end of each.
-        higher_is_better: direction.
-
-    Returns:
-        The places of each, in their order.
-    """
+    """Ranks intervals (lower, upper), in their order; those that touch overlap."""
     turned = intervals if higher_is_better else [(-high, -low) for low, high in intervals]
     lows, highs = sorted(low for low, _ in turned), sorted(high for _, high in turned)
     n = len(turned)
@@ -121,15 +88,7 @@ _OUTPUT_CLAIMS: Final = "output_claims"
 
 
 def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
-    """Names the group of a result.
-
-    Args:
-        task: the task.
-        recipe: of the result.
-
-    Returns:
-        A short hash: the same for results whose numbers can be ranked together.
-    """
+    """Names the group of a result: a short hash, the same for results whose numbers can be ranked together."""
     needed = {metric.needs for metric in task.metrics}
     scoring = mapping(recipe.get("scoring"))
     return _digest(
@@ -150,15 +109,9 @@ def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
 
 
 def measure_of(metric: MetricSpec, entry: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
-    """Names what else a metric's numbers depend on, within one group.
+    """Names what else a metric's numbers depend on within a group: a short hash, "" for nothing.
 
-    Args:
-        metric: the metric.
-        entry: its entry in a result: an average says what it could not be taken of.
-        recipe: of the result.
-
-    Returns:
-        A short hash; "" where they depend on nothing else.
+    `entry` is the metric's in a result: an average says which parts it lacked.
     """
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":
@@ -213,13 +166,7 @@ def _digest(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """What a benchmark counts by.
-
-    Attributes:
-        benchmark: its title.
-        task: one of its tasks.
-        metric: a metric of that task with values of 0 to 1; where lower is better, 1 less the value counts.
-    """
+    """The metric (values of 0 to 1) and task a benchmark counts by; where lower is better, 1 less the value counts."""
 
     benchmark: str
     task: str
@@ -249,8 +196,8 @@ class OverallEntry:
         value: mean of its headline metrics, 0-1; None when it has none.
         ci_low: lower end of its 95 % interval; None when it is partial.
         ci_high: upper end.
-        parts: benchmark's title to the entry that counts; only those it has.
-        missing: titles of the benchmarks it has nothing of that could be ranked.
+        parts: benchmark's title to the entry that counts.
+        missing: titles of the benchmarks without a result that could be ranked.
         partial: whether one is missing; such a mean is not ranked.
         rank: its places among the models of its group; None when partial.
         group: models of one group have all benchmarks in the same groups; "" when partial.
@@ -269,14 +216,10 @@ class OverallEntry:
 
 
 def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
-    """Makes the overall table.
+    """Makes the overall table: models with all benchmarks first, best mean first, then those with more of them.
 
-    Args:
-        entries: of all tasks; published results and those marked with differences do not count.
-
-    Returns:
-        A row a model: those with all benchmarks first, best mean first, then those with more of them. A model with several
-        results on a headline task counts by the one in the group that most models have.
+    A model with several results on a headline task counts by the one in the group that most models have. Reported results and those
+    marked with differences do not count.
     """
     metrics = {one.task: one for one in HEADLINES}
     usable = [
@@ -305,17 +248,7 @@ def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
 
 
 def mover_mean(points: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
-    """The mean of independent estimates, with the MOVER interval.
-
-    Args:
-        points: value, lower and upper limit of each, at one confidence.
-
-    Returns:
-        Mean, lower and upper limit.
-
-    Raises:
-        ValueError: There are none.
-    """
+    """Returns mean, lower and upper MOVER limit of independent estimates (value, lower, upper) at one confidence."""
     if not points:
         raise ValueError("the mean of no estimates was asked for")
     k = len(points)

@@ -53,7 +53,7 @@ def test_a_package_is_taken(board: Board) -> None:
 def test_the_same_package_is_told_with_its_state(board: Board) -> None:
     made = board.submit(PACKAGE)
     with pytest.raises(
-        AlreadySubmittedError, match=f"handed in before, 2026-01-31T12:00:00Z, as {made.id}; it is pending"
+        AlreadySubmittedError, match=f"submitted before, 2026-01-31T12:00:00Z, as {made.id}; it is pending"
     ) as told:
         board.submit(PACKAGE)
     assert told.value.submission == made
@@ -252,7 +252,7 @@ def test_a_full_store_is_shown_and_mended_later(board: Board, monkeypatch: pytes
     [
         (
             QueueLimits(count=2),
-            "2 submissions are pending, 2 may be. Nothing of this package was kept: hand it in again",
+            "2 submissions are pending, 2 may be. Nothing of this package was kept: submit it again",
         ),
         (QueueLimits(of_submitter=2), "2 submissions of An ORGANISATION are pending, 2 may be"),
         (
@@ -312,25 +312,25 @@ def test_it_works_on_the_hub_too(hub: FakeHub) -> None:
     assert len(hub.commits) == 1 + 5
 
 
-def _hand_in(folder: str, model: str) -> str:
-    """Runs in another process: hands a package in, and says what it was told."""
+def _submit(folder: str, model: str) -> str:
+    """Runs in another process: submits a package, and says what it was told."""
     try:
         return Board(LocalStorage(Path(folder))).submit(package(model)).id
     except AlreadySubmittedError:
         return ""
 
 
-def _hand_in_by_threads(folder: str, models: list[str]) -> list[str]:
+def _submit_by_threads(folder: str, models: list[str]) -> list[str]:
     with ThreadPoolExecutor(4) as threads:
-        return list(threads.map(lambda model: _hand_in(folder, model), models))
+        return list(threads.map(lambda model: _submit(folder, model), models))
 
 
 @pytest.mark.slow
 def test_of_submissions_at_the_same_time_none_is_lost_and_none_doubled(tmp_path: Path) -> None:
-    # Each of 8 packages is handed in by two processes, by four threads in each.
+    # Each of 8 packages is submitted by two processes, by four threads in each.
     models = [f"model {number}" for number in range(8)]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
-        told = list(processes.map(_hand_in_by_threads, [str(tmp_path)] * 2, [models] * 2))
+        told = list(processes.map(_submit_by_threads, [str(tmp_path)] * 2, [models] * 2))
     taken = [name for each in told for name in each if name]
     board = Board(LocalStorage(tmp_path))
     assert len(taken) == len(set(taken)) == 8

@@ -66,8 +66,8 @@ def _edit(key: str, value: Any) -> Any:
         ),
         ("event", _edit("submission", {}), "`submission` must have submitter, tasks"),
         ("event", _edit("submission", None), "`submission` must have"),
-        ("package", lambda content: content + b" ", "not the file that was handed in"),
-        ("package", lambda content: package("Another"), "not the file that was handed in"),
+        ("package", lambda content: content + b" ", "not the file that was submitted"),
+        ("package", lambda content: package("Another"), "not the file that was submitted"),
         ("package", None, "is not there, but events of it are"),
         ("event 2", _edit("state", "pending"), "event 2 makes it pending after pending, which is not allowed"),
         ("event 1", None, "an event is missing; there are events"),
@@ -95,7 +95,7 @@ def test_what_was_changed_in_the_store_is_told_and_left_out(board: Board, file: 
     else:
         assert len(fresh.submissions()) == 2
         for read in (fresh.package, fresh.results):
-            with pytest.raises(DamagedError, match="not the file that was handed in"):
+            with pytest.raises(DamagedError, match="not the file that was submitted"):
                 read(name)
 
 

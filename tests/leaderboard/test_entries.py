@@ -102,7 +102,7 @@ def test_a_package_changed_in_the_store_is_left_out_and_told(board: Board) -> No
     Path(board.storage.folder, package_name(name)).write_bytes(package("forged"))  # type: ignore[attr-defined]
     fresh = Board(board.storage)
     assert [entry.submission for entry in submitted(fresh)] == [sound]
-    assert "not the file that was handed in" in fresh.damaged[name]
+    assert "not the file that was submitted" in fresh.damaged[name]
 
 
 @pytest.mark.parametrize("results", [None, "{", "[]", '{"tasks": {}}', '{"tasks": {"medcalc": {"recipe": {}}}}'])

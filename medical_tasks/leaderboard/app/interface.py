@@ -1,7 +1,6 @@
 """The Gradio app: selection fields, an upload, and one HTML component a page, in the report's colours and fonts.
 
 What it shows is made by `pages` and `submitting`.
-
 """
 
 from __future__ import annotations
@@ -19,14 +18,11 @@ from medical_tasks.leaderboard.app.door import discard, upload_path
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
 from medical_tasks.leaderboard.app.parts import Address, address_of
 from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.app.submitting import Step, check, hand_in, introduction, refused
+from medical_tasks.leaderboard.app.submitting import Step, check, introduction, refused, submit
 from medical_tasks.report.html_parts import assets_text, component_styles, markup
 
 if TYPE_CHECKING:
     import gradio
-
-__all__ = ["build", "head", "theme"]
-
 
 TITLE: Final = "Medical tasks leaderboard"
 _FIELDS: Final = ("task", "metric", "group", "model", "compared_task", "first", "second")
@@ -42,14 +38,7 @@ _HEAD: Final = markup(
 
 
 def build(content: Content) -> gradio.Blocks:
-    """Makes the app.
-
-    Args:
-        content: what it shows.
-
-    Returns:
-        The app, ready to be launched.
-    """
+    """Makes the app."""
     import gradio as gr
 
     app = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
@@ -189,8 +178,8 @@ def _submit_part(gr: Any, content: Content) -> None:
     file = gr.File(label="Package (.zip)", file_count="single", file_types=[".zip"], height=150, elem_id="package")
     said = _html(gr, "said")
     with gr.Row(visible=False) as answers:
-        confirm = gr.Button("Hand in", variant="primary")
-        take_back = gr.Button("Do not hand in")
+        confirm = gr.Button("Submit", variant="primary")
+        take_back = gr.Button("Do not submit")
 
     folder = Path(get_upload_folder())
 
@@ -204,7 +193,7 @@ def _submit_part(gr: Any, content: Content) -> None:
 
     def confirmed(value: Any) -> list[Any]:
         try:
-            step = hand_in(content, upload_path(value, folder))
+            step = submit(content, upload_path(value, folder))
         except MissingError as error:
             step = Step(html=refused(str(error)))
         return [gr.File(value=None), str(framed(step.html, place)), gr.Row(visible=False)]

@@ -25,18 +25,10 @@ from medical_tasks.leaderboard.ranking import overall_entries
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.report.html_parts import Markup, escaped, link, markup
 
-__all__ = ["Page", "about_page", "framed", "page_at"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A selection field.
-
-    Attributes:
-        choices: what it offers.
-        value: what is chosen, one of them or "".
-        hidden: whether it has nothing to choose.
-    """
+    """A selection field: what it offers, and what is chosen."""
 
     choices: Choices
     value: str
@@ -45,13 +37,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page.
-
-    Attributes:
-        address: where it is; what was not said of it is filled in.
-        html: what is shown.
-        fields: name of a selection field to what it holds.
-    """
+    """A page: its complete address, its HTML, and its selection fields by name."""
 
     address: Address
     html: Markup
@@ -66,12 +52,7 @@ def framed(html: str, address: Address) -> Markup:
 def page_at(content: Content, address: Address) -> Page:
     """Makes the page of an address.
 
-    Args:
-        content: the board.
-        address: any; what it names and is not there falls back to what is.
-
-    Returns:
-        The page. Where the store cannot be read, it says so above what was read before.
+    What an address names and is not there falls back to what is; a store that cannot be read is reported above the last state.
     """
     snapshot = content.snapshot()
     made = _MAKERS.get(address.view, _leaderboard)(content, snapshot, address)
@@ -240,7 +221,7 @@ _KEPT = (
     "and hashes, and no text of notes, questions, answers or judges.",
     "The content hash of a package says that nothing was changed since it was made. It does not say who made it: that is what "
     "scoring again is for.",
-    "A package that is refused leaves nothing behind. One that is handed in stays in the store with every decision about it, also "
+    "A package that is refused leaves nothing behind. One that is submitted stays in the store with every decision about it, also "
     "when it is rejected.",
 )
 
@@ -264,7 +245,7 @@ def about_page() -> Markup:
         '<p class="mtl-lead">Five medical benchmarks for language models, scored by one suite, medical-tasks, with the same rules '
         "for everybody.</p>",
         f'<h3>How to take part</h3><ol class="mtl-steps">{steps}</ol>',
-        "<p>Then upload the zip file under Submit. The same run always gives the same package; handing it in twice changes "
+        "<p>Then upload the zip file under Submit. The same run always gives the same package; submitting it twice changes "
         "nothing.</p>",
         f"<h3>Rules</h3><ul>{_items(_RULES)}</ul>",
         f'<h3>What the states mean</h3><dl class="mtl-facts mtl-states">{states}</dl>',

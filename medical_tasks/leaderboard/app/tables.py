@@ -29,9 +29,6 @@ from medical_tasks.report.plots import Scale, axis_ticks, interval_mark, scale_o
 from medical_tasks.runs.numbers import coverage, interval, percent
 from medical_tasks.spec import MetricSpec
 
-__all__ = ["ALL_GROUPS", "OVERALL", "differences", "overall_page", "task_page"]
-
-
 ALL_GROUPS: Final = "all"
 _MORE_METRICS: Final = 3
 _MANY: Final = 200
@@ -50,17 +47,7 @@ def chosen_group(groups: Sequence[Group], name: str) -> list[Group]:
 
 
 def task_page(snapshot: Snapshot, task: str, *, metric: str = "", group: str = "") -> Markup:
-    """Writes a task's tables.
-
-    Args:
-        snapshot: the board.
-        task: name of the task.
-        metric: the metric that ranks; the headline by default.
-        group: the group that is shown; the largest by default.
-
-    Returns:
-        HTML: the task's title, a table a group, the other groups named, and a table of published results.
-    """
+    """Renders a task's tables: a table a group, the other groups named, and the published results."""
     entries = [entry for entry in snapshot.entries if entry.task == task]
     metrics = ranked_metrics(task, entries)
     by = chosen_metric(metrics, metric)
@@ -108,10 +95,7 @@ def _group_section(
     ranks = rank_ranges(list(group.entries), by)
     more = [metric for metric in metrics if metric is not by][:_MORE_METRICS]
     left_out = len(metrics) - 1 - len(more)
-    placed = sorted(
-        zip(group.entries, ranks, strict=True),
-        key=lambda pair: _order(pair[0], pair[1], by),
-    )
+    placed = sorted(zip(group.entries, ranks, strict=True), key=lambda pair: _order(pair[0], pair[1], by))
     # With columns of set widths a browser need not measure every cell of very many rows.
     many = len(placed) > _MANY
     rows = [_entry_row(snapshot, entry, rank, by, more, scale) for entry, rank in placed]
@@ -166,12 +150,7 @@ def _columns(by: MetricSpec, more: Sequence[MetricSpec], entries: Sequence[Entry
 
 
 def _entry_row(
-    snapshot: Snapshot,
-    entry: Entry,
-    rank: RankRange | None,
-    by: MetricSpec,
-    more: Sequence[MetricSpec],
-    scale: Scale,
+    snapshot: Snapshot, entry: Entry, rank: RankRange | None, by: MetricSpec, more: Sequence[MetricSpec], scale: Scale
 ) -> Row:
     submission = snapshot.submission_of(entry)
     weights = submission.submitter.open_weights if submission else None
@@ -208,16 +187,7 @@ _PAPER_METRICS = 4
 
 
 def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by: MetricSpec) -> Markup:
-    """Writes the published results of a task.
-
-    Args:
-        entries: reported ones of one task.
-        metrics: those that they report.
-        by: the metric the page is about; where no paper reports it, the first that one does is drawn.
-
-    Returns:
-        A section with a table, without ranks, and with how each setting differs; empty HTML where no paper reports any.
-    """
+    """Renders the published results of a task, unranked; `by` falls back to the first metric that a paper reports."""
     if not entries or not metrics:
         return Markup("")
     # A paper's figure is the authors' decision, which stands beside the metric of that name.
@@ -297,14 +267,7 @@ OVERALL: Final = "overall"
 
 
 def overall_page(snapshot: Snapshot) -> Markup:
-    """Writes the overall table.
-
-    Args:
-        snapshot: the board.
-
-    Returns:
-        HTML: models with all benchmarks ranked first, then the others with what they lack.
-    """
+    """Renders the overall table: models with all benchmarks ranked first, then the others with what they lack."""
     rows = overall_entries([entry for entry in snapshot.entries if entry.state != "reported"])
     titles = list(dict.fromkeys(title for row in rows for title in (*row.parts, *row.missing)))
     groups = list(dict.fromkeys(row.group for row in rows if row.group))

@@ -8,7 +8,6 @@
 
 The content hash shows that nothing was changed since the package was made. It does not show who made it: whoever changes a number
 can make a new hash, and `verifying` finds that by scoring again.
-
 """
 
 from __future__ import annotations
@@ -20,13 +19,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
-
-__all__ = [
-    "ANSWERS", "DEFAULT_LIMITS", "FORMAT", "ITEMS", "MANIFEST", "MEMBERS", "RESULTS", "VERDICTS", "WRITE_AGAIN",
-    "Manifest", "Package", "PackageError", "ReadLimits", "Submitter", "answer_sha256", "content_sha256", "file_facts",
-    "shown", "verdicts_sha256",
-]  # fmt: skip
-
 
 FORMAT: Final = 1
 
@@ -49,7 +41,7 @@ class Submitter:
         url: page of the model, https only; "" for none.
         notes: one line, at most 280 characters.
         open_weights: whether anybody can have the weights; None when nothing is said.
-        parameters: number of parameters in billions; None when nothing is said.
+        parameters: in billions; None when nothing is said.
     """
 
     model: str
@@ -68,11 +60,10 @@ class Manifest:
         format: `FORMAT`.
         suite: name and version of what made the package.
         submitter: who and what.
-        tasks: names of the tasks in it.
+        tasks: their names.
         files: name of each other file to `{"bytes": ..., "sha256": ...}`.
         content_sha256: hash over all of the above and below.
-        partial: task to the reasons, one sentence each, for which it is not the whole official split that was answered (demo
-            records, a part of the items, ...); tasks without any are not in it. `results.partial_facts` makes it.
+        partial: task to the reasons, one sentence each, for which it is not the whole official split (`results.partial_facts`).
     """
 
     format: int
@@ -93,12 +84,7 @@ class Manifest:
 class Package:
     """A package that was read: of the stated form, its hashes right, every value in its limits.
 
-    Attributes:
-        manifest: `package.json`.
-        results: `results.json`.
-        items: rows of `items.jsonl`.
-        answers: task to item id to answer; a task on credentialed data has none.
-        verdicts: rows of `verdicts.jsonl`.
+    `items` and `verdicts` are the rows of their files; `answers` has, for tasks on open data, item id to answer.
     """
 
     manifest: Manifest
@@ -115,8 +101,7 @@ _SHOWN_CHARS: Final = 60
 class PackageError(UsageError):
     """A package that is not taken; the message names the file in it, the line, the rule, the value and the next step.
 
-    What it shows of the package is cut short and written in plain ASCII, so that it can stand on a terminal. For a page it is
-    escaped like any other text.
+    What it shows of the package is cut short and written in plain ASCII, so that it can stand on a terminal.
     """
 
 
@@ -138,25 +123,7 @@ MIB: Final = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class ReadLimits:
-    """Limits of a package.
-
-    Attributes:
-        package_bytes: the zip file.
-        member_bytes: one file in it, unpacked.
-        total_bytes: all files in it, unpacked.
-        ratio: unpacked bytes for each packed one, of files above 64 KiB.
-        line_bytes: one line of a file with a record a line.
-        tasks: tasks of a package.
-        items: lines of `items.jsonl`, and of `answers.jsonl`.
-        verdicts: lines of `verdicts.jsonl`.
-        groups: groups of one breakdown.
-        item_groups: groups of one breakdown that an item is in.
-        depth: lists and objects inside one another.
-        number_characters: a number as written: digits, sign, point and exponent.
-        values: lists, objects, texts and numbers in `results.json`.
-        line_values: the same in a line.
-        total_values: the same in the whole package.
-    """
+    """Limits of a package."""
 
     package_bytes: int = 32 * MIB
     member_bytes: int = 64 * MIB
@@ -179,14 +146,7 @@ DEFAULT_LIMITS: Final = ReadLimits()
 
 
 def canonical(value: Any) -> str:
-    """JSON in one form: names sorted, no spaces, ASCII.
-
-    Args:
-        value: JSON values; no `nan`.
-
-    Raises:
-        ValueError: A number that JSON does not have.
-    """
+    """JSON in one form: names sorted, no spaces, ASCII; `ValueError` for a number that JSON does not have."""
     return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 

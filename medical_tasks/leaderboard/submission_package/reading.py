@@ -5,7 +5,6 @@ record, and nothing else anywhere. Overlapping members, hidden data, two lists t
 unknown length therefore cannot occur. Sizes are checked before anything is unpacked, and nothing is written to disk. Every value
 has the stated form, hashes are right, ids are unique, and the results are those that the items give. Whether the scores are those
 of the answers, `verifying` finds out.
-
 """
 
 from __future__ import annotations
@@ -63,23 +62,12 @@ from medical_tasks.leaderboard.submission_package.values import (
     whole_number,
 )
 
-__all__ = ["PackageError", "make_manifest", "package_bytes", "read_package"]
-
 
 def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -> Package:
-    """Reads a package that anybody may have sent.
+    """Reads a package that anybody may have sent, from a path or its bytes.
 
-    Args:
-        source: the zip file, or its bytes.
-        limits: how much it may hold.
-
-    Returns:
-        What it holds, all of it of the stated form. In `items` a value without a denominator is `nan`, one that is not decided
-        None; the rows have the columns of `items.parquet` that are of their task, and the two hashes.
-
-    Raises:
-        PackageError: It is not one; the message is for its submitter.
-        MissingError: There is no such file.
+    In `items` a value without a denominator is `nan`, one that is not decided None; the rows have their task's
+    columns of `items.parquet`, and the two hashes. Raises `PackageError`, whose message is for the submitter, or `MissingError`.
     """
     content = source if isinstance(source, bytes) else package_bytes(source, limits)
     members = read_members(content, limits)
@@ -108,11 +96,7 @@ def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -
         if found is not None:
             raise PackageError(f"{RESULTS}, {name}, {told(found)} from {ITEMS}. {WRITE_AGAIN}")
     return Package(
-        manifest=manifest,
-        results=results,
-        items=_joined(items),
-        answers=answers,
-        verdicts=_joined(verdicts),
+        manifest=manifest, results=results, items=_joined(items), answers=answers, verdicts=_joined(verdicts)
     )
 
 
@@ -121,12 +105,7 @@ def _joined(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Mapping[str
 
 
 def package_bytes(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
-    """Reads a file no further than a package may be long; of one that is longer a byte more.
-
-    Raises:
-        PackageError: It is a folder.
-        MissingError: It is not there, or cannot be read.
-    """
+    """Reads a file no further than a package may be long; of one that is longer a byte more."""
     place = path.expanduser()
     wanted = "Give the .zip that `medical-tasks submit RUN --to space` wrote."
     if place.is_dir():
@@ -152,16 +131,7 @@ _SMALL: Final = 1 << 16
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A file of the package, as the list names it.
-
-    Attributes:
-        name: one of `contents.MEMBERS`.
-        method: 0 stored, 8 deflated.
-        crc: CRC-32 of its content.
-        packed: bytes in the zip file.
-        size: bytes unpacked.
-        start: of its packed bytes.
-    """
+    """A file of the package, as the zip's directory names it: `method` 0 stored or 8 deflated, `start` of its packed bytes."""
 
     name: str
     method: int
@@ -172,15 +142,7 @@ class Member:
 
 
 def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
-    """Reads which files a package holds, and checks all that can be checked before they are unpacked.
-
-    Args:
-        content: the zip file.
-        limits: how much it may hold.
-
-    Raises:
-        PackageError: It is not the zip file of a package.
-    """
+    """Reads which files a package holds, and checks all that can be checked before they are unpacked."""
     if len(content) > limits.package_bytes:
         raise PackageError(
             f"the package has {len(content):,} bytes, and at most {limits.package_bytes:,} are taken. Submit fewer tasks at once "
@@ -215,11 +177,7 @@ def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
 
 
 def unpack(content: bytes, member: Member) -> bytes:
-    """Unpacks a file, never more of it than was stated.
-
-    Raises:
-        PackageError: It is damaged, or not what the list says.
-    """
+    """Unpacks a file, never more of it than was stated."""
     packed = content[member.start : member.start + member.packed]
     if member.method == _STORED:
         made = packed
@@ -296,14 +254,7 @@ def _bad_zip(what: str) -> PackageError:
 def make_manifest(
     submitter: Submitter, tasks: Sequence[str], partial: Mapping[str, Sequence[str]], files: Mapping[str, bytes]
 ) -> dict[str, Any]:
-    """Makes `package.json`.
-
-    Args:
-        submitter: who and what.
-        tasks: the tasks' names.
-        partial: from `results.partial_facts`.
-        files: name of each other file to its content.
-    """
+    """Makes `package.json`."""
     stated: dict[str, Any] = {
         "format": FORMAT,
         "suite": f"medical-tasks {__version__}",
@@ -316,16 +267,7 @@ def make_manifest(
 
 
 def read_manifest(value: Any, files: Mapping[str, bytes], limits: ReadLimits) -> Manifest:
-    """Checks `package.json` against the files beside it.
-
-    Args:
-        value: its JSON.
-        files: name of each other file to its content.
-        limits: of the package.
-
-    Raises:
-        PackageError: It is not of the form, or a hash is not right.
-    """
+    """Checks `package.json`, its form and its hashes, against the files beside it."""
     if isinstance(value, dict) and "format" in value and value["format"] != FORMAT:
         raise PackageError(
             f"{MANIFEST}: is of format {shown(value['format'])}, and this version reads format {FORMAT}. {WRITE_AGAIN}"

@@ -4,7 +4,6 @@ The judge that compares words is asked again; it always says the same. What any 
 verdict for the very question it was given on, and where the judge's text is there it is read again: a verdict that was turned
 round then contradicts its text. That the text is the judge's own only the judge can show: `--judge` asks it about a sample.
 Verdicts that are all what the judge of words would say do not count as checked: whoever has no judge could have made them.
-
 """
 
 from __future__ import annotations
@@ -37,16 +36,13 @@ from medical_tasks.runs.results import VERDICTS_FILE, read_items
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["ask_again", "check_results", "check_scores", "check_verdicts", "scored_again", "scratch_folder", "withheld"]
-
-
 _SHOWN: Final = 3
 _COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """What scoring again has led to.
+    """What scoring again gave.
 
     Attributes:
         entry: of `results.json`.
@@ -98,10 +94,6 @@ def scored_again(
         options: what there is to score with.
         scratch: an empty folder.
         private: whether the data are credentialed.
-
-    Raises:
-        UsageError: The scorer refuses something.
-        MissingError: Something it needs is not here.
     """
     run = RunFolder(scratch / "run", home=scratch if private else None, private=private)
     replay: Replay | None = None
@@ -133,13 +125,7 @@ def scored_again(
 
 
 def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Scored) -> Check:
-    """Compares items one by one.
-
-    Args:
-        reported: the task with the metrics that the package reports.
-        rows: of the package.
-        made: from `scored_again`.
-    """
+    """Compares items one by one."""
     title = f"{reported.name}: scores"
     here = {row["id"]: row for row in made.rows}
     columns = [name for name in item_columns(reported) if not made.rows or name in made.rows[0]]
@@ -165,13 +151,7 @@ def _told_plainly(found: tuple[tuple[str, ...], Any, Any]) -> str:
 
 
 def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored | None) -> Check:
-    """Compares metrics, intervals, bounds, breakdowns and coverage.
-
-    Args:
-        reported: the task with the metrics that the package reports.
-        entry: of the package.
-        made: from `scored_again`; None where that could not be done, and then the items alone say what they are.
-    """
+    """Compares metrics, intervals, bounds, breakdowns and coverage; with the items alone where nothing was scored again."""
     title = f"{reported.name}: results"
     if made is None:
         detail = "values, intervals and coverage are those of the package's own items; not computed from answers"
@@ -200,13 +180,7 @@ _FROM_FILE: Final = "recorded"
 
 
 def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: str) -> JudgeRequest:
-    """The judge of a recipe, asked in the same way.
-
-    Args:
-        recipe: the recipe's `judge`.
-        options: with the authors' checkout, and the settings of the judge's backend.
-        name: whom to open.
-    """
+    """The judge of a recipe, asked in the same way; `name` says whom to open."""
     asked = JudgeOptions(
         votes=1 if name.startswith(RECORDED) else recipe["votes"],
         reasks=_whole(recipe.get("reasks"), 2),
@@ -271,13 +245,7 @@ class _Checked:
 
 
 class Replay(RunJudge):
-    """The verdicts of a package in place of their judge.
-
-    Args:
-        request: with `recorded/FILE`.
-        store: where nothing will be kept.
-        log_dir: likewise.
-    """
+    """The verdicts of a package in their judge's place; `request` is of `recorded/FILE`, and nothing is kept."""
 
     checked: _Checked | None = None
     unread: Mapping[tuple[str, str], str] = {}
@@ -292,21 +260,9 @@ class Replay(RunJudge):
 
 
 def check_verdicts(
-    name: str,
-    judge: str,
-    rows: Sequence[Mapping[str, Any]],
-    made: Sequence[Mapping[str, Any]],
-    replay: Replay | None,
+    name: str, judge: str, rows: Sequence[Mapping[str, Any]], made: Sequence[Mapping[str, Any]], replay: Replay | None
 ) -> Check:
-    """Compares the verdicts of a package with those that scoring again has led to.
-
-    Args:
-        name: of the task.
-        judge: of the recipe.
-        rows: of the package.
-        made: of scoring again.
-        replay: what stood in for the judge; None when it was asked again.
-    """
+    """Compares the verdicts of a package with those that scoring again led to; `replay` is None when the judge was asked again."""
     title = f"{name}: verdicts"
     if replay is None:
         found = [told(each) for each in differences(_by_id(rows), _by_id(made))]
@@ -359,19 +315,7 @@ def ask_again(
     options: VerifyOptions,
     scratch: Path,
 ) -> Check:
-    """Asks the recipe's judge again about a sample of items.
-
-    Args:
-        answered: the task with its answers.
-        recipe: the recipe's `judge`.
-        rows: the verdicts of the package.
-        options: with the judge.
-        scratch: folder for what it says.
-
-    Raises:
-        UsageError: It is another judge than the recipe's.
-        MissingError: It is not there.
-    """
+    """Asks the recipe's judge again about a sample of items; `UsageError` for another judge than the recipe's."""
     title = f"{answered.task.name}: judge"
     if not options.judge:
         detail = f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample"

@@ -3,7 +3,6 @@
 This catches every edited number without the data. What items do not show is left to `verifying`, which scores the answers again:
 the estimate where a metric is not decided on some answer, which here has to lie where every such answer may have any value; and
 intervals of metrics without a largest value. Numbers are the same within a billionth: other processors round sums otherwise.
-
 """
 
 from __future__ import annotations
@@ -35,9 +34,6 @@ from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["check_results", "differences", "partial_facts", "recompute", "reported_task", "result_differences", "told"]
-
-
 _OBJECT: Final = Field(holds=is_object, rule="an object with short names")
 _SETTING: Final = plain_json(of=dict)
 _SETTING_OR_NULL: Final = Field(
@@ -68,12 +64,7 @@ _ENTRY: Final[Mapping[str, Field]] = {
     "judge": optional(_OBJECT),
     "notes": optional(_COUNTS),
 }
-_COVERAGE: Final = {
-    "asked": whole_number(1),
-    "answered": whole_number(),
-    "scored": whole_number(),
-    "unscored": _COUNTS,
-}
+_COVERAGE: Final = {"asked": whole_number(1), "answered": whole_number(), "scored": whole_number(), "unscored": _COUNTS}
 _RECIPE: Final[Mapping[str, Field]] = {
     "suite": suite_name(),
     "task": line_text(64, least=1),
@@ -130,18 +121,7 @@ _JUDGED_BY: Final = {"name": line_text(200, least=1), "comparable": true_or_fals
 
 
 def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Checks the form of `results.json`; not yet its numbers.
-
-    Args:
-        value: its JSON.
-        names: the tasks that `package.json` names.
-
-    Returns:
-        The results.
-
-    Raises:
-        PackageError: It is not of the form.
-    """
+    """Checks the form of `results.json`, not yet its numbers; `names` are the tasks that `package.json` names."""
     results = check_fields(RESULTS, value, {"schema_version": one_of((SCHEMA_VERSION,)), "tasks": _OBJECT})
     known = tasks()
     for name in results["tasks"]:
@@ -161,12 +141,7 @@ def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
-    """The task with the metrics that an entry reports: all, but for those that need something which may not have been given.
-
-    Args:
-        task: as the catalogue has it.
-        entry: of `results.json`.
-    """
+    """The task with the metrics that an entry reports: all, but for those that need something which may not have been given."""
     breakdown = entry["breakdown"]
 
     def told(name: str, part: tuple[()] | tuple[str, str], whole: str) -> bool:
@@ -240,14 +215,7 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
 
 
 def partial_facts(results: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Says of which tasks a result is not over the whole official split, and why.
-
-    Args:
-        results: content of `results.json`, of known tasks.
-
-    Returns:
-        Task to reasons, each a sentence; tasks without any are not in it.
-    """
+    """Task to the reasons, a sentence each, for which its result is not over the whole official split; only tasks with any."""
     found = {name: tuple(_partial_reasons(name, entry["recipe"])) for name, entry in results["tasks"].items()}
     return {name: reasons for name, reasons in found.items() if reasons}
 
@@ -277,17 +245,7 @@ _COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 def recompute(
     task: TaskSpec, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], limits: ReadLimits
 ) -> dict[str, Any]:
-    """Computes a task's entry of `results.json` from its items.
-
-    Args:
-        task: with the metrics that are reported.
-        entry: what the package says; its breakdown tells how groups are called.
-        rows: the task's items.
-        limits: of the package.
-
-    Raises:
-        PackageError: The items are in more groups than a package may have, or no number can be made of them.
-    """
+    """Computes a task's entry of `results.json` from its items; the package's own entry tells how groups are called."""
     items: list[Item] = []
     scores: dict[str, ItemScore] = {}
     unanswered: dict[str, str] = {}
@@ -325,17 +283,7 @@ def mark_incomparable(task: TaskSpec, entry: dict[str, Any]) -> None:
 def result_differences(
     task: TaskSpec, entry: Mapping[str, Any], made: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> Iterator[Difference]:
-    """Compares what a package says with what its items give.
-
-    Args:
-        task: with the metrics that are reported.
-        entry: of the package.
-        made: from `recompute`.
-        rows: the task's items.
-
-    Yields:
-        Each difference, but for what the items do not tell.
-    """
+    """Yields the differences between what a package says and what `recompute` made, except what the items do not decide."""
     unknown = _unknown(task, rows)
     reasons = {NO_VERDICT, *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"])}
     for name in _COMPARED:
@@ -448,16 +396,7 @@ def same_value(said: Any, here: Any) -> bool:
 
 
 def differences(said: Any, here: Any, place: tuple[str, ...] = ()) -> Iterator[Difference]:
-    """Compares JSON values.
-
-    Args:
-        said: of the package.
-        here: computed here.
-        place: names on the way to them.
-
-    Yields:
-        Each difference.
-    """
+    """Yields the differences between two JSON values."""
     if isinstance(said, Mapping) and isinstance(here, Mapping):
         for name in dict.fromkeys((*said, *here)):
             yield from differences(said.get(name, _ABSENT), here.get(name, _ABSENT), (*place, name))

@@ -37,36 +37,11 @@ from medical_tasks.leaderboard.submission_package.values import (
 from medical_tasks.runs.results import weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-__all__ = [
-    "NAN",
-    "check_verdicts",
-    "item_columns",
-    "item_of",
-    "read_answers",
-    "read_items",
-    "read_verdicts",
-    "verdicts_of_items",
-]
-
-
 Rows = dict[str, list[dict[str, Any]]]
 
 
 def read_items(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec], limits: ReadLimits) -> Rows:
-    """Reads `items.jsonl`.
-
-    Args:
-        reader: of the package.
-        content: of the file.
-        tasks: name to task, with the metrics that are reported.
-        limits: of the package.
-
-    Returns:
-        Task to its rows, in order.
-
-    Raises:
-        PackageError: A line is not of the form, or an id stands twice.
-    """
+    """Reads `items.jsonl`: task to its rows, in order. An id may stand once in a task."""
     rows: Rows = {}
     fields = {name: item_fields(task, texts=texts_allowed(task)) for name, task in tasks.items()}
     words = {name: note_words(task) for name, task in tasks.items() if not texts_allowed(task)}
@@ -90,21 +65,7 @@ def read_answers(
     tasks: Mapping[str, TaskSpec],
     limits: ReadLimits,
 ) -> dict[str, dict[str, str]]:
-    """Reads `answers.jsonl`, and checks that it has every answer to open data that the items tell of, and no other.
-
-    Args:
-        reader: of the package.
-        content: of the file, empty where there is none.
-        items: from `read_items`.
-        tasks: name to task.
-        limits: of the package.
-
-    Returns:
-        Task to item id to answer, of tasks on open data.
-
-    Raises:
-        PackageError: A line is not of the form, or an answer is missing, too many, or not the one whose hash is told.
-    """
+    """Reads `answers.jsonl`: of tasks on open data, exactly the answers whose hashes the items have, as task to id to answer."""
     open_tasks = {name for name, task in tasks.items() if texts_allowed(task)}
     told = {name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())} for name in open_tasks}
     found: dict[str, dict[str, str]] = {name: {} for name in tasks if name in open_tasks}
@@ -131,20 +92,7 @@ def read_answers(
 
 
 def read_verdicts(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec], limits: ReadLimits) -> Rows:
-    """Reads `verdicts.jsonl`.
-
-    Args:
-        reader: of the package.
-        content: of the file, empty where there is none.
-        tasks: name to task.
-        limits: of the package.
-
-    Returns:
-        Task to its rows, in order.
-
-    Raises:
-        PackageError: A line is not of the form, or a question has two verdicts.
-    """
+    """Reads `verdicts.jsonl`: task to its rows, in order. A question has one verdict."""
     rows: Rows = {}
     seen: dict[tuple[str, str, str], dict[str, Any]] = {}
     fields = {name: verdict_fields(texts=texts_allowed(task)) for name, task in tasks.items()}
@@ -168,17 +116,7 @@ def read_verdicts(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSp
 def check_verdicts(
     name: str, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Checks a task's verdicts against its items and its entry.
-
-    Args:
-        name: of the task.
-        entry: of `results.json`.
-        rows: its items.
-        verdicts: its verdicts.
-
-    Raises:
-        PackageError: They are of other items, other judges, or not as many as are told.
-    """
+    """Checks that a task's verdicts are of its items and judge, and as many as its entry says."""
     by_item, lost = verdicts_of_items(verdicts, {row["id"] for row in rows})
     if lost:
         raise PackageError(f"{VERDICTS}: the question {shown(lost[0])} is about no item of {name}. {WRITE_AGAIN}")
@@ -195,11 +133,7 @@ def check_verdicts(
             raise PackageError(f"{VERDICTS}: {name} is scored without a judge and has verdicts. {WRITE_AGAIN}")
         return
     reasons = Counter(row["unscored"] for row in verdicts if "unscored" in row)
-    counted = {
-        "asked": len(verdicts),
-        "decided": sum("value" in row for row in verdicts),
-        "unscored": dict(reasons),
-    }
+    counted = {"asked": len(verdicts), "decided": sum("value" in row for row in verdicts), "unscored": dict(reasons)}
     if judge["verdicts"] != counted:
         raise PackageError(f"{VERDICTS}: {name} has other numbers of verdicts than its entry says. {WRITE_AGAIN}")
     if any("value" in row and _votes_ahead(row) < judge["votes"] - len(row["votes"]) for row in verdicts):
@@ -246,14 +180,7 @@ ANSWER_FIELDS: Final[Mapping[str, Field]] = {
 
 
 def item_columns(task: TaskSpec) -> list[str]:
-    """The columns of a task's items, without the two hashes.
-
-    Args:
-        task: with the metrics that are reported.
-
-    Returns:
-        Names in order; those of `results.item_rows`.
-    """
+    """Lists the columns of a task's items, as `results.item_rows` has them, without the two hashes."""
     columns = ["task", "id", "cluster", *(f"group_{name}" for name in task.groups)]
     for metric in task.metrics:
         if metric.kind != "average":
@@ -262,12 +189,7 @@ def item_columns(task: TaskSpec) -> list[str]:
 
 
 def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
-    """The form of a task's lines in `items.jsonl`.
-
-    Args:
-        task: with the metrics that are reported.
-        texts: whether they may hold text; not for credentialed data.
-    """
+    """The form of a task's lines in `items.jsonl`; for credentialed data without `texts`."""
     group = line_text(2 * LONGEST_ID)
     fields: dict[str, Field] = {"task": one_of((task.name,)), "id": _ID, "cluster": _ID}
     fields |= {f"group_{name}": group for name in task.groups}
@@ -305,20 +227,7 @@ def _metric_value(metric: MetricSpec) -> Field:
 
 
 def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Checks a line of `items.jsonl`.
-
-    Args:
-        where: where it stands.
-        value: its JSON.
-        task: its task, with the metrics that are reported.
-        fields: from `item_fields`.
-
-    Returns:
-        The row as `items.parquet` has it: a value without a denominator is `nan`.
-
-    Raises:
-        PackageError: It is not of the form.
-    """
+    """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
     checked = check_fields(where, value, fields)
     row: dict[str, Any] = {}
     metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
@@ -346,11 +255,7 @@ def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field
 
 
 def verdict_fields(*, texts: bool) -> dict[str, Field]:
-    """The form of the lines of `verdicts.jsonl`.
-
-    Args:
-        texts: whether they hold the judge's texts; not for credentialed data.
-    """
+    """The form of the lines of `verdicts.jsonl`; for credentialed data without the judge's `texts`."""
     reason = line_text(LONGEST_ID, least=1)
     fields = {
         "task": line_text(64, least=1),
@@ -366,14 +271,9 @@ def verdict_fields(*, texts: bool) -> dict[str, Field]:
 
 
 def item_of(question: str, ids: Container[str]) -> str | None:
-    """Finds the item a question is about.
+    """Finds the item a question is about: its name is the item's id, alone or followed by `/` and more.
 
-    Args:
-        question: its name: the item's id alone, or with `/` and more behind it.
-        ids: of the task's items; they may hold `/` as well, and the longest one that fits is meant.
-
-    Returns:
-        The id, or None.
+    Ids may hold `/` as well; the longest one that fits is meant.
     """
     while question not in ids:
         question, slash, _ = question.rpartition("/")
@@ -385,15 +285,7 @@ def item_of(question: str, ids: Container[str]) -> str | None:
 def verdicts_of_items(
     rows: Iterable[Mapping[str, Any]], ids: Container[str]
 ) -> tuple[dict[str, list[Mapping[str, Any]]], list[str]]:
-    """Sorts a task's verdicts by item.
-
-    Args:
-        rows: the verdicts, in order.
-        ids: of the task's items.
-
-    Returns:
-        Item id to its verdicts in order, and the questions that are about no item.
-    """
+    """Sorts a task's verdicts by item; also returns the questions that are about no item."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     lost: list[str] = []
     for row in rows:

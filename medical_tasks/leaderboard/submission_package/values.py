@@ -1,7 +1,6 @@
 """Values of a package, read without trust: what each field must be, in code and in words, and JSON within limits.
 
 Depth, length of numbers and count of values are limited before anything is parsed, and no name may occur twice in an object.
-
 """
 
 from __future__ import annotations
@@ -15,22 +14,6 @@ from typing import Any, Final
 
 from medical_tasks.io.json_records import Field, once
 from medical_tasks.leaderboard.submission_package.contents import WRITE_AGAIN, PackageError, ReadLimits, shown
-
-__all__ = [
-    "JsonReader",
-    "any_text",
-    "check_fields",
-    "hash_or_empty",
-    "is_object",
-    "line_text",
-    "number",
-    "one_of",
-    "plain_json",
-    "suite_name",
-    "true_or_false",
-    "whole_number",
-]
-
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _SUITE: Final = re.compile(r"medical-tasks [0-9][0-9A-Za-z.+-]{0,30}")
@@ -145,16 +128,7 @@ def _plain(value: Any) -> bool:
 
 
 def check_fields(where: str, value: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Checks an object: these fields and no other, each as it must be.
-
-    Args:
-        where: where it stands, for messages.
-        value: as read.
-        fields: name to form.
-
-    Raises:
-        PackageError: It is not of that form; names the first thing that is wrong.
-    """
+    """Checks an object: these fields and no other, each as it must be; the error names the first that is wrong."""
     if not isinstance(value, dict):
         raise PackageError(f"{where}: must be an object, got {shown(value)}. {WRITE_AGAIN}")
     missing = [name for name, form in fields.items() if form.required and name not in value]
@@ -173,38 +147,18 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{},:]', re.DOTALL)
 
 
 class JsonReader:
-    """Reads the JSON files of one package.
-
-    Args:
-        limits: of the package; `total_values` is counted over everything read.
-    """
+    """Reads the JSON files of one package; `ReadLimits.total_values` is counted over everything read."""
 
     def __init__(self, limits: ReadLimits) -> None:
         self._limits = limits
         self._values = 0
 
     def whole(self, name: str, content: bytes) -> Any:
-        """Reads a file that is one JSON value.
-
-        Raises:
-            PackageError: It is not, or breaks a limit.
-        """
+        """Reads a file that is one JSON value."""
         return self._read(name, content, self._limits.values)
 
     def lines(self, name: str, content: bytes, *, most: int) -> Iterator[tuple[str, Any]]:
-        """Reads a file with a JSON value a line.
-
-        Args:
-            name: of the file.
-            content: of the file; its last line ends like every other.
-            most: lines it may have.
-
-        Yields:
-            Where the value stands (`items.jsonl, line 3`), and the value.
-
-        Raises:
-            PackageError: A line is not JSON, or breaks a limit.
-        """
+        """Reads a file with a JSON value a line: yields where it stands (`items.jsonl, line 3`), and the value."""
         if content.count(b"\n") > most:
             raise PackageError(
                 f"{name}: {content.count(10):,} lines, and at most {most:,} are taken. Submit fewer tasks at once "

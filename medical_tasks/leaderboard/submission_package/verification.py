@@ -15,9 +15,6 @@ from medical_tasks.runs.responses import read_responses
 from medical_tasks.runs.results import read_results
 from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["Check", "Outcome", "Verification", "VerifyOptions", "check_answers", "check_data", "check_items"]
-
-
 Outcome = Literal["match", "mismatch", "not checked"]
 
 
@@ -26,7 +23,7 @@ class Check:
     """One thing that was compared, or could not be.
 
     Attributes:
-        name: what: `content`, or the task and the part (`medcalc: scores`).
+        name: `content`, or the task and the part (`medcalc: scores`).
         outcome: whether it is the same.
         detail: one line: how much was compared, what differs, or what is needed to check it. No text of credentialed data.
     """
@@ -38,12 +35,7 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """All checks of a package.
-
-    Attributes:
-        package: id of the package.
-        checks: in order.
-    """
+    """All checks of a package, named by its id."""
 
     package: str
     checks: Sequence[Check]
@@ -114,17 +106,7 @@ class VerifyOptions:
 def check_answers(
     package: Package, task: TaskSpec, rows: Sequence[Mapping[str, Any]], options: VerifyOptions
 ) -> tuple[Check, Mapping[str, str] | None]:
-    """Compares the answers with their hashes.
-
-    Args:
-        package: with the answers to open data.
-        task: the task.
-        rows: its items.
-        options: with the answers to credentialed data, or those of open data from elsewhere.
-
-    Returns:
-        The check, and item id to answer; None where there are none to score.
-    """
+    """Compares the answers with their hashes; also returns item id to answer, None where there are none to score."""
     title = f"{task.name}: answers"
     answers: Mapping[str, str] | None = package.answers.get(task.name)
     source = "of the package"
@@ -170,14 +152,7 @@ _SHOWN: Final = 3
 
 
 def check_data(name: str, recipe: Mapping[str, Any], data: TaskData | None, missing: str) -> Check:
-    """Compares the data of a recipe with those here.
-
-    Args:
-        name: of the task.
-        recipe: of the package.
-        data: as they are here; None where they are not.
-        missing: why they are not.
-    """
+    """Compares the data of a recipe with those here; `missing` says why there are none."""
     title, ran = f"{name}: data", recipe["data"]
     if data is None:
         return Check(name=title, outcome="not checked", detail=missing)
@@ -194,13 +169,7 @@ def check_data(name: str, recipe: Mapping[str, Any], data: TaskData | None, miss
 
 
 def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]) -> Check:
-    """Compares a package's items with those that the split has.
-
-    Args:
-        task: the task.
-        rows: of the package.
-        items: that are asked of this split.
-    """
+    """Compares a package's items with those of the split."""
     said, here = {row["id"]: row for row in rows}, {item.id: item for item in items}
     wrong = [
         f"{len(ids)} {what}: {', '.join(shown(each) for each in ids[:_SHOWN])}"

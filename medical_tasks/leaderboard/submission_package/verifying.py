@@ -3,7 +3,6 @@
 Checks, each `match`, `mismatch` or `not checked`: `content` of the package; and of every task `data`, `items`, `recipe`, `answers`,
 `scores`, `results`, and with a judge `verdicts` and `judge`. No file that a package names is ever opened: such settings come from
 whoever verifies.
-
 """
 
 from __future__ import annotations
@@ -43,9 +42,6 @@ from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["VerifyOptions", "verify_package"]
-
-
 _UNANSWERED: Final = "no answer: "
 _DEFAULTS: Final = VerifyOptions()
 
@@ -53,17 +49,11 @@ _DEFAULTS: Final = VerifyOptions()
 def verify_package(package: Package, options: VerifyOptions = _DEFAULTS) -> Verification:
     """Scores a package's answers again and compares everything in it with what comes out.
 
-    Args:
-        package: from `reading.read_package`, which has checked its form and its hashes.
-        options: what it is checked against.
-
     Raises:
         MissingError: The judge that was named is not there.
         UsageError: The judge that was named is not that of the package, or an option does not go with it.
     """
-    checks = [
-        Check(name="content", outcome="match", detail=f"every file has the hash told; id {package.manifest.id}"),
-    ]
+    checks = [Check(name="content", outcome="match", detail=f"every file has the hash told; id {package.manifest.id}")]
     for name in package.manifest.tasks:
         checks += _verify_task(package, task_spec(name), options)
     return Verification(package=package.manifest.id, checks=tuple(checks))
@@ -159,14 +149,7 @@ Found = tuple[Outcome, str]
 
 
 def check_recipe(task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: VerifyOptions) -> Check:
-    """Compares a package's recipe with what this version does.
-
-    Args:
-        task: the task.
-        recipe: of the package.
-        data: the data here, for worked examples; None where they are not.
-        options: what there is to check it with.
-    """
+    """Compares a package's recipe with what this version does; `data` are for worked examples, None where they are not here."""
     found = [*_task(task, recipe), *_questions(task, recipe, data, options), *_scoring(task, recipe, options)]
     found += _judge(task, recipe, options)
     wrong = [text for outcome, text in found if outcome == "mismatch"]
@@ -277,25 +260,14 @@ def _first_line(error: Exception) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """Settings, and what is not known of them.
-
-    Attributes:
-        values: name to value.
-        missing: settings that name a file or a folder, were used, and were not given.
-    """
+    """Settings, and which file or folder settings were used and not given here."""
 
     values: Mapping[str, str]
     missing: tuple[str, ...]
 
 
 def question_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
-    """Settings of the questions: no file that a package names is ever opened.
-
-    Args:
-        task: the task.
-        recipe: of the package.
-        given: by whoever verifies.
-    """
+    """Settings of the questions, `given` by whoever verifies: no file that a package names is ever opened."""
     values: dict[str, str] = {}
     missing: list[str] = []
     for name, value in recipe.get("task_args", {}).items():
@@ -312,13 +284,7 @@ def question_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping
 
 
 def scoring_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
-    """Settings of the scoring, from what the recipe says of them; likewise.
-
-    Args:
-        task: the task.
-        recipe: of the package.
-        given: by whoever verifies.
-    """
+    """Settings of the scoring, from what the recipe says of them; likewise."""
     values = {name: value for name, value in given.items() if name in task.scoring_arguments}
     missing: list[str] = []
     identity = recipe.get("scoring", {})

@@ -2,7 +2,6 @@
 
 The run's answers are found again (`run_responses`) and hashed item by item. Those to open data go into the package; of credentialed
 data it holds only what the run's folder holds: ids, hashes and scores.
-
 """
 
 from __future__ import annotations
@@ -40,9 +39,6 @@ from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_results
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["answers_of_run", "write_package", "zip_bytes"]
-
-
 _NOT_TASKS_OWN = ("asked", "response_sha256")
 """Columns that a task's items have where the run had something to say there; `sources` names the submitter's files, and stays."""
 
@@ -62,18 +58,15 @@ def write_package(
     """Writes a finished run as a package.
 
     Args:
-        folder: the run's folder.
+        folder: the run's.
         out: the zip file.
         submitter: who and what.
-        tasks: names of those of the run's tasks that are submitted; all by default.
+        tasks: those of the run's tasks that are submitted; all by default.
         responses: for a run of `medical-tasks score`, the file that was scored.
         data: folder of the built datasets; the user's data home by default.
         source: what the dataset is made of, in place of `data`.
         upstream: the authors' checkout, for a run with the official prompts.
-        allow_partial: write it also when it is not the whole official split that was answered.
-
-    Returns:
-        What was written, as `read_package` reads it.
+        allow_partial: write it also when the answers are not of the whole official split.
 
     Raises:
         UsageError: The run cannot be submitted; says why.
@@ -117,7 +110,7 @@ def write_package(
     files |= {VERDICTS: _lines(kept)} if kept else {}
     content = zip_bytes({MANIFEST: _json(make_manifest(checked, names, partial, files)), **files})
     try:
-        # What is handed in is what a stranger would take.
+        # What is submitted is what a stranger would take.
         package = read_package(content)
     except PackageError as error:
         raise UsageError(f"{folder}: cannot be submitted as it is: {error}") from error
@@ -211,24 +204,7 @@ def answers_of_run(
     source: Path | None,
     upstream: Path | None,
 ) -> dict[str, str]:
-    """Finds the answers that a run scored.
-
-    Args:
-        task: the task.
-        recipe: as the run's `results.json` has it.
-        folder: the run's folder.
-        responses: for a run of `medical-tasks score`, the file that was scored.
-        data: folder of the built datasets; the user's data home by default.
-        source: what the dataset is made of, in place of `data`.
-        upstream: the authors' checkout, for a run with the official prompts.
-
-    Returns:
-        Item id to answer, for each answered item.
-
-    Raises:
-        MissingError: The data, the run's store or the file is not there.
-        UsageError: They are not those of the run.
-    """
+    """Finds the answers that a run scored, item id to answer; the options are those of `write_package`."""
     check_recipe(folder, recipe)
     scored = recipe["model"]["name"].startswith("responses/")
     with run_data(task, dataset_spec(task.dataset), recipe, data=data, source=source) as found:
@@ -241,14 +217,7 @@ _PLAIN_FILE: Final = 0o100644 << 16
 
 
 def zip_bytes(files: Mapping[str, bytes]) -> bytes:
-    """Packs files.
-
-    Args:
-        files: name to content, in the order in which they are to stand there.
-
-    Returns:
-        A zip file without times, comments and extra fields.
-    """
+    """Packs files, in this order, without times, comments and extra fields."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=9) as package:
         for name, content in files.items():
