@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -174,17 +173,6 @@ def test_an_object_that_is_there_is_not_sent_again(hub: FakeHub, fault: int | st
     store(hub).create("a.zip", b"package")
     assert hub.objects.asked == ["PUT"]
     assert hub.head.files["a.zip"] == b"package"
-    assert len(hub.commits) == 2
-
-
-def test_the_same_package_of_another_wins(hub: FakeHub) -> None:
-    def another() -> None:
-        hub.objects.files[hashlib.sha256(b"same").hexdigest()] = b"same"
-        hub.add("Another", "a.zip", b"same")
-
-    hub.before_commit = another
-    with pytest.raises(AlreadyStoredError):
-        store(hub).create("a.zip", b"same")
     assert len(hub.commits) == 2
 
 

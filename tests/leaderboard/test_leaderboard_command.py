@@ -114,17 +114,13 @@ def test_an_empty_store(capsys: pytest.CaptureFixture[str]) -> None:
         (["list", "x"], 2, "list takes no 'x'. Leave it out"),
         (["list", "--by", "A"], 2, "--by is for accept, reject, not for list"),
         (["reject", "f" * 16, "--unverified"], 2, "--unverified is for accept, not for reject"),
-        (
-            ["accept", "f" * 16, "--unverified", "--data", "x"],
-            2,
-            "--data is for verifying, and --unverified leaves that out",
-        ),
+        (["accept", "f" * 16, "--unverified", "--data", "x"], 2, "--data is for verifying, and --unverified leaves that out"),
         (["accept", "f" * 16, "--by", "A"], 3, f"{'f' * 16}: no such submission"),
         (["show", "../x"], 2, "'../x': no id of a submission"),
         (["entries", "--task", "x"], 2, "unknown task 'x'"),
         (["serve", "--port", "70000"], 2, "--port must be from 0 to 65535, got 70000"),
     ],
-)
+)  # fmt: skip
 def test_wrong_use_is_told(capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str) -> None:
     assert run(*words) == code
     assert message in capsys.readouterr().err
