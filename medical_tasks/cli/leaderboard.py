@@ -148,9 +148,11 @@ def _submit(board: Board, arguments: argparse.Namespace) -> int:
 def _accept(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.admission import name_notes
     from medical_tasks.leaderboard.maintaining import verified_report
+    from medical_tasks.leaderboard.records import Event
 
     by, reason, replaces = arguments.by or "", arguments.reason or "", arguments.replace or ""
-    waiting, _ = board.check(arguments.what, "accepted", by=by, reason=reason, replaces=replaces)
+    wanted = Event(state="accepted", at="", by=by, reason=reason, replaces=replaces)
+    waiting, _ = board.check(arguments.what, wanted)
     notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
     report = None if arguments.unverified else verified_report(board, arguments.what, arguments)
     made = board.decide(arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces)

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.ranking import group_of
-from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, State, Submission, check_line, is_number
+from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, State, Submission, check_line
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
+from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.spec import TaskSpec
 
@@ -195,40 +196,24 @@ class AlreadySubmittedError(AlreadyStoredError):
         self.submission = submission
 
 
-def check_decision(
-    submission: Submission,
-    state: State,
-    *,
-    by: str,
-    reason: str,
-    verified: Mapping[str, Any] | None,
-    replaces: str,
-    same_name: Sequence[Submission],
-    at: str,
-) -> Event:
-    """Makes the event of a decision, or raises `UsageError` where it is not allowed.
+def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Submission]) -> Event:
+    """Makes the event of a decision as it is stored, or raises `UsageError` where it is not allowed.
 
     Args:
         submission: its present state.
-        state: the new one.
-        by: who decides.
-        reason: may be empty only where a pending submission is accepted.
-        verified: a matching report (`Verification.as_json`).
-        replaces: id of the accepted submission of the same name whose places it takes.
+        wanted: the decision; its reason may be empty only where a pending submission is accepted.
         same_name: the accepted submissions of its name, the first in front.
-        at: now; never before the last event, whatever the clock says.
     """
-    before = submission.history[-1]
+    before, state, verified = submission.history[-1], wanted.state, wanted.verified
     if state not in TRANSITIONS[before.state]:
         told = " or ".join(TRANSITIONS[before.state])
         raise UsageError(
             f"{submission.id}: is {before.state} since {before.at} (by {before.by or 'the submitter'}) and cannot become {state}. "
             f"It can become {told}."
         )
-    who = check_line("--by", by, longest=_LONGEST_BY, needed=True)
-    why = check_line(
-        "--reason", reason, longest=_LONGEST_REASON, needed=not (before.state == "pending" and state == "accepted")
-    )
+    who = check_line("--by", wanted.by, longest=_LONGEST_BY, needed=True)
+    needed = not (before.state == "pending" and state == "accepted")
+    why = check_line("--reason", wanted.reason, longest=_LONGEST_REASON, needed=needed)
     if verified is not None and (
         state != "accepted" or verified.get("package") != submission.id or verified.get("matches") is not True
     ):
@@ -236,8 +221,10 @@ def check_decision(
             f"{submission.id}: a verification goes with accepting, is of this package and matches; this one is of "
             f"{ascii(verified.get('package'))[:40]} and matches: {ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
         )
-    _check_name(submission, state, replaces, same_name)
-    return Event(state=state, at=max(at, before.at), by=who, reason=why, verified=verified, replaces=replaces)
+    _check_name(submission, state, wanted.replaces, same_name)
+    return replace(
+        wanted, at=max(wanted.at, before.at), by=who, reason=why
+    )  # whatever the clock says, not before the last
 
 
 def _check_name(submission: Submission, state: State, replaces: str, same_name: Sequence[Submission]) -> None:

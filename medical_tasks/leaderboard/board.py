@@ -22,37 +22,10 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leaderboard.admission import (
-    DEFAULT_QUEUE,
-    AlreadySubmittedError,
-    QueueLimits,
-    Row,
-    check_admission,
-    check_decision,
-    check_room,
-    holders,
-    key_of,
-    marks,
-    named,
-    places,
-    rows_of,
-    state_of,
-)
+from medical_tasks.leaderboard import admission, records
+from medical_tasks.leaderboard.admission import DEFAULT_QUEUE, AlreadySubmittedError, QueueLimits, Row
 from medical_tasks.leaderboard.ranking import setting_of
-from medical_tasks.leaderboard.records import (
-    DamagedError,
-    Entry,
-    Event,
-    State,
-    Submission,
-    Submitted,
-    check_hash,
-    check_history,
-    event_bytes,
-    read_event,
-    read_stored_results,
-    timestamp,
-)
+from medical_tasks.leaderboard.records import DamagedError, Entry, Event, State, Submission, Submitted
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
 from medical_tasks.leaderboard.submission_package.contents import (
     DEFAULT_LIMITS,
@@ -127,9 +100,9 @@ class Board:
         name = package.manifest.id
         if self.storage.names(f"submissions/{name}/"):
             raise AlreadySubmittedError(self.submission(name))
-        check_admission(package)
+        admission.check_admission(package)
         with self._submitting:
-            check_room(package.manifest.submitter, len(content), self._waiting(), self._queue)
+            admission.check_room(package.manifest.submitter, len(content), self._waiting(), self._queue)
             try:
                 self.storage.create(package_name(name), content)
             except AlreadyStoredError:
@@ -166,14 +139,14 @@ class Board:
         content = self.storage.read(package_name(name))
         if name in self._unsaved:
             return self._orphan(name, content)
-        check_hash(package_name(name), content, self._submitted(name))
+        records.check_hash(package_name(name), content, self._submitted(name))
         return read_package(content, limits=self._limits)
 
     def results(self, name: str) -> Mapping[str, Any]:
         """Returns a submission's `results.json`; only of submissions that were listed before."""
         if name not in self._results:
             content = self.storage.read(package_name(name))
-            self._results[name] = read_stored_results(package_name(name), content, self._submitted(name))
+            self._results[name] = records.read_stored_results(package_name(name), content, self._submitted(name))
         return self._results[name]
 
     def decide(
@@ -200,11 +173,13 @@ class Board:
             UsageError: The decision is not allowed, its name is taken, an unverified result would replace a verified one, or
                 somebody else decided at the same moment.
         """
-        submission, event = self.check(name, state, by=by, reason=reason, verified=verified, replaces=replaces)
+        at = records.timestamp(self._clock())
+        wanted = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
+        submission, event = self.check(name, wanted)
         if replaces:
             self._check_verified(replace(submission, history=(*submission.history, event)))
         try:
-            self.storage.create(event_name(name, len(submission.history) + 1), event_bytes(event))
+            self.storage.create(event_name(name, len(submission.history) + 1), records.event_bytes(event))
         except AlreadyStoredError:
             now = self.submission(name)
             last = now.history[-1]
@@ -214,45 +189,27 @@ class Board:
             ) from None
         return self.submission(name)
 
-    def check(
-        self,
-        name: str,
-        state: State,
-        *,
-        by: str,
-        reason: str = "",
-        verified: Mapping[str, Any] | None = None,
-        replaces: str = "",
-    ) -> tuple[Submission, Event]:
-        """Checks whether `decide` would succeed, before a long verification, and returns the submission and the event to follow."""
+    def check(self, name: str, wanted: Event) -> tuple[Submission, Event]:
+        """Checks whether `decide` would succeed, before a long verification; returns the submission and the event to follow."""
         submission = self.submission(name)
         if name in self._unsaved:
             raise MissingError(self._unsaved[name])  # a decision must not come before the submission
-        event = check_decision(
-            submission,
-            state,
-            by=by,
-            reason=reason,
-            verified=verified,
-            replaces=replaces,
-            same_name=holders(submission, self.submissions("accepted")) if state == "accepted" else [],
-            at=timestamp(self._clock()),
-        )
-        return submission, event
+        same_name = admission.holders(submission, self.submissions("accepted")) if wanted.state == "accepted" else []
+        return submission, admission.check_decision(submission, wanted, same_name)
 
     def _check_verified(self, made: Submission) -> None:
         """Sees that every place a submission asks for becomes its own."""
         accepted = []
-        for one in holders(made, self.submissions("accepted")):
+        for one in admission.holders(made, self.submissions("accepted")):
             with contextlib.suppress(DamagedError):  # it is not shown, and a maintainer is told of it
-                accepted.append((one, rows_of(one, self.results(one.id))))
-        rows = rows_of(made, self.results(made.id))
-        held = places([*accepted, (made, rows)])
+                accepted.append((one, admission.rows_of(one, self.results(one.id))))
+        rows = admission.rows_of(made, self.results(made.id))
+        held = admission.places([*accepted, (made, rows)])
         for row in rows:
-            if (holder := held[key_of(made), row]) is not made:
+            if (holder := held[admission.key_of(made), row]) is not made:
                 raise UsageError(
-                    f"{made.id}: {row[0]} of {named(holder)} is verified, and of this one it is not: a verified result is not "
-                    "replaced. Nothing was changed. Verify this one too, or withdraw the other first: medical-tasks leaderboard "
+                    f"{made.id}: {row[0]} of {admission.named(holder)} is verified, and of this one it is not: a verified result is "
+                    "not replaced. Nothing was changed. Verify this one too, or withdraw the other first: medical-tasks leaderboard "
                     f"reject {holder.id}"
                 )
 
@@ -305,7 +262,7 @@ class Board:
             raise DamagedError(f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}.")
         self._prefetch(events)
         history = [self._event(each)[0] for each in sorted(events)]
-        check_history(name, history)
+        records.check_history(name, history)
         submitted = self._submitted(name)
         return Submission(id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=tuple(history))
 
@@ -332,9 +289,9 @@ class Board:
             package_bytes=len(content),
             package_sha256=hashlib.sha256(content).hexdigest(),
         )
-        event = Event(state="pending", at=timestamp(self._clock()))
+        event = Event(state="pending", at=records.timestamp(self._clock()))
         try:
-            self.storage.create(event_name(name, 1), event_bytes(event, submitted))
+            self.storage.create(event_name(name, 1), records.event_bytes(event, submitted))
         except AlreadyStoredError:
             # Somebody who listed the store saw the package first and gave it its event.
             self._unsaved.pop(name, None)
@@ -355,7 +312,7 @@ class Board:
     def _event(self, name: str) -> _Read:
         if name not in self._events:
             match = EVENT.fullmatch(name)
-            self._events[name] = read_event(
+            self._events[name] = records.read_event(
                 name, self.storage.read(name), first=match is not None and match[2] == "0001"
             )
         return self._events[name]
@@ -383,15 +340,15 @@ def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
     accepted: list[tuple[Submission, list[Row]]] = []
     for submission in board.submissions("accepted"):  # the newest first
         try:
-            accepted.append((submission, rows_of(submission, board.results(submission.id))))
+            accepted.append((submission, admission.rows_of(submission, board.results(submission.id))))
         except DamagedError as error:
             board.damaged[submission.id] = str(error)
-    held = places(accepted)
+    held = admission.places(accepted)
     listed = [
         _submitted_entry(submission, row, board.results(submission.id))
         for submission, rows in accepted
         for row in rows
-        if held.get((key_of(submission), row)) is submission
+        if held.get((admission.key_of(submission), row)) is submission
     ]
     listed += published_entries() if published else ()
     order = {name: number for number, name in enumerate(tasks())}
@@ -409,14 +366,14 @@ def _submitted_entry(submission: Submission, row: Row, results: Mapping[str, Any
         metrics=entry["metrics"],
         breakdown=entry["breakdown"],
         coverage=entry["coverage"],
-        state=state_of(submission, name),
+        state=admission.state_of(submission, name),
         setting=setting_of(task, entry["recipe"]),
         group=group,
         recipe=entry["recipe"],
         submission=submission.id,
         at=submission.history[0].at[:10],
         url=submitter.url,
-        differences=tuple(marks(entry)),
+        differences=tuple(admission.marks(entry)),
     )
 
 

@@ -20,7 +20,6 @@ import re
 import threading
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -32,13 +31,10 @@ _BRANCH: Final = "main"
 _FIRST_WAIT_S: Final = 0.2
 _LONGEST_WAIT_S: Final = 10.0
 _DEADLINE_S: Final = 60.0
-_CACHE_BYTES: Final = 64 << 20
 
 
 class HubStorage:
     """Files of a dataset repository. Implements `storage.Storage`; for several threads.
-
-    What was read is kept in memory, since no file ever changes.
 
     Args:
         repo_id: `OWNER/NAME`; the repository must exist.
@@ -67,9 +63,6 @@ class HubStorage:
         self._deadline_s, self._first_wait_s = deadline_s, first_wait_s
         # One commit at a time from here: only other processes can come first.
         self._writing = threading.Lock()
-        self._cache: OrderedDict[str, bytes] = OrderedDict()
-        self._cached_bytes = 0
-        self._caching = threading.Lock()
         logging.getLogger("huggingface_hub._commit_api").addFilter(_is_news)
 
     def __repr__(self) -> str:
@@ -85,18 +78,7 @@ class HubStorage:
     def read(self, name: str) -> bytes:
         """Reads a file."""
         check_name(name)
-        with self._caching:
-            if name in self._cache:
-                self._cache.move_to_end(name)
-                return self._cache[name]
-        content: bytes = self._retried(lambda: self._download(name), f"read {name}")
-        with self._caching:
-            if name not in self._cache:
-                self._cache[name] = content
-                self._cached_bytes += len(content)
-            while self._cached_bytes > _CACHE_BYTES and len(self._cache) > 1:
-                self._cached_bytes -= len(self._cache.popitem(last=False)[1])
-        return content
+        return bytes(self._retried(lambda: self._download(name), f"read {name}"))
 
     def names(self, prefix: str = "") -> list[str]:
         """Lists the names that begin so, sorted; files that are not of this store (a README) are left out."""

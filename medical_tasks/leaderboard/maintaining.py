@@ -31,7 +31,7 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
         MissingError: The judge that was named is not there, or the store cannot be reached.
     """
     from medical_tasks.guard import policy
-    from medical_tasks.leaderboard.submission_package.verification import VerifyOptions
+    from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
     from medical_tasks.leaderboard.submission_package.verifying import verify_package
     from medical_tasks.models.opener import parse_model_args
 

@@ -25,8 +25,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
-from medical_tasks.leaderboard.records import Entry, is_number
+from medical_tasks.leaderboard.records import Entry
 from medical_tasks.leaderboard.submission_package.submitters import model_key
+from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.spec import MetricSpec, TaskSpec
 

@@ -7,20 +7,25 @@ and its first event holds its hash; so its `results.json` is read without readin
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeGuard, get_args
+from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import UsageError
-from medical_tasks.leaderboard.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.contents import (
+    DEFAULT_LIMITS,
+    RESULTS,
+    SHA256,
+    PackageError,
+    Submitter,
+)
+from medical_tasks.leaderboard.submission_package.reading import read_members, unpack
+from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import mapping
 
 State = Literal["pending", "accepted", "rejected"]
@@ -117,7 +122,6 @@ _BEFORE: Final = 1
 """Had no `replaces`."""
 _AT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 _ID: Final = re.compile(r"(?:[0-9a-f]{16})?")
-_HASH: Final = re.compile(r"[0-9a-f]{64}")
 # Half of a surrogate pair is no character: no terminal and no page can write it.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST_LINE: Final = 1000
@@ -227,7 +231,7 @@ def _submitted(name: str, found: Any) -> Submitted:
         and (submitter.parameters is None or is_number(submitter.parameters))
         and is_number(made.package_bytes)
         and isinstance(made.package_sha256, str)
-        and _HASH.fullmatch(made.package_sha256)
+        and SHA256.fullmatch(made.package_sha256)
     ):
         raise DamagedError(f"{name}: an entry of `submission` is of the wrong kind.")
     return made
@@ -280,9 +284,8 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapp
     """Reads `results.json` of a package in the store; `DamagedError` where it is not the submitted file or has none."""
     check_hash(name, content, submitted)
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as package:
-            found: Mapping[str, Any] = json.loads(package.read("results.json"))
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, RuntimeError) as error:
+        found: Mapping[str, Any] = json.loads(unpack(content, read_members(content, DEFAULT_LIMITS)[RESULTS]))
+    except (PackageError, KeyError, ValueError, RecursionError) as error:
         # Its first event was changed with it.
         raise DamagedError(f"{name}: no package with results ({type(error).__name__}).") from error
     tasks = mapping(mapping(found).get("tasks"))
@@ -298,13 +301,3 @@ def _is_result(entry: Any) -> bool:
     return all(isinstance(part, Mapping) for part in parts) and all(
         is_number(coverage.get(key)) for key in ("asked", "scored")
     )
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether it is a finite number, and no truth value."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
-        return False

@@ -49,13 +49,6 @@ def test_files_go_there_and_back(hub: FakeHub) -> None:
     ]
 
 
-def test_what_was_read_is_not_asked_for_again(hub: FakeHub) -> None:
-    one = store(hub)
-    one.create("a", b"text")
-    assert [one.read("a") for _ in range(3)] == [b"text"] * 3
-    assert hub.asked.count("resolve") == 1
-
-
 def test_a_name_is_taken_once(hub: FakeHub) -> None:
     store(hub).create("a", b"first")
     for content in (b"second", b"first"):

@@ -10,8 +10,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.board import Board, event_name, package_name
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package import verifying
-from medical_tasks.leaderboard.submission_package.contents import Package
-from medical_tasks.leaderboard.submission_package.verification import Check, Verification, VerifyOptions
+from medical_tasks.leaderboard.submission_package.contents import Check, Package, Verification, VerifyOptions
 from tests.leaderboard.made_packages import package
 
 

@@ -9,6 +9,9 @@ from typing import Any
 
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.app.parts import (
+    MODEL,
+    SCORED,
+    VALUE,
     Address,
     Group,
     badge,
@@ -17,6 +20,7 @@ from medical_tasks.leaderboard.app.parts import (
     in_app_link,
     metric_cell,
     metrics_of,
+    model_cell,
     state_cell,
     task_order,
     task_title,
@@ -100,7 +104,7 @@ def _results(entries: Sequence[Entry]) -> Markup:
         Column(name="task", label="Task", header=True),
         Column(name="metric", label="Headline metric"),
         Column(name="value", label="Value", kind="number", help="With its 95 % interval"),
-        Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked"),
+        SCORED,
         Column(name="state", label="State", facet=True),
         Column(name="group", label="Group", help="Numbers of different groups cannot be set beside each other"),
         Column(name="setting", label="Setting"),
@@ -186,9 +190,7 @@ def _point(metric: MetricSpec, entry: Entry) -> IntervalPoint:
 def _metrics_table(entry: Entry, metrics: Sequence[MetricSpec], number: int) -> Markup:
     columns = [
         Column(name="metric", label="Metric", header=True),
-        Column(
-            name="value", label="Value", kind="number", help="In percent where no unit is named; with its 95 % interval"
-        ),
+        VALUE,
         Column(name="n", label="n", kind="number"),
         Column(name="scored", label="Scored", kind="number"),
         Column(
@@ -287,7 +289,7 @@ def queue_page(snapshot: Snapshot) -> Markup:
     counts = {state: sum(one.state == state for one in decided) for state in ("accepted", "rejected")}
     columns = [
         Column(name="place", label="Place", kind="number", rising=True, help="In the queue"),
-        Column(name="model", label="Model", header=True),
+        MODEL,
         Column(name="organisation", label="Organisation"),
         Column(name="tasks", label="Tasks"),
         Column(name="state", label="State", facet=True),
@@ -318,15 +320,10 @@ def queue_page(snapshot: Snapshot) -> Markup:
 def _submission_row(submission: Submission, place: int | None, accepted: Sequence[Submission]) -> Row:
     last = submission.history[-1]
     waits = submission.state == "pending"
-    model = submission.submitter.model
     return Row(
         [
             Cell("" if place is None else str(place), sort=place),
-            Cell(
-                in_app_link(model, Address(view="model", model=model)),
-                sort=model.casefold(),
-                note="; ".join(name_notes(submission, accepted)),
-            ),
+            model_cell(submission.submitter.model, note="; ".join(name_notes(submission, accepted))),
             Cell(submission.submitter.organisation or "not named"),
             Cell(", ".join(submission.tasks)),
             state_cell(submission.state),

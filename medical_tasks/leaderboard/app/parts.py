@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
@@ -12,7 +14,7 @@ from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.entry_notes import warning
-from medical_tasks.report.html_parts import Cell, Markup, escaped, markup
+from medical_tasks.report.html_parts import Cell, Column, Markup, escaped, markup
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
 from medical_tasks.spec import MetricSpec
 
@@ -25,6 +27,19 @@ STATE_WORDS: Final[Mapping[str, str]] = {
     "rejected": "not shown in the tables",
 }
 """What the states mean, for the reader."""
+
+
+MODEL: Final = Column(name="model", label="Model", header=True)
+SCORED: Final = Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked")
+VALUE: Final = Column(
+    name="value", label="Value", kind="number", help="In percent where no unit is named; with its 95 % interval"
+)
+
+
+@cache
+def own_assets_text(name: str) -> str:
+    """Reads an asset of the leaderboard's own."""
+    return files("medical_tasks.leaderboard").joinpath("assets", name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: bool = False) -> Cell:
@@ -121,6 +136,11 @@ def address_of(query: Mapping[str, str]) -> Address:
 def in_app_link(text: str, address: Address) -> Markup:
     """Makes a link to a place of the app; it works as an address of its own too."""
     return markup(f'<a href="{escaped(address.query)}" data-app-link>', escaped(text), "</a>")
+
+
+def model_cell(model: str, note: str = "") -> Cell:
+    """A model's name, which leads to its page."""
+    return Cell(in_app_link(model, Address(view="model", model=model)), sort=model.casefold(), note=note)
 
 
 def notice(kind: Literal["good", "bad", "note"], heading: str, *texts: str) -> Markup:

@@ -10,7 +10,17 @@ from typing import Final
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
 from medical_tasks.leaderboard.app.door import discard, megabytes, uploaded
-from medical_tasks.leaderboard.app.parts import Address, Group, in_app_link, metric_cell, notice, task_title, yes_no
+from medical_tasks.leaderboard.app.parts import (
+    SCORED,
+    VALUE,
+    Address,
+    Group,
+    in_app_link,
+    metric_cell,
+    notice,
+    task_title,
+    yes_no,
+)
 from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
@@ -130,10 +140,8 @@ def _numbers(package: Package) -> Markup:
     columns = [
         Column(name="task", label="Task", header=True),
         Column(name="metric", label="Metric"),
-        Column(
-            name="value", label="Value", kind="number", help="In percent where no unit is named; with its 95 % interval"
-        ),
-        Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked"),
+        VALUE,
+        SCORED,
     ]
     rows = []
     for task in package.manifest.tasks:

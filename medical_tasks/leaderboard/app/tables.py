@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from medical_tasks.leaderboard.app.parts import (
-    Address,
+    MODEL,
+    SCORED,
     Group,
     coverage_cell,
     day,
     groups_of,
-    in_app_link,
     measures_of,
     metric_cell,
     metric_heading,
     metrics_of,
+    model_cell,
     ranked_metrics,
     state_cell,
     task_title,
@@ -32,6 +33,9 @@ from medical_tasks.spec import MetricSpec
 ALL_GROUPS: Final = "all"
 _MORE_METRICS: Final = 3
 _MANY: Final = 200
+_RANK: Final = Column(
+    name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
+)
 
 
 def chosen_metric(metrics: Sequence[MetricSpec], name: str) -> MetricSpec | None:
@@ -129,17 +133,14 @@ def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, 
 def _columns(by: MetricSpec, more: Sequence[MetricSpec], entries: Sequence[Entry], scale: Scale) -> list[Column]:
     def metric_column(metric: MetricSpec) -> Column:
         sample = next((entry.metrics[metric.name] for entry in entries if metric.name in entry.metrics), {})
-        label = metric_heading(metric, comparable=bool(sample.get("comparable", True)))
-        return Column(name=metric.name, label=label, kind="number", help=metric.description)
+        return _metric_column(metric, comparable=bool(sample.get("comparable", True)))
 
     return [
-        Column(
-            name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
-        ),
-        Column(name="model", label="Model", header=True),
+        _RANK,
+        MODEL,
         metric_column(by),
         Column(name="interval", label="95 % interval", kind="plot", axis=axis_ticks(scale)),
-        Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked"),
+        SCORED,
         Column(name="state", label="State", facet=True),
         Column(name="organisation", label="Organisation"),
         Column(name="weights", label="Open weights", help="As the submitter says"),
@@ -162,7 +163,7 @@ def _entry_row(
             sort=rank.first if rank else None,
             title="" if rank else " ".join(entry.differences),
         ),
-        Cell(in_app_link(entry.model, Address(view="model", model=entry.model)), sort=entry.model.casefold()),
+        model_cell(entry.model),
         metric_cell(told, state=entry.state, strong=True),
         Cell(svg=interval_mark(drawn.get("value"), drawn.get("ci_low"), drawn.get("ci_high"), scale=scale)),
         coverage_cell(entry),
@@ -196,7 +197,7 @@ def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by
     shown = [first, *(metric for metric in metrics if metric is not first)][:_PAPER_METRICS]
     scale = scale_of([entry.metrics.get(first.name, {}).get("value") for entry in entries], first.unit)
     columns = [
-        Column(name="model", label="Model", header=True),
+        MODEL,
         _metric_column(first),
         Column(name="mark", label="Value", kind="plot", axis=axis_ticks(scale)),
         *map(_metric_column, shown[1:]),
@@ -222,15 +223,16 @@ def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by
     )
 
 
-def _metric_column(metric: MetricSpec) -> Column:
-    return Column(name=metric.name, label=metric_heading(metric), kind="number", help=metric.description)
+def _metric_column(metric: MetricSpec, *, comparable: bool = True) -> Column:
+    label = metric_heading(metric, comparable=comparable)
+    return Column(name=metric.name, label=label, kind="number", help=metric.description)
 
 
 def _paper_row(entry: Entry, shown: Sequence[MetricSpec], scale: Scale) -> Row:
     told = [metric_cell(entry.metrics.get(metric.name), state="reported") for metric in shown]
     return Row(
         [
-            Cell(in_app_link(entry.model, Address(view="model", model=entry.model)), sort=entry.model.casefold()),
+            model_cell(entry.model),
             told[0],
             Cell(svg=_paper_mark(entry, shown[0], scale)),
             *told[1:],
@@ -273,10 +275,8 @@ def overall_page(snapshot: Snapshot) -> Markup:
     groups = list(dict.fromkeys(row.group for row in rows if row.group))
     letters = {group: place for place, group in enumerate(groups, start=1)}
     columns = [
-        Column(
-            name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
-        ),
-        Column(name="model", label="Model", header=True),
+        _RANK,
+        MODEL,
         Column(name="mean", label="Mean %", kind="number", help="Of the headline metrics of all benchmarks"),
         Column(name="interval", label="95 % interval", kind="plot", axis=axis_ticks()),
         *(Column(name=f"part-{place}", label=_unbroken(title), kind="number") for place, title in enumerate(titles)),
@@ -324,7 +324,7 @@ def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
     drawn = (None, None, None) if row.partial else (row.value, row.ci_low, row.ci_high)
     return [
         Cell(str(row.rank) if row.rank else "n/a", sort=row.rank.first if row.rank else None),
-        Cell(in_app_link(row.model, Address(view="model", model=row.model)), sort=row.model.casefold()),
+        model_cell(row.model),
         mean,
         Cell(svg=interval_mark(*drawn)),
         *(_benchmark_cell(row.parts.get(title)) for title in titles),

@@ -1,4 +1,4 @@
-"""What a submission package holds: a zip file of a few files with fixed names, identified by a content hash.
+"""What a submission package holds, a zip file of a few files identified by a content hash; and what verifying one finds.
 
     package.json     who submits what: `Manifest`; the SHA-256 of every other file, and of all of it together
     results.json     as the run wrote it: metrics with intervals, coverage, breakdowns, recipes
@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
 
 FORMAT: Final = 1
+SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 MANIFEST: Final = "package.json"
 RESULTS: Final = "results.json"
@@ -95,6 +98,8 @@ class Package:
 
 
 WRITE_AGAIN: Final = "Write the package again: medical-tasks submit RUN --to space --model-name NAME"
+UNANSWERED: Final = "no answer: "
+"""Begins the reason in `unscored` of an item without an answer."""
 _SHOWN_CHARS: Final = 60
 
 
@@ -103,6 +108,11 @@ class PackageError(UsageError):
 
     What it shows of the package is cut short and written in plain ASCII, so that it can stand on a terminal.
     """
+
+
+def not_sound(what: str) -> PackageError:
+    """The error for a package that its own writer would not make."""
+    return PackageError(f"{what}. {WRITE_AGAIN}")
 
 
 def shown(value: Any) -> str:
@@ -173,3 +183,91 @@ def content_sha256(manifest: Mapping[str, Any]) -> str:
     """SHA-256 over `package.json` as `canonical`, without `content_sha256` itself; the other files' hashes are in it."""
     stated = {name: value for name, value in manifest.items() if name != "content_sha256"}
     return hashlib.sha256(canonical(stated).encode()).hexdigest()
+
+
+Outcome = Literal["match", "mismatch", "not checked"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was compared, or could not be.
+
+    Attributes:
+        name: `content`, or the task and the part (`medcalc: scores`).
+        outcome: whether it is the same.
+        detail: one line: how much was compared, what differs, or what is needed to check it. No text of credentialed data.
+    """
+
+    name: str
+    outcome: Outcome
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """All checks of a package, named by its id."""
+
+    package: str
+    checks: Sequence[Check]
+
+    @property
+    def matches(self) -> bool:
+        """Whether nothing differs, and the scores of every task were computed again."""
+        return not self.differs and not self.unproven
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything differs."""
+        return any(check.outcome == "mismatch" for check in self.checks)
+
+    @property
+    def unproven(self) -> tuple[str, ...]:
+        """Tasks whose scores could not be computed again; the right hash of an answer says nothing of its score."""
+        proven: dict[str, bool] = {}
+        for check in self.checks:
+            task, colon, part = check.name.partition(": ")
+            if colon:
+                proven[task] = proven.get(task, False) or (part == "scores" and check.outcome != "not checked")
+        return tuple(task for task, done in proven.items() if not done)
+
+    @property
+    def on_trust(self) -> tuple[str, ...]:
+        """Tasks whose verdicts are the submitter's word: their judge could be asked again, and was not."""
+        found = (check.name.partition(": ") for check in self.checks if check.outcome == "not checked")
+        return tuple(task for task, _, part in found if part == "judge")
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON: `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`."""
+        return {
+            "package": self.package,
+            "matches": self.matches,
+            "on_trust": list(self.on_trust),
+            "checks": [{"name": check.name, "outcome": check.outcome, "detail": check.detail} for check in self.checks],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """What a package is checked against.
+
+    Attributes:
+        data: folder of the built datasets; the user's data home by default.
+        source: what the dataset is made of, in place of `data`.
+        responses: the answers, for credentialed data: a file of answers, or the folder of the run.
+        upstream: the authors' checkout, for official prompts.
+        task_args: settings whose value is a file or a folder, which no package names (`documents`, `bertscore`, ...).
+        judge: who is asked again, for a task with a judge; only the recipe's own.
+        judge_args: settings of its backend.
+        sample: about how many items the judge is asked again.
+        seed: which ones.
+    """
+
+    data: Path | None = None
+    source: Path | None = None
+    responses: Path | None = None
+    upstream: Path | None = None
+    task_args: Mapping[str, str] = field(default_factory=dict)
+    judge: str = ""
+    judge_args: Mapping[str, str] = field(default_factory=dict)
+    sample: int = 20
+    seed: int = 0

@@ -27,7 +27,7 @@ from medical_tasks.benchmarks.catalog import dataset_spec
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
 from medical_tasks.judges.session import JUDGE_KINDS
-from medical_tasks.leaderboard.submission_package.contents import PackageError
+from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError
 from medical_tasks.models.opener import KINDS
 from medical_tasks.spec import TaskSpec
 
@@ -62,7 +62,6 @@ _WORD: Final = re.compile(r"[^\s\"'=,;()]+")
 _HUB_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _SEPARATORS: Final = re.compile(r"[\\/]+")
 _HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
-_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def scrub(results: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,8 +120,8 @@ def _value(name: str, value: Any) -> Any:
 
 def _files(source: Mapping[str, Any]) -> dict[str, Any]:
     """What a dataset was built from: official files by their hashes alone, the options of a generated one as they are."""
-    hashes = sorted(str(value) for value in source.values() if _HASH.fullmatch(str(value)))
-    options = {name: _value(name, value) for name, value in source.items() if not _HASH.fullmatch(str(value))}
+    hashes = sorted(str(value) for value in source.values() if SHA256.fullmatch(str(value)))
+    options = {name: _value(name, value) for name, value in source.items() if not SHA256.fullmatch(str(value))}
     return {**options, **{f"file {number}": value for number, value in enumerate(hashes, start=1)}}
 
 

@@ -24,11 +24,10 @@ from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
-from medical_tasks.leaderboard.submission_package.contents import shown
+from medical_tasks.leaderboard.submission_package.contents import Check, VerifyOptions, shown
 from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe
 from medical_tasks.leaderboard.submission_package.results import differences, told
 from medical_tasks.leaderboard.submission_package.rows import item_columns
-from medical_tasks.leaderboard.submission_package.verification import Check, VerifyOptions
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
@@ -139,10 +138,8 @@ def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Sc
     left = f". Not checked, for want of what they need: {', '.join(made.left)}" if made.left else ""
     if wrong:
         first = "; ".join(list(wrong.values())[:_SHOWN])
-        return Check(
-            name=title, outcome="mismatch", detail=f"{len(wrong)} of {len(rows)} items score otherwise: {first}{left}"
-        )
-    return Check(name=title, outcome="match", detail=f"{len(rows):,} items score the same, metric by metric{left}")
+        return Check(title, "mismatch", f"{len(wrong)} of {len(rows)} items score otherwise: {first}{left}")
+    return Check(title, "match", f"{len(rows):,} items score the same, metric by metric{left}")
 
 
 def _told_plainly(found: tuple[tuple[str, ...], Any, Any]) -> str:
@@ -155,7 +152,7 @@ def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored | N
     title = f"{reported.name}: results"
     if made is None:
         detail = "values, intervals and coverage are those of the package's own items; not computed from answers"
-        return Check(name=title, outcome="match", detail=detail)
+        return Check(title, "match", detail)
     left = {*made.left, *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole)}
     left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
     found = [
@@ -165,8 +162,8 @@ def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored | N
         if not left.intersection(each[0])
     ]
     if found:
-        return Check(name=title, outcome="mismatch", detail=f"{len(found)} numbers differ: {told(found[0])}")
-    return Check(name=title, outcome="match", detail="values, intervals, bounds, breakdowns and coverage are the same")
+        return Check(title, "mismatch", f"{len(found)} numbers differ: {told(found[0])}")
+    return Check(title, "match", "values, intervals, bounds, breakdowns and coverage are the same")
 
 
 LEAST_AGREEMENT: Final = 0.8
@@ -267,13 +264,11 @@ def check_verdicts(
     if replay is None:
         found = [told(each) for each in differences(_by_id(rows), _by_id(made))]
         if found:
-            return Check(
-                name=title, outcome="mismatch", detail=f"{len(found)} differ from what the judge says: {found[0]}"
-            )
-        return Check(name=title, outcome="match", detail=f"the judge, asked again, gave the same {len(rows):,}")
+            return Check(title, "mismatch", f"{len(found)} differ from what the judge says: {found[0]}")
+        return Check(title, "match", f"the judge, asked again, gave the same {len(rows):,}")
     checked = replay.checked
     if checked is None:
-        return Check(name=title, outcome="not checked", detail="no question was asked")
+        return Check(title, "not checked", "no question was asked")
     wrong = [f"{shown(each)} contradicts the judge's own text" for each in checked.contradicted]
     kind = judge.partition("/")[0]
     texts = all("text" in row for row in rows)  # of credentialed data there are none
@@ -292,20 +287,16 @@ def check_verdicts(
         if row["id"] in asked and (row["id"], row["sha256"]) not in checked.asked
     ]
     if wrong:
-        return Check(name=title, outcome="mismatch", detail=f"{len(wrong)} are not sound: {wrong[0]}")
+        return Check(title, "mismatch", f"{len(wrong)} are not sound: {wrong[0]}")
     if len(rows) != len(made):
         detail = f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
-        return Check(name=title, outcome="mismatch", detail=detail)
+        return Check(title, "mismatch", detail)
     # Where every verdict is the same, any two judges may agree.
     if all(checked.by_words) and len(checked.by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
         detail = f"all {len(checked.by_words):,} on entailment are what the judge that compares words says; --judge asks {judge}"
-        return Check(name=title, outcome="not checked", detail=detail)
+        return Check(title, "not checked", detail)
     read = f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
-    return Check(
-        name=title,
-        outcome="match",
-        detail=f"{len(rows):,} verdicts were given on these very questions and answers{read}",
-    )
+    return Check(title, "match", f"{len(rows):,} verdicts were given on these very questions and answers{read}")
 
 
 def ask_again(
@@ -319,7 +310,7 @@ def ask_again(
     title = f"{answered.task.name}: judge"
     if not options.judge:
         detail = f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample"
-        return Check(name=title, outcome="not checked", detail=detail)
+        return Check(title, "not checked", detail)
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
         task_judge = judge.task_judge(answered.task)
@@ -351,13 +342,13 @@ def _agreement(
     same = sum(one == other for one, other in pairs)
     detail = f"asked again about {items} items: {same:,} of {len(pairs):,} verdicts are the same"
     if not pairs:
-        return Check(name=title, outcome="not checked", detail=f"asked again about {items} items, and got no verdict")
+        return Check(title, "not checked", f"asked again about {items} items, and got no verdict")
     if len(pairs) < sum("value" in row for row in made):
         detail += (
             f"; {sum('value' in row for row in made) - len(pairs)} are on questions that the package has no verdict on"
         )
     least = 1.0 if recipe.get("kind") in _ALWAYS_SAME else LEAST_AGREEMENT
-    return Check(name=title, outcome="match" if same >= least * len(pairs) else "mismatch", detail=detail)
+    return Check(title, "match" if same >= least * len(pairs) else "mismatch", detail)
 
 
 def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:

@@ -11,19 +11,28 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.io.json_records import Field, optional
-from medical_tasks.leaderboard.submission_package.contents import RESULTS, WRITE_AGAIN, PackageError, ReadLimits, shown
+from medical_tasks.leaderboard.submission_package.contents import (
+    RESULTS,
+    UNANSWERED,
+    PackageError,
+    ReadLimits,
+    not_sound,
+    shown,
+)
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.leaderboard.submission_package.values import (
     check_fields,
     hash_or_empty,
+    is_number,
     is_object,
     line_text,
     number,
     one_of,
+    or_null,
     plain_json,
     suite_name,
     true_or_false,
@@ -36,9 +45,7 @@ from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 _OBJECT: Final = Field(holds=is_object, rule="an object with short names")
 _SETTING: Final = plain_json(of=dict)
-_SETTING_OR_NULL: Final = Field(
-    holds=lambda value: value is None or _SETTING.holds(value), rule=f"{_SETTING.rule}; or null"
-)
+_SETTING_OR_NULL: Final = or_null(_SETTING)
 _COUNTS: Final = Field(
     holds=lambda value: is_object(value) and all(whole_number().holds(each) for each in value.values()),
     rule="an object of whole numbers",
@@ -72,9 +79,7 @@ _RECIPE: Final[Mapping[str, Field]] = {
     "data": _OBJECT,
     "prompts": _SETTING_OR_NULL,
     "generation": _SETTING_OR_NULL,
-    "max_samples": Field(
-        holds=lambda value: value is None or whole_number(1).holds(value), rule="a whole number or null"
-    ),
+    "max_samples": or_null(whole_number(1), "a whole number or null"),
     "metrics": _SETTING,
     "statistics": _SETTING,
     "model": _SETTING,
@@ -115,7 +120,7 @@ _JUDGE: Final[Mapping[str, Field]] = {
     "output_tokens": whole_number(),
     "tokens_estimated": true_or_false(),
     "check": plain_json(of=str),
-    "trouble": Field(holds=lambda value: value is None or plain_json(of=str).holds(value), rule="a text or null"),
+    "trouble": or_null(plain_json(of=str), "a text or null"),
 }
 _JUDGED_BY: Final = {"name": line_text(200, least=1), "comparable": true_or_false(), "votes": whole_number(1, 99)}
 
@@ -130,13 +135,11 @@ def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
                 f"{RESULTS}: the task {shown(name)} is not known here. Leave it out (--task NAME), or update this suite."
             )
     if tuple(results["tasks"]) != names:
-        raise PackageError(f"{RESULTS}: its tasks are not those that package.json names, in that order. {WRITE_AGAIN}")
+        raise not_sound(f"{RESULTS}: its tasks are not those that package.json names, in that order")
     for name, entry in results["tasks"].items():
         _check_entry(f"{RESULTS}, {name}", entry, known[name])
     if scrub(results) != results:
-        raise PackageError(
-            f"{RESULTS}: a recipe names a path, a file or an address of the machine it was made on. {WRITE_AGAIN}"
-        )
+        raise not_sound(f"{RESULTS}: a recipe names a path, a file or an address of the machine it was made on")
     return results
 
 
@@ -162,19 +165,19 @@ def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
     data = check_fields(f"{where}, recipe, data", recipe["data"], _DATA)
     spec = dataset_spec(task.dataset)
     if recipe["task"] != task.name or data["name"] != spec.name or data["config"] not in spec.configs:
-        raise PackageError(
+        raise not_sound(
             f"{where}: its recipe must be of {task.name} on {spec.name} ({', '.join(spec.configs)}), got "
-            f"{shown(recipe['task'])} on {shown(data['name'])} ({shown(data['config'])}). {WRITE_AGAIN}"
+            f"{shown(recipe['task'])} on {shown(data['name'])} ({shown(data['config'])})"
         )
     for by, groups in entry["breakdown"].items():
         if not is_object(groups) or not all(is_object(group) for group in groups.values()):
-            raise PackageError(f"{where}, breakdown, {shown(by)}: must be an object of objects. {WRITE_AGAIN}")
+            raise not_sound(f"{where}, breakdown, {shown(by)}: must be an object of objects")
     cut = recipe.get("truncation", {}).get("words_left_out", {})
     if entry["cut_at_length"] > entry["coverage"]["answered"] or entry.get("shortened", 0) != len(cut):
-        raise PackageError(f"{where}: cut_at_length or shortened is not of as many items as it can be. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: cut_at_length or shortened is not of as many items as it can be")
     model = recipe["model"]
     if not line_text(300, least=1).holds(model.get("name")):
-        raise PackageError(f"{where}, recipe, model: must have a name of one line. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, recipe, model: must have a name of one line")
     _check_prompts(where, recipe)
     _check_judge(where, entry, task)
 
@@ -185,10 +188,10 @@ def _check_prompts(where: str, recipe: Mapping[str, Any]) -> None:
         prompts.get("set") in ("own", "official") and hash_or_empty().holds(prompts.get("sha256"))
     )
     if not sound:
-        raise PackageError(f"{where}, recipe, prompts: must be null, or name a set and its sha256. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, recipe, prompts: must be null, or name a set and its sha256")
     arguments = recipe.get("task_args", {})
     if not all(isinstance(value, str) for value in arguments.values()):
-        raise PackageError(f"{where}, recipe, task_args: must be texts. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, recipe, task_args: must be texts")
 
 
 def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
@@ -197,7 +200,7 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
         rule = (
             "is scored by a judge, and both recipe and entry say which" if task.judge else "is scored without a judge"
         )
-        raise PackageError(f"{where}: the task {rule}; that is not so here. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: the task {rule}; that is not so here")
     if named is None or told is None:
         return
     check_fields(f"{where}, judge", told, _JUDGE)
@@ -206,12 +209,12 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
     check_fields(f"{where}, recipe, judge", same, _JUDGED_BY)
     prompts = named.get("prompts")
     if not isinstance(prompts, dict) or not hash_or_empty().holds(prompts.get("sha256")):
-        raise PackageError(f"{where}, recipe, judge: must name its prompts' set and sha256. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, recipe, judge: must name its prompts' set and sha256")
     if any(told[name] != same[name] for name in same):
-        raise PackageError(f"{where}: says one thing of the judge in its recipe, and another beside it. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: says one thing of the judge in its recipe, and another beside it")
     words = "lexical" in (named["name"], named.get("kind"))
     if words and (named["comparable"] or named["name"] != named.get("kind")):
-        raise PackageError(f"{where}: the judge lexical is never comparable with others. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: the judge lexical is never comparable with others")
 
 
 def partial_facts(results: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -235,7 +238,6 @@ def _partial_reasons(name: str, recipe: Mapping[str, Any]) -> list[str]:
     return said
 
 
-_UNANSWERED: Final = "no answer: "
 _BOUNDS: Final = frozenset({"bound_low", "bound_high"})
 _INTERVAL: Final = frozenset({"ci_low", "ci_high"})
 _ESTIMATE: Final = _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
@@ -255,8 +257,8 @@ def recompute(
             raise PackageError(f"items.jsonl: an item is in more than {limits.item_groups} groups of one breakdown.")
         items.append(Item(id=row["id"], fields={}, groups=groups, cluster=row["cluster"]))
         reason = row["unscored"]
-        if reason is not None and reason.startswith(_UNANSWERED):
-            unanswered[row["id"]] = reason.removeprefix(_UNANSWERED)
+        if reason is not None and reason.startswith(UNANSWERED):
+            unanswered[row["id"]] = reason.removeprefix(UNANSWERED)
         else:
             scores[row["id"]] = _score(task, row)
     for by in task.groups:
@@ -301,21 +303,17 @@ def result_differences(
             ("bound_low", "value", "bound_high"),
             ("bound_low", "bound_high"),
         ):
-            known = [end for end in map(metric.get, names) if _is_number(end)]
+            known = [end for end in map(metric.get, names) if is_number(end)]
             if known != sorted(known):
                 yield (*place, names[0]), metric.get(names[0]), metric.get(names[1])
         limits, value = outer.get(place, {}), metric.get("value")
         low, high = limits.get("bound_low"), limits.get("bound_high")
-        if not _is_number(value) or not unknown((*place, "value")):
+        if not is_number(value) or not unknown((*place, "value")):
             continue
         if metric.get("n") != limits.get("n", 0) + metric.get("estimated", 0):
             yield (*place, "n"), metric.get("n"), limits.get("n")
-        if (_is_number(low) and value < low - TOLERANCE) or (_is_number(high) and value > high + TOLERANCE):
+        if (is_number(low) and value < low - TOLERANCE) or (is_number(high) and value > high + TOLERANCE):
             yield (*place, "value"), value, low
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _metrics(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from medical_tasks.io.json_records import Field
-from medical_tasks.leaderboard.submission_package.contents import WRITE_AGAIN, PackageError, Submitter, shown
+from medical_tasks.leaderboard.submission_package.contents import Submitter, not_sound, shown
 from medical_tasks.leaderboard.submission_package.values import check_fields, line_text, number, true_or_false
 
 _LONGEST_URL: Final = 300
@@ -71,7 +71,7 @@ def read_submitter(where: str, values: Any) -> Submitter:
     checked = check_fields(where, values, SUBMITTER_FIELDS)
     for field in ("model", "organisation"):
         if checked[field] and (problem := name_problem(checked[field])):
-            raise PackageError(f"{where}, {field}: {shown(checked[field])} {problem}. {WRITE_AGAIN}")
+            raise not_sound(f"{where}, {field}: {shown(checked[field])} {problem}")
     parameters = checked["parameters"]
     return Submitter(**{**checked, "parameters": None if parameters is None else float(parameters)})
 

@@ -17,19 +17,8 @@ from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text
-from medical_tasks.leaderboard.submission_package.contents import (
-    ANSWERS,
-    DEFAULT_LIMITS,
-    ITEMS,
-    MANIFEST,
-    RESULTS,
-    VERDICTS,
-    Package,
-    PackageError,
-    Submitter,
-    answer_sha256,
-    verdicts_sha256,
-)
+from medical_tasks.leaderboard.submission_package import contents
+from medical_tasks.leaderboard.submission_package.contents import Package, PackageError, Submitter
 from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_allowed
 from medical_tasks.leaderboard.submission_package.reading import make_manifest, read_package
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
@@ -105,10 +94,10 @@ def write_package(
             ]
         items += _item_rows(folder, task, own, judged, found)
         kept += judged
-    files = {RESULTS: _json(results), ITEMS: _lines(items)}
-    files |= {ANSWERS: _lines(answers)} if answers else {}
-    files |= {VERDICTS: _lines(kept)} if kept else {}
-    content = zip_bytes({MANIFEST: _json(make_manifest(checked, names, partial, files)), **files})
+    files = {contents.RESULTS: _json(results), contents.ITEMS: _lines(items)}
+    files |= {contents.ANSWERS: _lines(answers)} if answers else {}
+    files |= {contents.VERDICTS: _lines(kept)} if kept else {}
+    content = zip_bytes({contents.MANIFEST: _json(make_manifest(checked, names, partial, files)), **files})
     try:
         # What is submitted is what a stranger would take.
         package = read_package(content)
@@ -132,7 +121,7 @@ def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> 
     return chosen
 
 
-def _check_size(folder: Path, counts: Mapping[str, int], most: int = DEFAULT_LIMITS.items) -> None:
+def _check_size(folder: Path, counts: Mapping[str, int], most: int = contents.DEFAULT_LIMITS.items) -> None:
     """Refuses a run that no reader would take, before its answers are looked for."""
     if sum(counts.values()) <= most:
         return
@@ -171,14 +160,16 @@ def _item_rows(
     for row in rows:
         made = {name: _value(row.get(name)) for name in columns}
         made |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
-        answered = not str(row["unscored"] or "").startswith("no answer: ")
-        digest = str(row.get("response_sha256") or "") if answers is None else answer_sha256(answers.get(row["id"]))
+        answered = not str(row["unscored"] or "").startswith(contents.UNANSWERED)
+        digest = (
+            str(row.get("response_sha256") or "") if answers is None else contents.answer_sha256(answers.get(row["id"]))
+        )
         if answered != bool(digest):
             raise UsageError(
                 f"{folder}: the answer to {row['id']!r} of {task.name} is not found again, or was not there when the run was "
                 "scored. Give the run's command again, then this one."
             )
-        yield {**made, "answer_sha256": digest, "verdicts_sha256": verdicts_sha256(by_item.get(row["id"], ()))}
+        yield {**made, "answer_sha256": digest, "verdicts_sha256": contents.verdicts_sha256(by_item.get(row["id"], ()))}
 
 
 def _value(value: Any) -> Any:

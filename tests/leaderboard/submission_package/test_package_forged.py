@@ -12,10 +12,9 @@ import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
-from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Verification, VerifyOptions
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
-from medical_tasks.leaderboard.submission_package.verification import Verification, VerifyOptions
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import item_rows, summarise
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
