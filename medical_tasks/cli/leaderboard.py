@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Does what was asked; its exit code."""
     _check(arguments)
     if arguments.action == "serve":
-        from medical_tasks.leaderboard.app import serve
+        from medical_tasks.leaderboard.app.serving import serve
 
         port = 7860 if arguments.port is None else arguments.port
         serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)

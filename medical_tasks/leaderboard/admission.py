@@ -199,10 +199,7 @@ class AlreadySubmittedError(AlreadyStoredError):
 def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Submission]) -> Event:
     """Makes the event of a decision as it is stored, or raises `UsageError` where it is not allowed.
 
-    Args:
-        submission: its present state.
-        wanted: the decision; its reason may be empty only where a pending submission is accepted.
-        same_name: the accepted submissions of its name, the first in front.
+    `same_name` are the accepted submissions of its name, the first in front.
     """
     before, state, verified = submission.history[-1], wanted.state, wanted.verified
     if state not in TRANSITIONS[before.state]:

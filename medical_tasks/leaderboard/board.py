@@ -83,14 +83,13 @@ class Board:
         """Id to what is wrong with it, of those that the last `submissions()` left out."""
 
     def submit(self, content: bytes) -> Submission:
-        """Takes a package; whenever it raises, nothing of it was kept.
+        """Takes a package; whenever it raises, nothing of it was kept, and submitting again is safe.
 
         Raises:
             PackageError: It is no package.
             AdmissionError: This leaderboard does not take it.
             AlreadySubmittedError: It is there already.
             QueueFullError: Too much is pending.
-            MissingError: The store cannot be reached; submitting again is safe.
         """
         if len(content) > self._limits.package_bytes:
             raise PackageError(
@@ -161,17 +160,9 @@ class Board:
     ) -> Submission:
         """Accepts or rejects a submission; an accepted one that is rejected is withdrawn.
 
-        Args:
-            name: its id.
-            state: the new one.
-            by: who decides; stands in the history.
-            reason: one line; may be empty only where a pending submission is accepted.
-            verified: a matching report, if it is accepted by one.
-            replaces: id of the accepted submission of the same name whose places it takes.
-
-        Raises:
-            UsageError: The decision is not allowed, its name is taken, an unverified result would replace a verified one, or
-                somebody else decided at the same moment.
+        `verified` is a matching report, `replaces` the id of the accepted submission of the same name whose places it takes; the
+        reason may be empty only where a pending submission is accepted. Raises `UsageError` for a decision that is not allowed,
+        or when somebody else decided at the same moment.
         """
         at = records.timestamp(self._clock())
         wanted = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
@@ -208,9 +199,9 @@ class Board:
         for row in rows:
             if (holder := held[admission.key_of(made), row]) is not made:
                 raise UsageError(
-                    f"{made.id}: {row[0]} of {admission.named(holder)} is verified, and of this one it is not: a verified result is "
-                    "not replaced. Nothing was changed. Verify this one too, or withdraw the other first: medical-tasks leaderboard "
-                    f"reject {holder.id}"
+                    f"{made.id}: {row[0]} of {admission.named(holder)} is verified, and of this one it is not: a verified result "
+                    "is not replaced. Nothing was changed. Verify this one too, or withdraw the other first: medical-tasks "
+                    f"leaderboard reject {holder.id}"
                 )
 
     def check_waiting(self, name: str) -> None:

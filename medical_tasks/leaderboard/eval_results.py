@@ -28,17 +28,9 @@ _MOST_BYTES: Final = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class EvalResult:
-    """One number on its way to a leaderboard.
+    """One number on its way to a leaderboard, `value` in percent, for a task of the dataset's `eval.yaml`.
 
-    Attributes:
-        file: name of the file.
-        dataset_id: the benchmark's dataset repository.
-        task_id: id of the task in its `eval.yaml`.
-        value: in percent.
-        notes: what a reader must know of it.
-        revision: commit of the dataset repository, if known.
-        date: of the run, ISO 8601; None leaves it to the commit that brings the file.
-        source: `url`, and `name`, `user` or `org`; empty for none.
+    `date` is ISO 8601, None leaves it to the commit that brings the file; `source` has `url`, and `name`, `user` or `org`.
     """
 
     file: str
@@ -86,12 +78,7 @@ def _hub() -> Any:
 
 
 def write_results(results: Mapping[str, str], folder: Path, *, force: bool) -> list[Path]:
-    """Writes the files that are not there yet, and returns them; all are checked before the first is written.
-
-    Raises:
-        UsageError: The folder is a file, or a file says something else and `force` is not given; nothing is written.
-        IncompleteError: A file cannot be written; those before it are whole.
-    """
+    """Writes the files that are not there yet, and returns them; all are checked before the first is written."""
     folder = folder.expanduser()
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder, by default .eval_results.")

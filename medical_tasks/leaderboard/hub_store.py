@@ -34,14 +34,10 @@ _DEADLINE_S: Final = 60.0
 
 
 class HubStorage:
-    """Files of a dataset repository. Implements `storage.Storage`; for several threads.
+    """Files of a dataset repository, which must exist. Implements `storage.Storage`; for several threads.
 
-    Args:
-        repo_id: `OWNER/NAME`; the repository must exist.
-        token: with the right to write; None for the one that huggingface_hub finds (`HF_TOKEN`, `hf auth login`).
-        endpoint: in place of the Hub's.
-        deadline_s: for one file, waiting for others and retries included.
-        first_wait_s: before the second try, doubled before each further one.
+    Without a token it is the one that huggingface_hub finds. A file may take `deadline_s`, waiting for others and retries included;
+    the wait before a retry doubles each time.
     """
 
     def __init__(
@@ -219,16 +215,18 @@ def outside_errors() -> tuple[type[Exception], ...]:
 
 def told(error: Exception, *, doing: str, repo: str) -> Trouble:
     """Puts one of `outside_errors` into words; `doing` is what was being done (`store NAME`)."""
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
     about = f"dataset repository {repo} of the Hub, {doing}"
-    if isinstance(error, Conflict):
+    status = _status(error)
+    if isinstance(error, Conflict) or status in _CONFLICT:
         return Passing(
             f"{about}: others stored files all the time. Nothing was changed; do the same again in a minute."
         )
-    if isinstance(error, _offline()):
+    if isinstance(error, OfflineModeIsEnabled):
         return Trouble(
             f"{about}: HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it, or use a folder as store."
         )
-    status = _status(error)
     if status in (401, 403):
         return Trouble(
             f"{about}: refused ({status}). Set HF_TOKEN to a token that may write to {repo}, or log in with `hf auth login`."
@@ -238,10 +236,6 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
             f"{about}: not found (404), or not to be seen with this token. See the name; a new store is an empty dataset "
             f"repository (`hf repos create {repo} --type dataset --private`), and HF_TOKEN a token that may write to it."
         )
-    if status in _CONFLICT:
-        return Passing(
-            f"{about}: others stored files all the time. Nothing was changed; do the same again in a minute."
-        )
     if status in _PASSING:
         return Passing(
             f"{about}: the Hub is in trouble or asks for patience ({status}). {_UNSURE}", after_s=_after(error)
@@ -249,12 +243,6 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
     if status:
         return Trouble(f"{about}: refused ({status}: {_reason(error)}).")
     return Passing(f"{about}: the Hub is not reached ({_reason(error)}). {_UNSURE}")
-
-
-def _offline() -> type[Exception]:
-    from huggingface_hub.errors import OfflineModeIsEnabled
-
-    return OfflineModeIsEnabled
 
 
 _UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."

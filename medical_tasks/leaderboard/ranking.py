@@ -1,16 +1,8 @@
 """Which results can stand in one ranking, their ranks as ranges, and the overall table.
 
-Results form a group when task version, data, prompts, protocol, judge and scoring are the same. The rules are those of `compare`,
-made strict: what it refuses, and what it warns of because the numbers may differ by it, separates groups. What belongs to the model
-under test does not: its settings, the length of its answers, how much of a question fits its context, the suite's version.
-
-An entry's first rank is one after those whose intervals lie wholly above its own, and its last rank counts all whose intervals do
-not lie wholly below it, itself included. Whatever the true values are within their intervals, the true rank lies in the range.
-
-In the overall table each benchmark counts once, by one task and metric (`HEADLINES`); all are shares of 0 to 1. The mean's interval
-is that of MOVER, the method of variance estimates recovery (Zou and Donner 2008): benchmarks share no items, so the squared
-distances from value to limit add up, and the square root of the sum, divided by their number, is the distance of the mean's limit.
-A model that lacks a benchmark is listed with what is missing and the mean of the rest, marked partial, without interval and rank.
+The rules for groups, ranks and the overall table are those of `docs/leaderboard.md`. Groups follow `compare`, made strict: what it
+refuses or warns of separates them. The overall mean has the MOVER interval (method of variance estimates recovery, Zou and Donner,
+Statistics in Medicine 2008): benchmarks share no items, so the squared distances from value to limit add up.
 """
 
 from __future__ import annotations
@@ -189,19 +181,10 @@ HEADLINES: Final = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class OverallEntry:
-    """One model over all benchmarks.
+    """One model over all benchmarks: `value` is the mean of its headline metrics (0-1), `parts` has benchmark's title to entry.
 
-    Attributes:
-        model: name to show.
-        organisation: who submitted it.
-        value: mean of its headline metrics, 0-1; None when it has none.
-        ci_low: lower end of its 95 % interval; None when it is partial.
-        ci_high: upper end.
-        parts: benchmark's title to the entry that counts.
-        missing: titles of the benchmarks without a result that could be ranked.
-        partial: whether one is missing; such a mean is not ranked.
-        rank: its places among the models of its group; None when partial.
-        group: models of one group have all benchmarks in the same groups; "" when partial.
+    A model that lacks one is `partial`: its mean has no interval, rank or group. Others are ranked among those of their `group`,
+    which have all benchmarks in the same groups.
     """
 
     model: str

@@ -34,15 +34,10 @@ EntryState = Literal["unverified", "verified", "reported"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened to a submission.
+    """Something that happened to a submission; `by` is "" for the submitter, `at` ISO 8601 in UTC.
 
-    Attributes:
-        state: since then.
-        at: ISO 8601 in UTC.
-        by: as they named themselves; "" for the submitter.
-        reason: one line.
-        verified: the report of `medical-tasks verify` behind the decision; None when none was run.
-        replaces: id of the accepted submission of the same name whose places it takes; "" for none.
+    `verified` is the report of `medical-tasks verify` behind the decision, `replaces` the id of the accepted submission of the same
+    name whose places it takes.
     """
 
     state: State
@@ -70,27 +65,7 @@ class Submission:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One model's result on one task: a row of a benchmark's table.
-
-    Attributes:
-        model: name to show.
-        organisation: who submitted it; the paper for a reported result.
-        task: its name.
-        benchmark: title of its benchmark.
-        metrics: as in `results.json`; no interval for a reported result.
-        breakdown: likewise.
-        coverage: as in `results.json`; None for a reported result.
-        state: `verified` when a maintainer scored its answers again and asked its judge, if it has one, again too; `unverified`
-            when it was accepted without that; `reported` for a paper's figure.
-        setting: what else tells it from other entries of the model (shots, prompts, judge, source table).
-        group: short hash; entries of one group share task version, data, prompts, judge and scoring, and can be compared.
-        recipe: empty for a reported result.
-        submission: its id; "" for a reported result.
-        at: day, ISO 8601; "" where it is not known.
-        url: page of the model or paper.
-        differences: why it cannot be compared with the others, a sentence each.
-        beside: `PublishedResult.beside`: a metric that follows the authors' script to the one of ours that asks the same.
-    """
+    """One model's result on one task: a row of a benchmark's table."""
 
     model: str
     organisation: str
@@ -163,8 +138,6 @@ def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
 def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
     """Writes an event; the first one of a submission with what was submitted."""
     content: dict[str, Any] = {"format": _FORMAT, **asdict(event)}
-    if event.verified is not None:
-        content["verified"] = dict(event.verified)
     if submitted is not None:
         content["submission"] = asdict(submitted)
     return (json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")

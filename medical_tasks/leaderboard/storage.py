@@ -33,12 +33,7 @@ class Storage(Protocol):
     """Files by name. Names have parts of lower-case letters, digits, `.`, `-` and `_`, joined by `/`."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Writes a file whole, or not at all.
-
-        Raises:
-            AlreadyStoredError: There is one of that name, also when another process makes it at the same moment.
-            MissingError: The store cannot be reached or written; nothing was changed.
-        """
+        """Writes a file whole, or not at all."""
 
     def read(self, name: str) -> bytes:
         """Reads a file; `MissingError` where there is none, or the store cannot be reached."""
@@ -118,11 +113,11 @@ class LocalStorage:
             raise self._unwritable(name, error) from error
         finally:
             with suppress(OSError):  # it goes when it is old
-                _remove(part)
+                part.unlink(missing_ok=True)
         try:
             _sync_folder(place.parent)
         except OSError as error:
-            _remove(place)  # it would be lost with the power: better not there at all
+            place.unlink(missing_ok=True)  # it would be lost with the power: better not there at all
             raise self._unwritable(name, error) from error
 
     def read(self, name: str) -> bytes:
@@ -160,7 +155,7 @@ class LocalStorage:
                     # Folders are not ours.
                     old = now - entry.stat(follow_symlinks=False).st_mtime > _OLD_S
                     if old and not entry.is_dir(follow_symlinks=False):
-                        _remove(Path(entry.path))
+                        Path(entry.path).unlink(missing_ok=True)
                 except FileNotFoundError:
                     continue  # its writer has finished
 
@@ -210,10 +205,6 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
-
-
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
 
 
 def _walk(top: Path, inside: str) -> Iterator[str]:

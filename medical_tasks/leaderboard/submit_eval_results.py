@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -206,14 +206,9 @@ def check_date(text: str) -> str:
         day = datetime.fromisoformat(text).date()
     except ValueError as error:
         raise UsageError(f"--date {text!r}: not a date ({error}). {example}") from error
-    if day > _latest():
+    if day > (datetime.now(UTC) + timedelta(days=1)).date():  # somewhere it is tomorrow already
         raise UsageError(f"--date {text!r}: lies in the future; it is the day of the run. {example}")
     return text
-
-
-def _latest() -> date:
-    # Somewhere it is tomorrow already.
-    return (datetime.now(UTC) + timedelta(days=1)).date()
 
 
 def _check_url(url: str) -> str:
@@ -240,12 +235,9 @@ def check_variant(variant: str) -> str:
 def check_line(option: str, text: str) -> str:
     """Takes one line of text."""
     if not text.strip() or len(text) > _LONGEST or not text.isprintable():
-        raise UsageError(f"{option}: one line of at most {_LONGEST} characters that can be shown, not {_told(text)}.")
+        got = repr(text) if len(text) <= _LONGEST else f"{len(text)} characters"
+        raise UsageError(f"{option}: one line of at most {_LONGEST} characters that can be shown, not {got}.")
     return text
-
-
-def _told(text: str) -> str:
-    return repr(text) if len(text) <= _LONGEST else f"{len(text)} characters"
 
 
 def source_of(options: Mapping[str, str | None]) -> dict[str, str]:

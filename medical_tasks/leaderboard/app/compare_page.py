@@ -96,7 +96,7 @@ def _heading(a: Entry, b: Entry) -> Markup:
 def _other_groups(a: Entry, b: Entry) -> Markup:
     """Why entries of two groups are not compared: what differs, and what each group is."""
     known = tasks().get(a.task)
-    differ = recipe_differences(a.task, _recipe(a), _recipe(b), metrics=known.metrics if known else ())
+    differ = recipe_differences(a.task, a.recipe, b.recipe, metrics=known.metrics if known else ())
     reasons = [*differ.refused, *differ.warned]
     groups = (
         f"{letter} is in group {entry.group}: {Group(name=entry.group, entries=(entry,)).words}."
@@ -105,10 +105,6 @@ def _other_groups(a: Entry, b: Entry) -> Markup:
     return notice(
         "bad", "These are of different groups, so their difference would not be the models' alone", *groups, *reasons
     )
-
-
-def _recipe(entry: Entry) -> Mapping[str, Any]:
-    return entry.recipe
 
 
 _MOST_FLIPS: Final = 2000

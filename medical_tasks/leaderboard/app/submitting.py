@@ -137,12 +137,7 @@ def _warnings(package: Package) -> list[Markup]:
 
 
 def _numbers(package: Package) -> Markup:
-    columns = [
-        Column(name="task", label="Task", header=True),
-        Column(name="metric", label="Metric"),
-        VALUE,
-        SCORED,
-    ]
+    columns = [Column(name="task", label="Task", header=True), Column(name="metric", label="Metric"), VALUE, SCORED]
     rows = []
     for task in package.manifest.tasks:
         told = package.results["tasks"][task]

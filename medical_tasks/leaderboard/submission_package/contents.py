@@ -36,15 +36,9 @@ MEMBERS: Final = (MANIFEST, RESULTS, ITEMS, ANSWERS, VERDICTS)
 
 @dataclass(frozen=True, kw_only=True)
 class Submitter:
-    """What a submitter says of the model; shown on the leaderboard as they wrote it.
+    """What a submitter says of the model, shown on the leaderboard as they wrote it; `parameters` in billions.
 
-    Attributes:
-        model: name to show, 1 to 96 characters.
-        organisation: who submits, "" for nobody named.
-        url: page of the model, https only; "" for none.
-        notes: one line, at most 280 characters.
-        open_weights: whether anybody can have the weights; None when nothing is said.
-        parameters: in billions; None when nothing is said.
+    "" and None stand for what is not said.
     """
 
     model: str
@@ -57,16 +51,9 @@ class Submitter:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """`package.json`.
+    """`package.json`: `files` has name to `{"bytes": ..., "sha256": ...}` of every other file.
 
-    Attributes:
-        format: `FORMAT`.
-        suite: name and version of what made the package.
-        submitter: who and what.
-        tasks: their names.
-        files: name of each other file to `{"bytes": ..., "sha256": ...}`.
-        content_sha256: hash over all of the above and below.
-        partial: task to the reasons, one sentence each, for which it is not the whole official split (`results.partial_facts`).
+    `partial` has the reasons, a sentence each, for which a task's result is not over the whole official split.
     """
 
     format: int
@@ -190,12 +177,9 @@ Outcome = Literal["match", "mismatch", "not checked"]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was compared, or could not be.
+    """One thing that was compared, or could not be: `content`, or the task and the part (`medcalc: scores`).
 
-    Attributes:
-        name: `content`, or the task and the part (`medcalc: scores`).
-        outcome: whether it is the same.
-        detail: one line: how much was compared, what differs, or what is needed to check it. No text of credentialed data.
+    `detail` is one line, without any text of credentialed data.
     """
 
     name: str
@@ -248,19 +232,7 @@ class Verification:
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions:
-    """What a package is checked against.
-
-    Attributes:
-        data: folder of the built datasets; the user's data home by default.
-        source: what the dataset is made of, in place of `data`.
-        responses: the answers, for credentialed data: a file of answers, or the folder of the run.
-        upstream: the authors' checkout, for official prompts.
-        task_args: settings whose value is a file or a folder, which no package names (`documents`, `bertscore`, ...).
-        judge: who is asked again, for a task with a judge; only the recipe's own.
-        judge_args: settings of its backend.
-        sample: about how many items the judge is asked again.
-        seed: which ones.
-    """
+    """What a package is checked against."""
 
     data: Path | None = None
     source: Path | None = None

@@ -25,7 +25,7 @@ from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable,
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
 from medical_tasks.leaderboard.submission_package.contents import Check, VerifyOptions, shown
-from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe
+from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import differences, told
 from medical_tasks.leaderboard.submission_package.rows import item_columns
 from medical_tasks.runs.finishing import finish, score_responses
@@ -41,14 +41,9 @@ _COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """What scoring again gave.
+    """What scoring again gave: rows of `results.json`, `items.parquet` and `verdicts.jsonl`.
 
-    Attributes:
-        entry: of `results.json`.
-        rows: of `items.parquet`.
-        verdicts: of `verdicts.jsonl`.
-        replay: what stood in for the judge; None when it was asked again, or there is none.
-        left: metrics that could not be computed here, for want of what they need.
+    `replay` stood in for the judge, None when it was asked again; `left` are metrics that could not be computed here.
     """
 
     entry: Mapping[str, Any]
@@ -76,24 +71,15 @@ def scratch_folder(*, private: bool) -> Iterator[Path]:
 def scored_again(
     answered: AnsweredTask,
     reported: TaskSpec,
-    recipe: Mapping[str, Any],
     verdicts: Sequence[Mapping[str, Any]],
     options: VerifyOptions,
     scratch: Path,
-    *,
-    private: bool,
 ) -> Scored:
-    """Scores answers again.
+    """Scores answers again, in `scratch`, an empty folder.
 
-    Args:
-        answered: the task with its answers and the settings of its scoring.
-        reported: the task with the metrics that the package reports.
-        recipe: of the package.
-        verdicts: of the package.
-        options: what there is to score with.
-        scratch: an empty folder.
-        private: whether the data are credentialed.
+    `answered` has the settings of its scoring, `reported` the metrics that the package reports.
     """
+    private, recipe = not texts_allowed(answered.task), answered.recipe
     run = RunFolder(scratch / "run", home=scratch if private else None, private=private)
     replay: Replay | None = None
     if recipe["judge"] is None:
@@ -300,14 +286,10 @@ def check_verdicts(
 
 
 def ask_again(
-    answered: AnsweredTask,
-    recipe: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    options: VerifyOptions,
-    scratch: Path,
+    answered: AnsweredTask, rows: Sequence[Mapping[str, Any]], options: VerifyOptions, scratch: Path
 ) -> Check:
     """Asks the recipe's judge again about a sample of items; `UsageError` for another judge than the recipe's."""
-    title = f"{answered.task.name}: judge"
+    title, recipe = f"{answered.task.name}: judge", answered.recipe["judge"]
     if not options.judge:
         detail = f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample"
         return Check(title, "not checked", detail)

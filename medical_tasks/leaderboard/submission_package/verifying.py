@@ -51,12 +51,7 @@ _DEFAULTS: Final = VerifyOptions()
 
 
 def verify_package(package: Package, options: VerifyOptions = _DEFAULTS) -> Verification:
-    """Scores a package's answers again and compares everything in it with what comes out.
-
-    Raises:
-        MissingError: The judge that was named is not there.
-        UsageError: The judge that was named is not that of the package, or an option does not go with it.
-    """
+    """Scores a package's answers again and compares everything in it; raises where the judge is not the package's."""
     checks = [Check("content", "match", f"every file has the hash told; id {package.manifest.id}")]
     for name in package.manifest.tasks:
         checks += _verify_task(package, task_spec(name), options)
@@ -117,14 +112,14 @@ def _scores(
     reported = reported_task(task, entry)
     with scratch_folder(private=private) as scratch:
         try:
-            made = scored_again(answered, reported, recipe, verdicts, options, scratch, private=private)
+            made = scored_again(answered, reported, verdicts, options, scratch)
         except (MissingError, UsageError) as error:
             return _not_scored(task, entry, _first_line(error).replace(str(scratch), "the package"))
         found = [check_scores(reported, rows, made)]
         if recipe["judge"] is not None:
             found.append(check_verdicts(task.name, recipe["judge"]["name"], verdicts, made.verdicts, made.replay))
         if made.replay is not None:
-            found.append(ask_again(answered, recipe["judge"], verdicts, options, scratch))
+            found.append(ask_again(answered, verdicts, options, scratch))
     return [*found, check_results(reported, entry, made)]
 
 

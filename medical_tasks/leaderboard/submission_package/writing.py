@@ -56,11 +56,6 @@ def write_package(
         source: what the dataset is made of, in place of `data`.
         upstream: the authors' checkout, for a run with the official prompts.
         allow_partial: write it also when the answers are not of the whole official split.
-
-    Raises:
-        UsageError: The run cannot be submitted; says why.
-        MissingError: The run, its answers or the data are not there.
-        IncompleteError: The disk is full.
     """
     checked = read_submitter("the submitter", submitter_values(submitter))
     raw = read_results(folder)
