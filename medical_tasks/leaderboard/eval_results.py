@@ -6,7 +6,6 @@ huggingface_hub's own functions. A number that a reader would take for something
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -17,6 +16,8 @@ import yaml
 from medical_tasks.data.cards import accepted_configs
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import WholeFile, read_bytes
+from medical_tasks.io.json_records import Field
+from medical_tasks.leaderboard.submission_package.values import number, whole_number
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
 from medical_tasks.runs.recipes import one_line
@@ -263,28 +264,21 @@ def _absent(part: Any, wanted: tuple[str, ...]) -> tuple[str, ...]:
 
 def _impossible(task: TaskSpec, entry: Mapping[str, Any]) -> str:
     metric, coverage, recipe = task.metrics[0], entry["coverage"], entry["recipe"]
-    told = {name: recipe[name] for name in ("suite", "task_version")}
-    told |= {f"data.{name}": recipe["data"][name] for name in _DATA}
-    for name, value in told.items():
-        if not isinstance(value, str):
-            return f"{task.name} has {name} {value!r}, which is no text"
-    if wrong := [name for name in _COUNTS if not _is_count(coverage[name])]:
-        return f"{task.name} has coverage.{wrong[0]} {coverage[wrong[0]]!r}, which is no count"
+    low, high = metric.limits
+    text = Field(holds=lambda value: isinstance(value, str), rule="text")
+    count = Field(holds=whole_number().holds, rule="count")
+    told = [(name, recipe[name], text) for name in ("suite", "task_version")]
+    told += [(f"data.{name}", recipe["data"][name], text) for name in _DATA]
+    told += [(f"coverage.{name}", coverage[name], count) for name in _COUNTS]
+    headline = entry["metrics"].get(metric.name)
+    if headline is not None and headline["value"] is not None:  # without a value, the refusals say so
+        for name in _VALUES:
+            share = Field(holds=number(low, high, null=name != "value").holds, rule=f"number from {low:g} to {high:g}")
+            told.append((f"{metric.name}.{name}", headline[name], share))
+        told.append((f"{metric.name}.n", headline["n"], count))
+    for name, value, form in told:
+        if not form.holds(value):
+            return f"{task.name} has {name} {value!r}, which is no {form.rule}"
     if coverage["scored"] > coverage["asked"]:
         return f"{task.name} has {coverage['scored']} scored items of {coverage['asked']} asked"
-    headline = entry["metrics"].get(metric.name)
-    if headline is None or headline["value"] is None:
-        return ""  # no value, which the refusals say
-    low, high = metric.limits
-    for name in _VALUES:
-        value = headline[name]
-        sound = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not (sound and low <= value <= high) and not (value is None and name != "value"):
-            return f"{task.name} has {metric.name}.{name} {value!r}, which is no number from {low:g} to {high:g}"
-    if not _is_count(headline["n"]):
-        return f"{task.name} has {metric.name}.n {headline['n']!r}, which is no count"
     return ""
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

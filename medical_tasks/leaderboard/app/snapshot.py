@@ -26,10 +26,6 @@ class Snapshot:
     problem: str = ""
     taken: str = ""
 
-    def submission_of(self, entry: Entry) -> Submission | None:
-        """The submission an entry is of; None for a published result."""
-        return self.submissions.get(entry.submission)
-
     def pending(self) -> list[Submission]:
         """Submissions that wait for a decision, the one that waits longest first."""
         waiting = [submission for submission in self.submissions.values() if submission.state == "pending"]

@@ -38,28 +38,16 @@ _RANK: Final = Column(
 )
 
 
-def chosen_metric(metrics: Sequence[MetricSpec], name: str) -> MetricSpec | None:
-    """The metric of that name, or else the headline; None where there is none at all."""
-    return next((metric for metric in metrics if metric.name == name), metrics[0] if metrics else None)
-
-
-def chosen_group(groups: Sequence[Group], name: str) -> list[Group]:
-    """The group of that name, all of them for `ALL_GROUPS`, or else the largest; none where there is none at all."""
-    if name == ALL_GROUPS:
-        return list(groups)
-    return [group for group in groups if group.name == name] or list(groups[:1])
-
-
 def task_page(snapshot: Snapshot, task: str, *, metric: str = "", group: str = "") -> Markup:
     """Renders a task's tables: a table a group, the other groups named, and the published results."""
     entries = [entry for entry in snapshot.entries if entry.task == task]
     metrics = ranked_metrics(task, entries)
-    by = chosen_metric(metrics, metric)
+    by = next((each for each in metrics if each.name == metric), metrics[0] if metrics else None)
     parts = [f'<h2 class="mtl-title">{escaped(task_title(task))}</h2>']
     if by is None:
         return markup(*parts, '<p class="mtl-empty">No results of this task yet.</p>')
     groups = groups_of(entries)
-    shown = chosen_group(groups, group)
+    shown = groups if group == ALL_GROUPS else [each for each in groups if each.name == group] or groups[:1]
     parts.append(_about(by, groups, shown))
     scale = _scale(entries, by)
     ranked = [measure for each in shown for measure in measures_of(each, by)]
@@ -153,7 +141,7 @@ def _columns(by: MetricSpec, more: Sequence[MetricSpec], entries: Sequence[Entry
 def _entry_row(
     snapshot: Snapshot, entry: Entry, rank: RankRange | None, by: MetricSpec, more: Sequence[MetricSpec], scale: Scale
 ) -> Row:
-    submission = snapshot.submission_of(entry)
+    submission = snapshot.submissions.get(entry.submission)
     weights = submission.submitter.open_weights if submission else None
     told = entry.metrics.get(by.name)
     drawn = told or {}
@@ -230,11 +218,12 @@ def _metric_column(metric: MetricSpec, *, comparable: bool = True) -> Column:
 
 def _paper_row(entry: Entry, shown: Sequence[MetricSpec], scale: Scale) -> Row:
     told = [metric_cell(entry.metrics.get(metric.name), state="reported") for metric in shown]
+    value = entry.metrics.get(shown[0].name, {}).get("value")
     return Row(
         [
             model_cell(entry.model),
             told[0],
-            Cell(svg=_paper_mark(entry, shown[0], scale)),
+            Cell(svg=interval_mark(value, None, None, scale=scale, published=True)),
             *told[1:],
             state_cell("reported"),
             Cell(entry.setting),
@@ -251,11 +240,6 @@ def differences(sentences: Sequence[str]) -> Markup:
     items = "".join(f"<li>{escaped(sentence)}</li>" for sentence in sentences)
     count = f"{len(sentences)} differences" if len(sentences) > 1 else "1 difference"
     return markup(f'<details class="mtl-fold"><summary>{count}</summary><ul>{items}</ul></details>')
-
-
-def _paper_mark(entry: Entry, by: MetricSpec, scale: Scale) -> Markup:
-    value = entry.metrics.get(by.name, {}).get("value")
-    return interval_mark(value, None, None, scale=scale, published=True)
 
 
 def _paper_key(entry: Entry, by: MetricSpec) -> tuple[bool, float, str]:

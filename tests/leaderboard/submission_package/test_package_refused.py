@@ -21,9 +21,10 @@ from medical_tasks.leaderboard.submission_package.contents import (
     MEMBERS,
     RESULTS,
     Package,
+    PackageError,
     ReadLimits,
 )
-from medical_tasks.leaderboard.submission_package.reading import PackageError, read_package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from tests.leaderboard.submission_package.forged_packages import Opened, forged
 
 Members = dict[str, bytes]
