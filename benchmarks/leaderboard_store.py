@@ -2,8 +2,8 @@
 
     python -m benchmarks.leaderboard_store --submissions 200 --kills 10 --entries 2000
 
-First every package is handed in twice, by processes of several threads each: none may be lost, none doubled. Then processes that
-hand in packages are killed (SIGKILL) at moments drawn from a seed, and the store must be whole after each. Last a board of many
+First every package is submitted twice, by processes of several threads each: none may be lost, none doubled. Then processes that
+submit packages are killed (SIGKILL) at moments drawn from a seed, and the store must be whole after each. Last a board of many
 accepted submissions is read anew, as after a restart. Prints the figures; exit code 1 when anything is not as it must be.
 """
 
@@ -44,7 +44,7 @@ def _board(folder: Path) -> Board:
     return Board(LocalStorage(folder))
 
 
-def _hand_in(folder: Path, content: bytes) -> str:
+def _submit(folder: Path, content: bytes) -> str:
     try:
         return _board(folder).submit(content).id
     except AlreadySubmittedError:
@@ -53,7 +53,7 @@ def _hand_in(folder: Path, content: bytes) -> str:
 
 def _share(folder: Path, contents: list[bytes]) -> list[str]:
     with ThreadPoolExecutor(_THREADS) as threads:
-        return list(threads.map(lambda content: _hand_in(folder, content), contents))
+        return list(threads.map(lambda content: _submit(folder, content), contents))
 
 
 def _at_once(folder: Path, count: int) -> bool:
@@ -69,7 +69,7 @@ def _at_once(folder: Path, count: int) -> bool:
     stored = {one.id for one in _board(folder).submissions()}
     sound = len(taken) == len(set(taken)) == count and stored == set(taken) and not found.problems and not found.waiting
     print(
-        f"{count} packages, each handed in twice by {_PROCESSES} processes of {_THREADS} threads: {len(taken)} taken, "
+        f"{count} packages, each submitted twice by {_PROCESSES} processes of {_THREADS} threads: {len(taken)} taken, "
         f"{len(stored)} in the store, {len(twice) - len(taken)} told that they are there, {found.events} events, "
         f"{len(found.problems)} problems; {seconds:.1f} s"
     )
@@ -116,7 +116,7 @@ def _read(folder: Path, count: int) -> bool:
     again = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{count} accepted submissions: handed in and accepted in {filled:.1f} s, read anew in {first:.2f} s, again in "
+        f"{count} accepted submissions: submitted and accepted in {filled:.1f} s, read anew in {first:.2f} s, again in "
         f"{again:.2f} s; {peak:.0f} MiB at most"
     )
     return len(entries) == count

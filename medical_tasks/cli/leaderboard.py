@@ -1,4 +1,4 @@
-"""Keep a leaderboard: see what was handed in, accept or reject it, check the store, show the pages.
+"""Keep a leaderboard: see what was submitted, accept or reject it, check the store, show the pages.
 
     medical-tasks leaderboard list --store my-store --state pending
     medical-tasks leaderboard show ID --store my-store
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Does what was asked; its exit code."""
     _check(arguments)
     if arguments.action == "serve":
-        from medical_tasks.leaderboard.app import serve
+        from medical_tasks.leaderboard.app.serving import serve
 
         port = 7860 if arguments.port is None else arguments.port
         serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
@@ -148,9 +148,11 @@ def _submit(board: Board, arguments: argparse.Namespace) -> int:
 def _accept(board: Board, arguments: argparse.Namespace) -> int:
     from medical_tasks.leaderboard.admission import name_notes
     from medical_tasks.leaderboard.maintaining import verified_report
+    from medical_tasks.leaderboard.records import Event
 
     by, reason, replaces = arguments.by or "", arguments.reason or "", arguments.replace or ""
-    waiting, _ = board.check(arguments.what, "accepted", by=by, reason=reason, replaces=replaces)
+    wanted = Event(state="accepted", at="", by=by, reason=reason, replaces=replaces)
+    waiting, _ = board.check(arguments.what, wanted)
     notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
     report = None if arguments.unverified else verified_report(board, arguments.what, arguments)
     made = board.decide(arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces)

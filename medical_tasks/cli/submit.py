@@ -1,4 +1,4 @@
-"""Hand in a finished run: write what a leaderboard, the Hub or a shared task takes. Nothing is sent anywhere.
+"""Submit a finished run: write what a leaderboard, the Hub or a shared task takes. Nothing is sent anywhere.
 
     medical-tasks submit runs/my-run --to space --out my-model.zip
     medical-tasks submit runs/my-run --to eval-results --out .eval_results

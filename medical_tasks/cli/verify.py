@@ -26,7 +26,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import add_guard_arguments
 
 if TYPE_CHECKING:
-    from medical_tasks.leaderboard.submission_package.verification import Verification
+    from medical_tasks.leaderboard.submission_package.contents import Verification
 
 __all__ = ["MISMATCH", "UNPROVEN", "add_arguments", "run"]
 
@@ -67,8 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Verifies a package; its exit code says what was found."""
     from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
     from medical_tasks.guard import policy
+    from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
     from medical_tasks.leaderboard.submission_package.reading import read_package
-    from medical_tasks.leaderboard.submission_package.verifying import VerifyOptions, verify_package
+    from medical_tasks.leaderboard.submission_package.verifying import verify_package
     from medical_tasks.models.opener import parse_model_args
 
     if arguments.sample < 1 or arguments.seed < 0:

@@ -6,32 +6,25 @@ items without a score) is marked: an entry says so, and has no rank.
 Packages prove nothing about who made them. Whoever was accepted first under a name keeps it: a later submission whose name cannot
 be told apart gets places only when a maintainer says so (`Event.replaces`), and never one where a verified result stands and its
 own is not verified.
-
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.ranking import group_of
-from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, State, Submission, check_line, is_number
+from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, State, Submission, check_line
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
+from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.spec import TaskSpec
-
-__all__ = [
-    "DEFAULT_QUEUE", "AdmissionError", "AlreadySubmittedError", "QueueFullError", "QueueLimits", "Row",
-    "check_admission", "check_decision", "check_room", "holders", "key_of", "marks", "name_notes", "named", "places",
-    "rows_of", "state_of",
-]  # fmt: skip
-
 
 LEAST_COVERAGE: Final = 0.90
 """Share of the items that must be scored."""
@@ -54,11 +47,7 @@ class AdmissionError(UsageError):
 
 
 def check_admission(package: Package) -> None:
-    """Sees whether a package may be submitted.
-
-    Raises:
-        AdmissionError: It may not; names every task and rule.
-    """
+    """Raises `AdmissionError`, which names every task and rule, for a package that may not be submitted."""
     items = Counter(str(row["task"]) for row in package.items)
     entries = package.results["tasks"]
     reasons = [
@@ -69,14 +58,7 @@ def check_admission(package: Package) -> None:
 
 
 def marks(entry: Mapping[str, Any]) -> list[str]:
-    """Says why a task's result that was taken has no rank.
-
-    Args:
-        entry: the task's entry of `results.json`.
-
-    Returns:
-        A sentence each; none for one that is ranked.
-    """
+    """Says why a task's accepted result has no rank, a sentence each; nothing for one that is ranked."""
     found: list[str] = []
     recipe = entry["recipe"]
     asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(_BASELINE)
@@ -165,13 +147,7 @@ class QueueFullError(UsageError):
 
 @dataclass(frozen=True, kw_only=True)
 class QueueLimits:
-    """How much may be pending at the same time.
-
-    Attributes:
-        count: submissions.
-        total_bytes: bytes of their packages.
-        of_submitter: submissions of one name: the organisation, or the model where none is named.
-    """
+    """How much may be pending at the same time; `of_submitter` counts one organisation, or one model where none is named."""
 
     count: int = 500
     total_bytes: int = 2048 * _MIB
@@ -182,18 +158,8 @@ DEFAULT_QUEUE: Final = QueueLimits()
 
 
 def check_room(submitter: Submitter, size: int, waiting: Sequence[tuple[Submitter, int]], limits: QueueLimits) -> None:
-    """Sees whether one more may wait.
-
-    Args:
-        submitter: who hands in.
-        size: bytes of the package.
-        waiting: submitter and bytes of each that is pending.
-        limits: how much may be.
-
-    Raises:
-        QueueFullError: It may not.
-    """
-    later = "Nothing of this package was kept: hand it in again when a maintainer has decided some."
+    """Raises `QueueFullError` where one more package of this size may not wait."""
+    later = "Nothing of this package was kept: submit it again when a maintainer has decided some."
     name = _queue_key(submitter)
     own = sum(_queue_key(each) == name for each, _ in waiting)
     if own >= limits.of_submitter:
@@ -218,59 +184,33 @@ _LONGEST_REASON: Final = 500
 
 
 class AlreadySubmittedError(AlreadyStoredError):
-    """The same package was handed in before; nothing was changed.
-
-    Args:
-        submission: the one that is there.
-    """
+    """The same package was submitted before; nothing was changed."""
 
     def __init__(self, submission: Submission) -> None:
         last = submission.history[-1]
         why = f": {last.reason}" if last.reason else ""
         super().__init__(
-            f"this package was handed in before, {submission.history[0].at}, as {submission.id}; it is {submission.state} since "
+            f"this package was submitted before, {submission.history[0].at}, as {submission.id}; it is {submission.state} since "
             f"{last.at}{why}. Nothing needs to be done; another run of the model makes another package."
         )
         self.submission = submission
 
 
-def check_decision(
-    submission: Submission,
-    state: State,
-    *,
-    by: str,
-    reason: str,
-    verified: Mapping[str, Any] | None,
-    replaces: str,
-    same_name: Sequence[Submission],
-    at: str,
-) -> Event:
-    """Makes the event of a decision.
+def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Submission]) -> Event:
+    """Makes the event of a decision as it is stored, or raises `UsageError` where it is not allowed.
 
-    Args:
-        submission: as it is.
-        state: what it shall be.
-        by: who decides.
-        reason: why; may be empty only where a pending one is accepted.
-        verified: report of a verification (`Verification.as_json`), only of one that matches.
-        replaces: id of the accepted submission of its name whose places it shall take; "" for none.
-        same_name: the accepted submissions of its name, the first in front.
-        at: now; not before the last event, whatever the clock says.
-
-    Raises:
-        UsageError: It cannot become that, or something is missing.
+    `same_name` are the accepted submissions of its name, the first in front.
     """
-    before = submission.history[-1]
+    before, state, verified = submission.history[-1], wanted.state, wanted.verified
     if state not in TRANSITIONS[before.state]:
         told = " or ".join(TRANSITIONS[before.state])
         raise UsageError(
             f"{submission.id}: is {before.state} since {before.at} (by {before.by or 'the submitter'}) and cannot become {state}. "
             f"It can become {told}."
         )
-    who = check_line("--by", by, longest=_LONGEST_BY, needed=True)
-    why = check_line(
-        "--reason", reason, longest=_LONGEST_REASON, needed=not (before.state == "pending" and state == "accepted")
-    )
+    who = check_line("--by", wanted.by, longest=_LONGEST_BY, needed=True)
+    needed = not (before.state == "pending" and state == "accepted")
+    why = check_line("--reason", wanted.reason, longest=_LONGEST_REASON, needed=needed)
     if verified is not None and (
         state != "accepted" or verified.get("package") != submission.id or verified.get("matches") is not True
     ):
@@ -278,8 +218,10 @@ def check_decision(
             f"{submission.id}: a verification goes with accepting, is of this package and matches; this one is of "
             f"{ascii(verified.get('package'))[:40]} and matches: {ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
         )
-    _check_name(submission, state, replaces, same_name)
-    return Event(state=state, at=max(at, before.at), by=who, reason=why, verified=verified, replaces=replaces)
+    _check_name(submission, state, wanted.replaces, same_name)
+    return replace(
+        wanted, at=max(wanted.at, before.at), by=who, reason=why
+    )  # whatever the clock says, not before the last
 
 
 def _check_name(submission: Submission, state: State, replaces: str, same_name: Sequence[Submission]) -> None:
@@ -324,14 +266,7 @@ def state_of(submission: Submission, task: str) -> EntryState:
 
 
 def places(accepted: Iterable[tuple[Submission, Sequence[Row]]]) -> dict[tuple[tuple[str, str], Row], Submission]:
-    """Says whose result stands where.
-
-    Args:
-        accepted: the accepted submissions, each with its rows.
-
-    Returns:
-        Model and row to the submission that is shown there.
-    """
+    """Says whose result stands where: model and row to the submission that is shown there."""
     held: dict[tuple[tuple[str, str], Row], Submission] = {}
     taken: set[tuple[str, str]] = set()
     for submission, rows in sorted(accepted, key=lambda each: _order_accepted(each[0])):

@@ -6,7 +6,6 @@
 Every file is written once. Two decisions at the same moment want the same number, and one of them gets an error. A package without
 an event was left by a process that was killed between the two, or by a store that was full: it is pending, and gets its event when
 it is seen, as soon as the store can be written. Papers' results are entries too: reported, verified by nobody here, without a rank.
-
 """
 
 from __future__ import annotations
@@ -23,37 +22,10 @@ from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.leaderboard.admission import (
-    DEFAULT_QUEUE,
-    AlreadySubmittedError,
-    QueueLimits,
-    Row,
-    check_admission,
-    check_decision,
-    check_room,
-    holders,
-    key_of,
-    marks,
-    named,
-    places,
-    rows_of,
-    state_of,
-)
+from medical_tasks.leaderboard import admission, records
+from medical_tasks.leaderboard.admission import DEFAULT_QUEUE, AlreadySubmittedError, QueueLimits, Row
 from medical_tasks.leaderboard.ranking import setting_of
-from medical_tasks.leaderboard.records import (
-    DamagedError,
-    Entry,
-    Event,
-    HandedIn,
-    State,
-    Submission,
-    check_hash,
-    check_history,
-    event_bytes,
-    read_event,
-    read_stored_results,
-    timestamp,
-)
+from medical_tasks.leaderboard.records import DamagedError, Entry, Event, State, Submission, Submitted
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
 from medical_tasks.leaderboard.submission_package.contents import (
     DEFAULT_LIMITS,
@@ -66,16 +38,13 @@ from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.published.figures import all_published
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["EVENT", "PACKAGE", "Board", "entries_of", "event_name", "package_name", "published_entries"]
-
-
 PACKAGE: Final = re.compile(r"submissions/([0-9a-f]{16})/package\.zip")
 EVENT: Final = re.compile(r"events/([0-9a-f]{16})/([0-9]{4})\.json")
 _ID: Final = re.compile(r"[0-9a-f]{16}")
 _READERS: Final = 8
 """How many files are read at once: a store far away answers each slowly."""
 
-_Read = tuple[Event, HandedIn | None]
+_Read = tuple[Event, Submitted | None]
 
 
 def package_name(submission: str) -> str:
@@ -89,16 +58,10 @@ def event_name(submission: str, number: int) -> str:
 
 
 class Board:
-    """Submissions in a store. May be used by several threads; other processes may use the same store.
+    """Submissions in a store, for several threads; other processes may use the same store.
 
-    What the store holds is listed anew by every call, so that another process's submissions and decisions are seen. What was read
-    is kept, since no file changes.
-
-    Args:
-        storage: the store.
-        clock: what time it is.
-        limits: how much a package may hold.
-        queue: how much may be pending.
+    Every call lists the store anew, so that submissions and decisions of other processes are seen. What was read is kept, since no
+    file changes.
     """
 
     def __init__(
@@ -120,20 +83,13 @@ class Board:
         """Id to what is wrong with it, of those that the last `submissions()` left out."""
 
     def submit(self, content: bytes) -> Submission:
-        """Takes a package.
-
-        Args:
-            content: the zip file.
-
-        Returns:
-            The submission, pending.
+        """Takes a package; whenever it raises, nothing of it was kept, and submitting again is safe.
 
         Raises:
-            PackageError: It is no package; nothing of it was kept.
-            AdmissionError: It is one that this leaderboard does not take; nothing of it was kept.
+            PackageError: It is no package.
+            AdmissionError: This leaderboard does not take it.
             AlreadySubmittedError: It is there already.
-            QueueFullError: Too much is pending; nothing of it was kept.
-            MissingError: The store cannot be reached; handing it in again is safe.
+            QueueFullError: Too much is pending.
         """
         if len(content) > self._limits.package_bytes:
             raise PackageError(
@@ -143,27 +99,17 @@ class Board:
         name = package.manifest.id
         if self.storage.names(f"submissions/{name}/"):
             raise AlreadySubmittedError(self.submission(name))
-        check_admission(package)
+        admission.check_admission(package)
         with self._submitting:
-            check_room(package.manifest.submitter, len(content), self._waiting(), self._queue)
+            admission.check_room(package.manifest.submitter, len(content), self._waiting(), self._queue)
             try:
                 self.storage.create(package_name(name), content)
             except AlreadyStoredError:
                 raise AlreadySubmittedError(self.submission(name)) from None
-            return self._hand_in(name, package, content)
+            return self._record(name, package, content)
 
     def submissions(self, state: State | None = None) -> list[Submission]:
-        """Lists submissions, the newest first.
-
-        Args:
-            state: only those in this state.
-
-        Returns:
-            All whose files are as they should be; `damaged` says of the others what is wrong.
-
-        Raises:
-            MissingError: The store cannot be reached.
-        """
+        """Lists the sound submissions, the newest first; `damaged` says what is wrong with the others."""
         packages, events = self._listed()
         self._prefetch([name for listed in events.values() for name in listed])
         found: list[Submission] = []
@@ -178,15 +124,7 @@ class Board:
         return [one for one in found if state is None or one.state == state]
 
     def submission(self, name: str) -> Submission:
-        """Finds a submission.
-
-        Args:
-            name: its id.
-
-        Raises:
-            UsageError: That is no id; or its files are not as they should be.
-            MissingError: There is none of that id, or the store cannot be reached.
-        """
+        """Finds a submission by id."""
         if _ID.fullmatch(name) is None:
             raise UsageError(f"{name[:60]!a}: no id of a submission, which has 16 digits and letters a to f.")
         events, has_package = self._look(name)
@@ -195,33 +133,19 @@ class Board:
         return self._submission(name, events, has_package=has_package)
 
     def package(self, name: str) -> Package:
-        """Reads a submission's package, with every check that is made when one is handed in.
-
-        Args:
-            name: id of the submission.
-
-        Raises:
-            DamagedError: It is not the file that was handed in.
-            PackageError: This version does not take it for a package.
-            MissingError: There is none of that id, or the store cannot be reached.
-        """
+        """Reads a submission's package, with every check that is made on submission."""
         self.submission(name)
         content = self.storage.read(package_name(name))
         if name in self._unsaved:
             return self._orphan(name, content)
-        check_hash(package_name(name), content, self._handed_in(name))
+        records.check_hash(package_name(name), content, self._submitted(name))
         return read_package(content, limits=self._limits)
 
     def results(self, name: str) -> Mapping[str, Any]:
-        """Gives what is in a submission's `results.json`; of a submission that was listed before.
-
-        Raises:
-            DamagedError: The package is not the file that was handed in.
-            MissingError: The store cannot be reached.
-        """
+        """Returns a submission's `results.json`; only of submissions that were listed before."""
         if name not in self._results:
             content = self.storage.read(package_name(name))
-            self._results[name] = read_stored_results(package_name(name), content, self._handed_in(name))
+            self._results[name] = records.read_stored_results(package_name(name), content, self._submitted(name))
         return self._results[name]
 
     def decide(
@@ -236,27 +160,17 @@ class Board:
     ) -> Submission:
         """Accepts or rejects a submission; an accepted one that is rejected is withdrawn.
 
-        Args:
-            name: its id.
-            state: what it shall be.
-            by: who decides; stands in the history.
-            reason: why, one line; may be left out only where a pending one is accepted.
-            verified: report of a verification that matches, for one that is accepted by it.
-            replaces: id of the accepted submission whose name it has, and whose places it takes.
-
-        Returns:
-            The submission as it is then.
-
-        Raises:
-            UsageError: It cannot become that, something is missing, its name is taken, an unverified result would replace a
-                verified one, or somebody else decided at the same moment.
-            MissingError: There is none of that id, or the store cannot be reached.
+        `verified` is a matching report, `replaces` the id of the accepted submission of the same name whose places it takes; the
+        reason may be empty only where a pending submission is accepted. Raises `UsageError` for a decision that is not allowed,
+        or when somebody else decided at the same moment.
         """
-        submission, event = self.check(name, state, by=by, reason=reason, verified=verified, replaces=replaces)
+        at = records.timestamp(self._clock())
+        wanted = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
+        submission, event = self.check(name, wanted)
         if replaces:
             self._check_verified(replace(submission, history=(*submission.history, event)))
         try:
-            self.storage.create(event_name(name, len(submission.history) + 1), event_bytes(event))
+            self.storage.create(event_name(name, len(submission.history) + 1), records.event_bytes(event))
         except AlreadyStoredError:
             now = self.submission(name)
             last = now.history[-1]
@@ -266,62 +180,32 @@ class Board:
             ) from None
         return self.submission(name)
 
-    def check(
-        self,
-        name: str,
-        state: State,
-        *,
-        by: str,
-        reason: str = "",
-        verified: Mapping[str, Any] | None = None,
-        replaces: str = "",
-    ) -> tuple[Submission, Event]:
-        """Sees whether `decide` can decide so, before a verification that takes long; changes nothing.
-
-        Returns:
-            The submission as it is, and the event that would follow.
-        """
+    def check(self, name: str, wanted: Event) -> tuple[Submission, Event]:
+        """Checks whether `decide` would succeed, before a long verification; returns the submission and the event to follow."""
         submission = self.submission(name)
         if name in self._unsaved:
-            raise MissingError(self._unsaved[name])  # a decision must not come before the handing in
-        event = check_decision(
-            submission,
-            state,
-            by=by,
-            reason=reason,
-            verified=verified,
-            replaces=replaces,
-            same_name=holders(submission, self.submissions("accepted")) if state == "accepted" else [],
-            at=timestamp(self._clock()),
-        )
-        return submission, event
+            raise MissingError(self._unsaved[name])  # a decision must not come before the submission
+        same_name = admission.holders(submission, self.submissions("accepted")) if wanted.state == "accepted" else []
+        return submission, admission.check_decision(submission, wanted, same_name)
 
     def _check_verified(self, made: Submission) -> None:
         """Sees that every place a submission asks for becomes its own."""
         accepted = []
-        for one in holders(made, self.submissions("accepted")):
+        for one in admission.holders(made, self.submissions("accepted")):
             with contextlib.suppress(DamagedError):  # it is not shown, and a maintainer is told of it
-                accepted.append((one, rows_of(one, self.results(one.id))))
-        rows = rows_of(made, self.results(made.id))
-        held = places([*accepted, (made, rows)])
+                accepted.append((one, admission.rows_of(one, self.results(one.id))))
+        rows = admission.rows_of(made, self.results(made.id))
+        held = admission.places([*accepted, (made, rows)])
         for row in rows:
-            if (holder := held[key_of(made), row]) is not made:
+            if (holder := held[admission.key_of(made), row]) is not made:
                 raise UsageError(
-                    f"{made.id}: {row[0]} of {named(holder)} is verified, and of this one it is not: a verified result is not "
-                    "replaced. Nothing was changed. Verify this one too, or withdraw the other first: medical-tasks leaderboard "
-                    f"reject {holder.id}"
+                    f"{made.id}: {row[0]} of {admission.named(holder)} is verified, and of this one it is not: a verified result "
+                    "is not replaced. Nothing was changed. Verify this one too, or withdraw the other first: medical-tasks "
+                    f"leaderboard reject {holder.id}"
                 )
 
     def check_waiting(self, name: str) -> None:
-        """Reads a package that has no event yet; changes nothing.
-
-        Args:
-            name: its id.
-
-        Raises:
-            DamagedError: It is not the package of that id.
-            MissingError: The store cannot be reached.
-        """
+        """Reads a package that has no event yet; changes nothing."""
         self._orphan(name, self.storage.read(package_name(name)))
 
     def _listed(self) -> tuple[set[str], dict[str, list[str]]]:
@@ -350,7 +234,7 @@ class Board:
                 size = (
                     len(self.storage.read(package_name(each)))
                     if each in self._unsaved
-                    else self._handed_in(each).package_bytes
+                    else self._submitted(each).package_bytes
                 )
                 found.append((submission.submitter, size))
         return found
@@ -363,15 +247,15 @@ class Board:
             raise DamagedError(f"{package_name(name)}: is not there, but events of it are.")
         if not events:
             content = self.storage.read(package_name(name))
-            return self._hand_in(name, self._orphan(name, content), content)
+            return self._record(name, self._orphan(name, content), content)
         self._unsaved.pop(name, None)  # another process could write it
         if not _is_whole(name, events):
             raise DamagedError(f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}.")
         self._prefetch(events)
         history = [self._event(each)[0] for each in sorted(events)]
-        check_history(name, history)
-        handed_in = self._handed_in(name)
-        return Submission(id=name, submitter=handed_in.submitter, tasks=handed_in.tasks, history=tuple(history))
+        records.check_history(name, history)
+        submitted = self._submitted(name)
+        return Submission(id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=tuple(history))
 
     def _look(self, name: str) -> tuple[list[str], bool]:
         """Names of a submission's events, and whether its package is there."""
@@ -388,17 +272,17 @@ class Board:
             raise DamagedError(f"{package_name(name)}: has no event, and is the package {package.manifest.id}.")
         return package
 
-    def _hand_in(self, name: str, package: Package, content: bytes) -> Submission:
+    def _record(self, name: str, package: Package, content: bytes) -> Submission:
         """Stores the first event of a package that is in the store."""
-        handed_in = HandedIn(
+        submitted = Submitted(
             submitter=package.manifest.submitter,
             tasks=package.manifest.tasks,
             package_bytes=len(content),
             package_sha256=hashlib.sha256(content).hexdigest(),
         )
-        event = Event(state="pending", at=timestamp(self._clock()))
+        event = Event(state="pending", at=records.timestamp(self._clock()))
         try:
-            self.storage.create(event_name(name, 1), event_bytes(event, handed_in))
+            self.storage.create(event_name(name, 1), records.event_bytes(event, submitted))
         except AlreadyStoredError:
             # Somebody who listed the store saw the package first and gave it its event.
             self._unsaved.pop(name, None)
@@ -408,18 +292,18 @@ class Board:
             self._unsaved[name] = str(error)
         else:
             self._unsaved.pop(name, None)
-        return Submission(id=name, submitter=handed_in.submitter, tasks=handed_in.tasks, history=(event,))
+        return Submission(id=name, submitter=submitted.submitter, tasks=submitted.tasks, history=(event,))
 
-    def _handed_in(self, name: str) -> HandedIn:
-        handed_in = self._event(event_name(name, 1))[1]
-        if handed_in is None:
+    def _submitted(self, name: str) -> Submitted:
+        submitted = self._event(event_name(name, 1))[1]
+        if submitted is None:
             raise RuntimeError(f"{name}: the first event was read as another one")
-        return handed_in
+        return submitted
 
     def _event(self, name: str) -> _Read:
         if name not in self._events:
             match = EVENT.fullmatch(name)
-            self._events[name] = read_event(
+            self._events[name] = records.read_event(
                 name, self.storage.read(name), first=match is not None and match[2] == "0001"
             )
         return self._events[name]
@@ -443,30 +327,19 @@ def _is_whole(name: str, events: list[str]) -> bool:
 
 
 def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
-    """Lists the entries.
-
-    Args:
-        board: the submissions.
-        published: whether the papers' results are among them.
-
-    Returns:
-        By task, in the order of the catalog; of each the submitted ones, the newest first, then the published ones.
-
-    Raises:
-        MissingError: The store cannot be reached.
-    """
+    """Lists the entries by task, in the catalogue's order: submitted ones, the newest first, then those of papers."""
     accepted: list[tuple[Submission, list[Row]]] = []
     for submission in board.submissions("accepted"):  # the newest first
         try:
-            accepted.append((submission, rows_of(submission, board.results(submission.id))))
+            accepted.append((submission, admission.rows_of(submission, board.results(submission.id))))
         except DamagedError as error:
             board.damaged[submission.id] = str(error)
-    held = places(accepted)
+    held = admission.places(accepted)
     listed = [
         _submitted_entry(submission, row, board.results(submission.id))
         for submission, rows in accepted
         for row in rows
-        if held.get((key_of(submission), row)) is submission
+        if held.get((admission.key_of(submission), row)) is submission
     ]
     listed += published_entries() if published else ()
     order = {name: number for number, name in enumerate(tasks())}
@@ -484,14 +357,14 @@ def _submitted_entry(submission: Submission, row: Row, results: Mapping[str, Any
         metrics=entry["metrics"],
         breakdown=entry["breakdown"],
         coverage=entry["coverage"],
-        state=state_of(submission, name),
+        state=admission.state_of(submission, name),
         setting=setting_of(task, entry["recipe"]),
         group=group,
         recipe=entry["recipe"],
         submission=submission.id,
         at=submission.history[0].at[:10],
         url=submitter.url,
-        differences=tuple(marks(entry)),
+        differences=tuple(admission.marks(entry)),
     )
 
 

@@ -2,12 +2,10 @@
 
 https://huggingface.co/docs/hub/eval-results. A file a task and variant, each a list of one entry, written and read back by
 huggingface_hub's own functions. A number that a reader would take for something else is refused.
-
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -18,13 +16,12 @@ import yaml
 from medical_tasks.data.cards import accepted_configs
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import WholeFile, read_bytes
+from medical_tasks.io.json_records import Field
+from medical_tasks.leaderboard.submission_package.values import number, whole_number
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.spec import DatasetSpec, TaskSpec
-
-__all__ = ["EvalResult", "check_entry", "refusals", "result_notes", "result_text", "write_results"]
-
 
 _OLDEST: Final = "1.4"
 _MOST_BYTES: Final = 1_000_000
@@ -32,17 +29,9 @@ _MOST_BYTES: Final = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class EvalResult:
-    """One number on its way to a leaderboard.
+    """One number on its way to a leaderboard, `value` in percent, for a task of the dataset's `eval.yaml`.
 
-    Attributes:
-        file: the file's name.
-        dataset_id: the benchmark's dataset repository.
-        task_id: id of the task in its `eval.yaml`.
-        value: in percent.
-        notes: what a reader must know of it.
-        revision: commit of the dataset repository, None where it is not known.
-        date: when it was run, ISO 8601; None leaves it to the commit that brings the file.
-        source: `url`, and `name`, `user` or `org` of where it is from; empty for none.
+    `date` is ISO 8601, None leaves it to the commit that brings the file; `source` has `url`, and `name`, `user` or `org`.
     """
 
     file: str
@@ -56,17 +45,7 @@ class EvalResult:
 
 
 def result_text(result: EvalResult) -> str:
-    """Writes a file's text, and makes sure that huggingface_hub reads the same back.
-
-    Args:
-        result: what it says.
-
-    Returns:
-        YAML.
-
-    Raises:
-        MissingError: The installed huggingface_hub does not know the format.
-    """
+    """Writes the YAML, and makes sure that huggingface_hub reads the same back."""
     hub = _hub()
     source = result.source or {}
     entry = hub.EvalResultEntry(
@@ -100,20 +79,7 @@ def _hub() -> Any:
 
 
 def write_results(results: Mapping[str, str], folder: Path, *, force: bool) -> list[Path]:
-    """Writes files that are not there yet; all are checked before the first is written.
-
-    Args:
-        results: file name to text.
-        folder: where they go, usually the model repository's `.eval_results`; made when absent.
-        force: whether a file with other content is written over.
-
-    Returns:
-        The files written; those that say the same already are left as they are.
-
-    Raises:
-        UsageError: The folder is a file, or a file says something else and `force` is not given; nothing is written.
-        IncompleteError: A file cannot be written; those before it are whole.
-    """
+    """Writes the files that are not there yet, and returns them; all are checked before the first is written."""
     folder = folder.expanduser()
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder, by default .eval_results.")
@@ -153,24 +119,10 @@ _LONGEST_NOTE: Final = 5000
 
 
 def result_notes(task: TaskSpec, entry: Mapping[str, Any], *, variant: str = "", more: str = "") -> str:
-    """Writes a result's notes.
-
-    Args:
-        task: the task.
-        entry: its entry of `results.json`.
-        variant: what tells the result from another one of the same benchmark; "" for nothing.
-        more: the submitter's own words; "" for none.
-
-    Returns:
-        One line.
-    """
+    """Writes a result's notes, one line; `more` is the submitter's own words."""
     recipe, metric = entry["recipe"], entry["metrics"][task.metrics[0].name]
     name = metric_label(task.metrics[0].name, metric) + ("" if metric.get("unit") else " in %")
-    parts = [
-        variant,
-        more,
-        f"{name}, 95 % CI {interval(metric)}, n {metric['n']}, scored {coverage(entry, metric)}",
-    ]
+    parts = [variant, more, f"{name}, 95 % CI {interval(metric)}, n {metric['n']}, scored {coverage(entry, metric)}"]
     if entry["coverage"]["scored"] < entry["coverage"]["asked"]:
         parts.append(
             f"PARTIAL: what is missing is estimated or left out; whatever it is, the value lies in {bounds(metric)}"
@@ -222,17 +174,7 @@ def _cut(entry: Mapping[str, Any]) -> list[str]:
 
 
 def refusals(task: TaskSpec, spec: DatasetSpec, entry: Mapping[str, Any], *, allow_partial: bool) -> list[str]:
-    """Says what is wrong with a task's number as an eval result.
-
-    Args:
-        task: the task.
-        spec: its dataset.
-        entry: its entry of `results.json`.
-        allow_partial: whether a number over a part of the items may be published, with a note that says so.
-
-    Returns:
-        Reasons, a sentence each; none when it can be published.
-    """
+    """Says why a number cannot be published as an eval result, a sentence each; `allow_partial` takes a part of the items."""
     recipe, headline = entry["recipe"], entry["metrics"].get(task.metrics[0].name)
     name = str(recipe["model"]["name"])
     reasons: list[str] = []
@@ -292,16 +234,7 @@ _VALUES: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 
 
 def check_entry(folder: Path, task: TaskSpec, entry: Mapping[str, Any]) -> None:
-    """Refuses an entry that lacks what a published number is told with, or holds what that cannot be.
-
-    Args:
-        folder: the run's.
-        task: the task.
-        entry: its entry of `results.json`, with a recipe that `run_responses.check_recipe` took.
-
-    Raises:
-        UsageError: Something is missing or impossible; the message names it.
-    """
+    """Raises `UsageError` for an entry that lacks what a published number needs; its recipe was checked before."""
     if said := _lacking(task, entry) or _impossible(task, entry):
         raise UsageError(f"{folder}: its results.json is damaged: {said}. Give that run's command again.")
 
@@ -331,28 +264,21 @@ def _absent(part: Any, wanted: tuple[str, ...]) -> tuple[str, ...]:
 
 def _impossible(task: TaskSpec, entry: Mapping[str, Any]) -> str:
     metric, coverage, recipe = task.metrics[0], entry["coverage"], entry["recipe"]
-    told = {name: recipe[name] for name in ("suite", "task_version")}
-    told |= {f"data.{name}": recipe["data"][name] for name in _DATA}
-    for name, value in told.items():
-        if not isinstance(value, str):
-            return f"{task.name} has {name} {value!r}, which is no text"
-    if wrong := [name for name in _COUNTS if not _is_count(coverage[name])]:
-        return f"{task.name} has coverage.{wrong[0]} {coverage[wrong[0]]!r}, which is no count"
+    low, high = metric.limits
+    text = Field(holds=lambda value: isinstance(value, str), rule="text")
+    count = Field(holds=whole_number().holds, rule="count")
+    told = [(name, recipe[name], text) for name in ("suite", "task_version")]
+    told += [(f"data.{name}", recipe["data"][name], text) for name in _DATA]
+    told += [(f"coverage.{name}", coverage[name], count) for name in _COUNTS]
+    headline = entry["metrics"].get(metric.name)
+    if headline is not None and headline["value"] is not None:  # without a value, the refusals say so
+        for name in _VALUES:
+            share = Field(holds=number(low, high, null=name != "value").holds, rule=f"number from {low:g} to {high:g}")
+            told.append((f"{metric.name}.{name}", headline[name], share))
+        told.append((f"{metric.name}.n", headline["n"], count))
+    for name, value, form in told:
+        if not form.holds(value):
+            return f"{task.name} has {name} {value!r}, which is no {form.rule}"
     if coverage["scored"] > coverage["asked"]:
         return f"{task.name} has {coverage['scored']} scored items of {coverage['asked']} asked"
-    headline = entry["metrics"].get(metric.name)
-    if headline is None or headline["value"] is None:
-        return ""  # no value, which the refusals say
-    low, high = metric.limits
-    for name in _VALUES:
-        value = headline[name]
-        sound = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not (sound and low <= value <= high) and not (value is None and name != "value"):
-            return f"{task.name} has {metric.name}.{name} {value!r}, which is no number from {low:g} to {high:g}"
-    if not _is_count(headline["n"]):
-        return f"{task.name} has {metric.name}.n {headline['n']!r}, which is no count"
     return ""
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -8,7 +8,6 @@ another.
 The Hub says of each file how it wants it: text in the commit, and a package (`*.zip` in every new repository's `.gitattributes`) as
 an LFS object that is uploaded before. That upload is the plain one over HTTP and not Xet's: a package is small, never uploaded a
 second time in another version, and a failure is an answer with a status that comes in time.
-
 """
 
 from __future__ import annotations
@@ -21,38 +20,24 @@ import re
 import threading
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.storage import AlreadyStoredError, check_name, is_name
 
-__all__ = ["HubStorage"]
-
-
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _BRANCH: Final = "main"
 _FIRST_WAIT_S: Final = 0.2
 _LONGEST_WAIT_S: Final = 10.0
 _DEADLINE_S: Final = 60.0
-_CACHE_BYTES: Final = 64 << 20
 
 
 class HubStorage:
-    """Files of a dataset repository. Implements `storage.Storage`; may be used by several threads.
+    """Files of a dataset repository, which must exist. Implements `storage.Storage`; for several threads.
 
-    What was read is kept in memory, since no file ever changes.
-
-    Args:
-        repo_id: `OWNER/NAME`; the repository must be there.
-        token: with the right to write to it; None for the one that huggingface_hub finds (`HF_TOKEN`, `hf auth login`).
-        endpoint: another address than the Hub's.
-        deadline_s: how long one file may take, waiting for others and trying again included.
-        first_wait_s: wait before the second try, doubled before each further one.
-
-    Raises:
-        UsageError: It is not the name of a repository.
+    Without a token it is the one that huggingface_hub finds. A file may take `deadline_s`, waiting for others and retries included;
+    the wait before a retry doubles each time.
     """
 
     def __init__(
@@ -74,58 +59,25 @@ class HubStorage:
         self._deadline_s, self._first_wait_s = deadline_s, first_wait_s
         # One commit at a time from here: only other processes can come first.
         self._writing = threading.Lock()
-        self._cache: OrderedDict[str, bytes] = OrderedDict()
-        self._cached_bytes = 0
-        self._caching = threading.Lock()
         logging.getLogger("huggingface_hub._commit_api").addFilter(_is_news)
 
     def __repr__(self) -> str:
         return f"HubStorage({self.repo_id!r})"
 
     def create(self, name: str, content: bytes) -> None:
-        """Writes a file whole, or not at all.
-
-        Args:
-            name: its name.
-            content: all of it.
-
-        Raises:
-            AlreadyStoredError: There is one of that name.
-            MissingError: The Hub cannot be reached or refuses; says whether it may be stored all the same.
-            UsageError: No store can have such a name.
-        """
+        """Writes a file whole, or not at all."""
         check_name(name)
         title = f"Add {name} {uuid.uuid4().hex}"
         with self._writing:
             self._retried(lambda: self._create_once(name, content, title), f"store {name}")
 
     def read(self, name: str) -> bytes:
-        """Reads a file.
-
-        Raises:
-            MissingError: There is none, or the Hub cannot be reached.
-            UsageError: No store can have such a name.
-        """
+        """Reads a file."""
         check_name(name)
-        with self._caching:
-            if name in self._cache:
-                self._cache.move_to_end(name)
-                return self._cache[name]
-        content: bytes = self._retried(lambda: self._download(name), f"read {name}")
-        with self._caching:
-            if name not in self._cache:
-                self._cache[name] = content
-                self._cached_bytes += len(content)
-            while self._cached_bytes > _CACHE_BYTES and len(self._cache) > 1:
-                self._cached_bytes -= len(self._cache.popitem(last=False)[1])
-        return content
+        return bytes(self._retried(lambda: self._download(name), f"read {name}"))
 
     def names(self, prefix: str = "") -> list[str]:
-        """Names of the files whose name begins so, sorted; files that are not of this store (a README) are left out.
-
-        Raises:
-            MissingError: The Hub cannot be reached.
-        """
+        """Lists the names that begin so, sorted; files that are not of this store (a README) are left out."""
         inside, slash, _ = prefix.rpartition("/")
         if slash and not is_name(inside):
             return []
@@ -158,11 +110,7 @@ class HubStorage:
         raise MissingError(f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is empty.")
 
     def _is_stored(self, name: str, revision: str, title: str) -> bool:
-        """Whether the file is there by our own commit.
-
-        Raises:
-            AlreadyStoredError: It is there by another.
-        """
+        """Whether the file is there by our own commit; raises `AlreadyStoredError` where it is by another."""
         found = self._api.get_paths_info(paths=[name], expand=True, revision=revision, **self._where)
         if not found:
             return False
@@ -249,12 +197,7 @@ class Trouble(Exception):  # noqa: N818 - a message for `MissingError`
 
 
 class Passing(Trouble):
-    """Trouble that may be over soon.
-
-    Args:
-        message: what a user is told when it is not.
-        after_s: how long the Hub asks to wait.
-    """
+    """Trouble that may be over soon; the Hub asks to wait `after_s`."""
 
     def __init__(self, message: str, *, after_s: float = 0.0) -> None:
         super().__init__(message)
@@ -271,23 +214,19 @@ def outside_errors() -> tuple[type[Exception], ...]:
 
 
 def told(error: Exception, *, doing: str, repo: str) -> Trouble:
-    """Says what happened.
+    """Puts one of `outside_errors` into words; `doing` is what was being done (`store NAME`)."""
+    from huggingface_hub.errors import OfflineModeIsEnabled
 
-    Args:
-        error: one of `outside_errors`.
-        doing: what was being done (`store NAME`).
-        repo: the repository.
-    """
     about = f"dataset repository {repo} of the Hub, {doing}"
-    if isinstance(error, Conflict):
+    status = _status(error)
+    if isinstance(error, Conflict) or status in _CONFLICT:
         return Passing(
             f"{about}: others stored files all the time. Nothing was changed; do the same again in a minute."
         )
-    if isinstance(error, _offline()):
+    if isinstance(error, OfflineModeIsEnabled):
         return Trouble(
             f"{about}: HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it, or use a folder as store."
         )
-    status = _status(error)
     if status in (401, 403):
         return Trouble(
             f"{about}: refused ({status}). Set HF_TOKEN to a token that may write to {repo}, or log in with `hf auth login`."
@@ -297,10 +236,6 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
             f"{about}: not found (404), or not to be seen with this token. See the name; a new store is an empty dataset "
             f"repository (`hf repos create {repo} --type dataset --private`), and HF_TOKEN a token that may write to it."
         )
-    if status in _CONFLICT:
-        return Passing(
-            f"{about}: others stored files all the time. Nothing was changed; do the same again in a minute."
-        )
     if status in _PASSING:
         return Passing(
             f"{about}: the Hub is in trouble or asks for patience ({status}). {_UNSURE}", after_s=_after(error)
@@ -308,12 +243,6 @@ def told(error: Exception, *, doing: str, repo: str) -> Trouble:
     if status:
         return Trouble(f"{about}: refused ({status}: {_reason(error)}).")
     return Passing(f"{about}: the Hub is not reached ({_reason(error)}). {_UNSURE}")
-
-
-def _offline() -> type[Exception]:
-    from huggingface_hub.errors import OfflineModeIsEnabled
-
-    return OfflineModeIsEnabled
 
 
 _UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."

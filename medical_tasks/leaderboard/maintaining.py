@@ -19,35 +19,15 @@ from medical_tasks.leaderboard.submission_package.contents import Package
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 from medical_tasks.runs.recipes import one_line
 
-__all__ = [
-    "check_lines",
-    "check_store",
-    "entry_lines",
-    "history_lines",
-    "package_lines",
-    "submission_lines",
-    "verified_report",
-]
-
 
 def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """Verifies a submission's package.
+    """Verifies a submission's package and returns a report that matches.
 
-    Args:
-        board: the submissions.
-        name: id of the submission.
-        arguments: parsed options: those named as the fields of `VerifyOptions`, None for what is left to it, and the guard's.
-
-    Returns:
-        The report, of a verification that matches.
-
-    Raises:
-        RefusedError: A judge is not on this machine, and the data are credentialed.
-        UsageError: Something does not match, or of some task nothing could be compared.
-        MissingError: The judge that was named is not there, or the store cannot be reached.
+    `arguments` has the fields of `VerifyOptions`, None for its defaults, and the guard's options.
     """
     from medical_tasks.guard import policy
-    from medical_tasks.leaderboard.submission_package.verifying import VerifyOptions, verify_package
+    from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
+    from medical_tasks.leaderboard.submission_package.verifying import verify_package
     from medical_tasks.models.opener import parse_model_args
 
     given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
@@ -83,14 +63,9 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
 
 @dataclass(frozen=True, kw_only=True)
 class StoreCheck:
-    """What was found.
+    """What was found in the store: how many packages and events, and its `problems`, a sentence each.
 
-    Attributes:
-        packages: how many packages there are.
-        events: how many events.
-        problems: what is wrong, a sentence each; empty when the store is whole.
-        strangers: names of files that a leaderboard does not write; nobody reads them.
-        waiting: ids of packages whose event a killed process did not write; they get it when submissions are listed.
+    `strangers` are files that nobody reads, `waiting` ids of packages whose event a killed process did not write.
     """
 
     packages: int
@@ -101,42 +76,28 @@ class StoreCheck:
 
 
 def check_store(board: Board) -> StoreCheck:
-    """Reads the whole store; changes nothing.
-
-    Args:
-        board: on the store.
-
-    Raises:
-        MissingError: The store cannot be reached.
-    """
+    """Reads the whole store; changes nothing."""
     names = board.storage.names()
     packages = [match[1] for name in names if (match := PACKAGE.fullmatch(name))]
     events = [match[1] for name in names if (match := EVENT.fullmatch(name))]
     strangers = tuple(name for name in names if not (PACKAGE.fullmatch(name) or EVENT.fullmatch(name)))
-    with_events = set(events)
-    waiting = tuple(each for each in packages if each not in with_events)
+    waiting = tuple(sorted({*packages} - {*events}))
     problems = []
-    for each in sorted({*packages, *events} - {*waiting}):
+    for each in (*sorted({*packages, *events} - {*waiting}), *waiting):
         try:
-            problems += _differences(board, each)
-        except (UsageError, MissingError) as error:
-            problems.append(f"{each}: {error}")
-    for each in waiting:
-        try:
-            board.check_waiting(each)
+            if each in waiting:
+                board.check_waiting(each)
+            else:
+                problems += _differences(board, each)
         except (UsageError, MissingError) as error:
             problems.append(f"{each}: {error}")
     return StoreCheck(
-        packages=len(packages),
-        events=len(events),
-        problems=tuple(problems),
-        strangers=strangers,
-        waiting=waiting,
+        packages=len(packages), events=len(events), problems=tuple(problems), strangers=strangers, waiting=waiting
     )
 
 
 def _differences(board: Board, name: str) -> list[str]:
-    """What a package and the event that it was handed in by say otherwise."""
+    """What a package and the event that it was submitted by say otherwise."""
     submission = board.submission(name)
     manifest = board.package(name).manifest
     found = []
@@ -153,19 +114,12 @@ def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submi
         return _json([{**_submission(one), "notes": name_notes(one, accepted)} for one in submissions])
     if not submissions:
         return ["no submissions"]
-    rows = [
-        (
-            one.id,
-            one.state,
-            one_line(one.submitter.model),
-            one_line(one.submitter.organisation),
-            one.history[0].at,
-            *_tasks(one),
-        )
-        for one in submissions
-    ]
+    rows = []
+    for one in submissions:
+        who = (one_line(one.submitter.model), one_line(one.submitter.organisation))
+        rows.append((one.id, one.state, *who, one.history[0].at, _tasks(one.tasks)))
     notes = [f"note: {one.id}: {note}" for one in submissions for note in name_notes(one, accepted)]
-    return [*align(("id", "state", "model", "organisation", "handed in", "tasks"), rows), *notes]
+    return [*align(("id", "state", "model", "organisation", "submitted", "tasks"), rows), *notes]
 
 
 def history_lines(submissions: Sequence[Submission], *, as_json: bool) -> list[str]:
@@ -237,11 +191,8 @@ def entry_lines(entries: Sequence[Entry], *, as_json: bool) -> list[str]:
         if counted != headline_name:
             notes[f"{counted}: what a paper reports beside {headline_name}; the two do not count alike"] = None
         told = ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
-        scored = (
-            "n/a"
-            if entry.coverage is None
-            else coverage({"coverage": entry.coverage, "metrics": entry.metrics}, metric)
-        )
+        counts = {"coverage": entry.coverage, "metrics": entry.metrics}
+        scored = "n/a" if entry.coverage is None else coverage(counts, metric)
         place = places[id(entry)]
         names = (entry.task, one_line(entry.model, 40), entry.state)
         rows.append((*names, counted, *told, scored, str(place or "n/a"), entry.group))
@@ -271,22 +222,12 @@ def check_lines(found: StoreCheck) -> list[str]:
 
 
 def _submission(one: Submission) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "state": one.state,
-        "submitter": asdict(one.submitter),
-        "tasks": one.tasks,
-        "history": _events(one),
-    }
+    return {"id": one.id, "state": one.state, **asdict(one)}
 
 
-def _events(one: Submission) -> list[dict[str, Any]]:
-    return [{**asdict(event), "verified": event.verified} for event in one.history]
-
-
-def _tasks(one: Submission) -> tuple[str]:
-    shown = ", ".join(one.tasks[:3])
-    return (shown if len(one.tasks) <= 3 else f"{shown} and {len(one.tasks) - 3} more",)
+def _tasks(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
 def _json(value: Any) -> list[str]:

@@ -1,17 +1,8 @@
 """Which results can stand in one ranking, their ranks as ranges, and the overall table.
 
-Results form a group when task version, data, prompts, protocol, judge and scoring are the same. The rules are those of `compare`,
-made strict: what it refuses, and what it warns of because the numbers may differ by it, separates groups. What belongs to the model
-under test does not: its settings, the length of its answers, how much of a question fits its context, the suite's version.
-
-An entry's first rank is one after those whose intervals lie wholly above its own, and its last rank counts all whose intervals do
-not lie wholly below it, itself included. Whatever the true values are within their intervals, the true rank lies in the range.
-
-In the overall table each benchmark counts once, by one task and metric (`HEADLINES`); all are shares of 0 to 1. The mean's interval
-is that of MOVER, the method of variance estimates recovery (Zou and Donner 2008): benchmarks share no items, so the squared
-distances from value to limit add up, and the square root of the sum, divided by their number, is the distance of the mean's limit.
-A model that lacks a benchmark is listed with what is missing and the mean of the rest, marked partial, without interval and rank.
-
+The rules for groups, ranks and the overall table are those of `docs/leaderboard.md`. Groups follow `compare`, made strict: what it
+refuses or warns of separates them. The overall mean has the MOVER interval (method of variance estimates recovery, Zou and Donner,
+Statistics in Medicine 2008): benchmarks share no items, so the squared distances from value to limit add up.
 """
 
 from __future__ import annotations
@@ -26,34 +17,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import BENCHMARKS, tasks
-from medical_tasks.leaderboard.records import Entry, is_number
+from medical_tasks.leaderboard.records import Entry
 from medical_tasks.leaderboard.submission_package.submitters import model_key
+from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.spec import MetricSpec, TaskSpec
-
-__all__ = [
-    "HEADLINES",
-    "OverallEntry",
-    "RankRange",
-    "group_label",
-    "group_of",
-    "measure_of",
-    "mover_mean",
-    "overall_entries",
-    "ranges",
-    "rank_ranges",
-    "setting_of",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankRange:
-    """The places an entry can have.
-
-    Attributes:
-        first: the best of them, from 1.
-        last: the worst of them.
-    """
+    """The best and worst place an entry can have, from 1."""
 
     first: int
     last: int
@@ -65,13 +38,8 @@ class RankRange:
 def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange | None]:
     """Ranks entries by one metric, those of each group among themselves.
 
-    Args:
-        entries: in any order; of one task, or of several.
-        metric: what they are ranked by; where lower values are better they are ranked so.
-
-    Returns:
-        For each entry, in their order, its places; None for one without a rank: a published result, one that is marked with
-        differences, and one whose value, or interval, or judge does not allow it.
+    None stands for an entry without a rank: a reported result, one marked with differences, and one whose value, interval or judge
+    does not allow it.
     """
     groups: dict[tuple[str, ...], list[tuple[int, float, float]]] = {}
     for index, entry in enumerate(entries):
@@ -90,15 +58,7 @@ def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange 
 
 
 def ranges(intervals: Sequence[tuple[float, float]], *, higher_is_better: bool = True) -> list[RankRange]:
-    """Ranks intervals; those that touch overlap.
-
-    Args:
-        intervals: lower and upper end of each.
-        higher_is_better: direction.
-
-    Returns:
-        The places of each, in their order.
-    """
+    """Ranks intervals (lower, upper), in their order; those that touch overlap."""
     turned = intervals if higher_is_better else [(-high, -low) for low, high in intervals]
     lows, highs = sorted(low for low, _ in turned), sorted(high for _, high in turned)
     n = len(turned)
@@ -121,15 +81,7 @@ _OUTPUT_CLAIMS: Final = "output_claims"
 
 
 def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
-    """Names the group of a result.
-
-    Args:
-        task: the task.
-        recipe: of the result.
-
-    Returns:
-        A short hash: the same for results whose numbers can be ranked together.
-    """
+    """Names the group of a result: a short hash, the same for results whose numbers can be ranked together."""
     needed = {metric.needs for metric in task.metrics}
     scoring = mapping(recipe.get("scoring"))
     return _digest(
@@ -150,15 +102,9 @@ def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
 
 
 def measure_of(metric: MetricSpec, entry: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
-    """Names what else a metric's numbers depend on, within one group.
+    """Names what else a metric's numbers depend on within a group: a short hash, "" for nothing.
 
-    Args:
-        metric: the metric.
-        entry: its entry in a result: an average says what it could not be taken of.
-        recipe: of the result.
-
-    Returns:
-        A short hash; "" where they depend on nothing else.
+    `entry` is the metric's in a result: an average says which parts it lacked.
     """
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":
@@ -213,13 +159,7 @@ def _digest(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """What a benchmark counts by.
-
-    Attributes:
-        benchmark: its title.
-        task: one of its tasks.
-        metric: a metric of that task with values of 0 to 1; where lower is better, 1 less the value counts.
-    """
+    """The metric (values of 0 to 1) and task a benchmark counts by; where lower is better, 1 less the value counts."""
 
     benchmark: str
     task: str
@@ -241,19 +181,10 @@ HEADLINES: Final = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class OverallEntry:
-    """One model over all benchmarks.
+    """One model over all benchmarks: `value` is the mean of its headline metrics (0-1), `parts` has benchmark's title to entry.
 
-    Attributes:
-        model: name to show.
-        organisation: who submitted it.
-        value: mean of its headline metrics, 0-1; None when it has none.
-        ci_low: lower end of its 95 % interval; None when it is partial.
-        ci_high: upper end.
-        parts: benchmark's title to the entry that counts; only those it has.
-        missing: titles of the benchmarks it has nothing of that could be ranked.
-        partial: whether one is missing; such a mean is not ranked.
-        rank: its places among the models of its group; None when partial.
-        group: models of one group have all benchmarks in the same groups; "" when partial.
+    A model that lacks one is `partial`: its mean has no interval, rank or group. Others are ranked among those of their `group`,
+    which have all benchmarks in the same groups.
     """
 
     model: str
@@ -269,14 +200,10 @@ class OverallEntry:
 
 
 def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
-    """Makes the overall table.
+    """Makes the overall table: models with all benchmarks first, best mean first, then those with more of them.
 
-    Args:
-        entries: of all tasks; published results and those marked with differences do not count.
-
-    Returns:
-        A row a model: those with all benchmarks first, best mean first, then those with more of them. A model with several
-        results on a headline task counts by the one in the group that most models have.
+    A model with several results on a headline task counts by the one in the group that most models have. Reported results and those
+    marked with differences do not count.
     """
     metrics = {one.task: one for one in HEADLINES}
     usable = [
@@ -305,17 +232,7 @@ def overall_entries(entries: Sequence[Entry]) -> list[OverallEntry]:
 
 
 def mover_mean(points: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
-    """The mean of independent estimates, with the MOVER interval.
-
-    Args:
-        points: value, lower and upper limit of each, at one confidence.
-
-    Returns:
-        Mean, lower and upper limit.
-
-    Raises:
-        ValueError: There are none.
-    """
+    """Returns mean, lower and upper MOVER limit of independent estimates (value, lower, upper) at one confidence."""
     if not points:
         raise ValueError("the mean of no estimates was asked for")
     k = len(points)

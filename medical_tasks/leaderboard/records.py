@@ -2,47 +2,31 @@
 
 The store is read without trust: a file that somebody edited is reported, not believed. A package was checked when it was submitted,
 and its first event holds its hash; so its `results.json` is read without reading all of its items again.
-
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeGuard, get_args
+from typing import Any, Final, Literal, get_args
 
 from medical_tasks.errors import UsageError
-from medical_tasks.leaderboard.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.contents import (
+    DEFAULT_LIMITS,
+    RESULTS,
+    SHA256,
+    PackageError,
+    Submitter,
+)
+from medical_tasks.leaderboard.submission_package.reading import read_members, unpack
+from medical_tasks.leaderboard.submission_package.values import is_number
 from medical_tasks.runs.recipes import mapping
-
-__all__ = [
-    "TRANSITIONS",
-    "DamagedError",
-    "Entry",
-    "EntryState",
-    "Event",
-    "HandedIn",
-    "State",
-    "Submission",
-    "check_hash",
-    "check_history",
-    "check_line",
-    "event_bytes",
-    "is_number",
-    "read_event",
-    "read_stored_results",
-    "timestamp",
-]
-
 
 State = Literal["pending", "accepted", "rejected"]
 EntryState = Literal["unverified", "verified", "reported"]
@@ -50,15 +34,10 @@ EntryState = Literal["unverified", "verified", "reported"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened to a submission.
+    """Something that happened to a submission; `by` is "" for the submitter, `at` ISO 8601 in UTC.
 
-    Attributes:
-        state: the state it has since.
-        at: when, ISO 8601 in UTC.
-        by: who, as they named themselves; "" for the submitter.
-        reason: why, one line.
-        verified: the report of `medical-tasks verify` that the maintainer decided by; None when none was run.
-        replaces: id of the accepted submission of the same name whose places it takes; "" for none.
+    `verified` is the report of `medical-tasks verify` behind the decision, `replaces` the id of the accepted submission of the same
+    name whose places it takes.
     """
 
     state: State
@@ -71,14 +50,7 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A package in the store.
-
-    Attributes:
-        id: the package's id.
-        submitter: who and what.
-        tasks: its tasks.
-        history: events, the oldest first; never empty.
-    """
+    """A package in the store. Its history has at least one event, the oldest first."""
 
     id: str
     submitter: Submitter
@@ -93,29 +65,7 @@ class Submission:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One model's result on one task: a row of a benchmark's table.
-
-    Attributes:
-        model: name to show.
-        organisation: who submitted it; the paper for a published result.
-        task: the task.
-        benchmark: title of its benchmark.
-        metrics: as in `results.json`: name to `value`, `ci_low`, `ci_high`, `n`; no interval for a published result.
-        breakdown: likewise.
-        coverage: as in `results.json`; None for a published result.
-        state: `verified` when a maintainer scored its answers again and asked its judge, if it has one, again too; `unverified`
-            when it was accepted without that; `reported` for a paper's figure.
-        setting: what else tells it from other entries of the model (shots, prompts, judge, source table).
-        group: entries of one group are of the same task version, data, prompts' set, judge and scoring, so that their numbers can
-            be set side by side; a hash in short.
-        recipe: of the result; empty for a published one.
-        submission: id of the submission; "" for a published result.
-        at: day, ISO 8601; "" where it is not known.
-        url: page of the model or paper.
-        differences: why it cannot be set beside the others, a sentence each.
-        beside: of a published result, `PublishedResult.beside`: a metric that follows the authors' script to the one of ours that
-            asks the same.
-    """
+    """One model's result on one task: a row of a benchmark's table."""
 
     model: str
     organisation: str
@@ -147,11 +97,10 @@ _BEFORE: Final = 1
 """Had no `replaces`."""
 _AT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 _ID: Final = re.compile(r"(?:[0-9a-f]{16})?")
-_HASH: Final = re.compile(r"[0-9a-f]{64}")
 # Half of a surrogate pair is no character: no terminal and no page can write it.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST_LINE: Final = 1000
-"""No line that is handed in or decided by has more."""
+"""No line that is submitted or decided by has more."""
 _EVENT_KEYS: Final = frozenset({"format", "state", "at", "by", "reason", "verified", "replaces"})
 
 
@@ -160,15 +109,8 @@ class DamagedError(UsageError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HandedIn:
-    """What the first event of a submission says of its package.
-
-    Attributes:
-        submitter: who and what.
-        tasks: its tasks.
-        package_bytes: size of the zip file.
-        package_sha256: its hash: by that it is known to be the file that was checked when it was handed in.
-    """
+class Submitted:
+    """What the first event of a submission says of its package; by its hash the stored file is recognised."""
 
     submitter: Submitter
     tasks: tuple[str, ...]
@@ -182,17 +124,7 @@ def timestamp(moment: datetime) -> str:
 
 
 def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
-    """Gives a name or reason back as it is stored.
-
-    Args:
-        name: what it is, for messages (`--by`).
-        text: as given.
-        longest: characters it may have.
-        needed: whether it may not be empty.
-
-    Raises:
-        UsageError: It is empty, too long, or not one plain line.
-    """
+    """Returns a name or reason as it is stored; `UsageError` where it is empty, too long, or not one plain line."""
     line = text.strip()
     if needed and not line:
         raise UsageError(f"{name} is needed here and is empty: it stands in the history for everybody to read.")
@@ -203,27 +135,16 @@ def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
     return line
 
 
-def event_bytes(event: Event, handed_in: HandedIn | None = None) -> bytes:
-    """Writes an event; the first one of a submission with what was handed in."""
+def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
+    """Writes an event; the first one of a submission with what was submitted."""
     content: dict[str, Any] = {"format": _FORMAT, **asdict(event)}
-    if event.verified is not None:
-        content["verified"] = dict(event.verified)
-    if handed_in is not None:
-        content["submission"] = asdict(handed_in)
+    if submitted is not None:
+        content["submission"] = asdict(submitted)
     return (json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
 
 
-def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, HandedIn | None]:
-    """Reads an event.
-
-    Args:
-        name: of the file, for messages.
-        content: of the file.
-        first: whether it is a submission's first.
-
-    Raises:
-        DamagedError: It is not one.
-    """
+def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submitted | None]:
+    """Reads an event, a submission's `first` one or a later one; `DamagedError` where it is none."""
     try:
         found = json.loads(content, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:  # of JSON or of UTF-8
@@ -258,12 +179,12 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Handed
     if not (isinstance(replaces, str) and _ID.fullmatch(replaces) and (state == "accepted" or not replaces)):
         raise DamagedError(f"{name}: `replaces` must be the id of a submission, of one that was accepted, or empty.")
     event = Event(state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces)
-    return event, _handed_in(name, found["submission"]) if first else None
+    return event, _submitted(name, found["submission"]) if first else None
 
 
-def _handed_in(name: str, found: Any) -> HandedIn:
+def _submitted(name: str, found: Any) -> Submitted:
     try:
-        made = HandedIn(
+        made = Submitted(
             submitter=Submitter(**found["submitter"]),
             tasks=tuple(found["tasks"]),
             package_bytes=found["package_bytes"],
@@ -283,7 +204,7 @@ def _handed_in(name: str, found: Any) -> HandedIn:
         and (submitter.parameters is None or is_number(submitter.parameters))
         and is_number(made.package_bytes)
         and isinstance(made.package_sha256, str)
-        and _HASH.fullmatch(made.package_sha256)
+        and SHA256.fullmatch(made.package_sha256)
     ):
         raise DamagedError(f"{name}: an entry of `submission` is of the wrong kind.")
     return made
@@ -309,15 +230,7 @@ def _finite(text: str) -> float:
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:
-    """Sees whether events can follow each other and are of this submission.
-
-    Args:
-        name: id of the submission, for messages.
-        events: the oldest first.
-
-    Raises:
-        DamagedError: The first is not the handing in, one is not allowed after the one before, or one is of another package.
-    """
+    """Raises `DamagedError` unless these events, the oldest first, are one submission's and can follow each other."""
     if events[0].state != "pending":
         raise DamagedError(f"{name}: its history begins with {events[0].state}, not with pending.")
     for number, event in enumerate(events, start=1):
@@ -330,40 +243,26 @@ def check_history(name: str, events: Sequence[Event]) -> None:
             )
 
 
-def check_hash(name: str, content: bytes, handed_in: HandedIn) -> None:
-    """Sees whether a package is the one that was handed in.
-
-    Raises:
-        DamagedError: It is not.
-    """
+def check_hash(name: str, content: bytes, submitted: Submitted) -> None:
+    """Raises `DamagedError` where a package is not the one that was submitted."""
     digest = hashlib.sha256(content).hexdigest()
-    if digest != handed_in.package_sha256:
+    if digest != submitted.package_sha256:
         raise DamagedError(
-            f"{name}: not the file that was handed in (SHA-256 {digest[:12]}..., the first event says "
-            f"{handed_in.package_sha256[:12]}...)."
+            f"{name}: not the file that was submitted (SHA-256 {digest[:12]}..., the first event says "
+            f"{submitted.package_sha256[:12]}...)."
         )
 
 
-def read_stored_results(name: str, content: bytes, handed_in: HandedIn) -> Mapping[str, Any]:
-    """Reads `results.json` of a package in the store.
-
-    Args:
-        name: of the package, for messages.
-        content: the zip file.
-        handed_in: what its first event says.
-
-    Raises:
-        DamagedError: It is not the file that was handed in, or not one with results.
-    """
-    check_hash(name, content, handed_in)
+def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Mapping[str, Any]:
+    """Reads `results.json` of a package in the store; `DamagedError` where it is not the submitted file or has none."""
+    check_hash(name, content, submitted)
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as package:
-            found: Mapping[str, Any] = json.loads(package.read("results.json"))
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RecursionError, RuntimeError) as error:
+        found: Mapping[str, Any] = json.loads(unpack(content, read_members(content, DEFAULT_LIMITS)[RESULTS]))
+    except (PackageError, KeyError, ValueError, RecursionError) as error:
         # Its first event was changed with it.
         raise DamagedError(f"{name}: no package with results ({type(error).__name__}).") from error
     tasks = mapping(mapping(found).get("tasks"))
-    odd = [task for task in handed_in.tasks if not _is_result(tasks.get(task))]
+    odd = [task for task in submitted.tasks if not _is_result(tasks.get(task))]
     if odd:
         raise DamagedError(f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names.")
     return found
@@ -375,13 +274,3 @@ def _is_result(entry: Any) -> bool:
     return all(isinstance(part, Mapping) for part in parts) and all(
         is_number(coverage.get(key)) for key in ("asked", "scored")
     )
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether it is a finite number, and no truth value."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
-        return False

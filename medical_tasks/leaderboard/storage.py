@@ -6,7 +6,6 @@ writers can only meet at a name, and one of them gets an error.
 In a local folder a file is written under a hidden name, synced and then linked to its own name, which fails where there is one.
 Links make this safe between processes as well as threads, without a lock that a killed process could leave behind. What such a
 process leaves is a hidden file, which nobody reads and which is removed when it is old.
-
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from typing import Final, Protocol
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, system_reason
 
-__all__ = ["AlreadyStoredError", "LocalStorage", "Storage", "check_name", "is_name", "open_storage"]
-
 
 class AlreadyStoredError(MedicalTasksError):
     """A file of that name is there already; nothing was changed."""
@@ -36,26 +33,13 @@ class Storage(Protocol):
     """Files by name. Names have parts of lower-case letters, digits, `.`, `-` and `_`, joined by `/`."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Writes a file whole, or not at all.
-
-        Raises:
-            AlreadyStoredError: There is one of that name, also when another process makes it at the same moment.
-            MissingError: The place cannot be reached or written; nothing was changed.
-        """
+        """Writes a file whole, or not at all."""
 
     def read(self, name: str) -> bytes:
-        """Reads a file.
-
-        Raises:
-            MissingError: There is none, or the place cannot be reached.
-        """
+        """Reads a file; `MissingError` where there is none, or the store cannot be reached."""
 
     def names(self, prefix: str = "") -> Sequence[str]:
-        """Names of the files whose name begins so, sorted.
-
-        Raises:
-            MissingError: The place cannot be reached.
-        """
+        """Lists the names that begin so, sorted; files that are not of a store are left out."""
 
 
 HUB: Final = "hub:"
@@ -63,15 +47,7 @@ HUB: Final = "hub:"
 
 
 def open_storage(place: str) -> Storage:
-    """Opens a store.
-
-    Args:
-        place: `PATH`, a local folder, made with the first file; or `hub:OWNER/NAME`, a dataset repository, with the token that
-            huggingface_hub finds (`HF_TOKEN`, `hf auth login`). Nothing is asked of the Hub yet.
-
-    Raises:
-        UsageError: It is neither.
-    """
+    """Opens a local folder, made with the first file, or `hub:OWNER/NAME`; nothing is asked of the Hub yet."""
     if place.startswith(HUB):
         from medical_tasks.leaderboard.hub_store import HubStorage
 
@@ -94,11 +70,7 @@ def is_name(name: str) -> bool:
 
 
 def check_name(name: str) -> str:
-    """Gives the name back when a store can have it.
-
-    Raises:
-        UsageError: It cannot.
-    """
+    """Returns the name; `UsageError` where no store can have it."""
     if not is_name(name):
         raise UsageError(
             f"{name[:80]!a}: no name of a stored file. Its parts, joined by `/`, begin with a lower-case letter or digit and "
@@ -113,14 +85,7 @@ _OLD_S: Final = 3600.0
 
 
 class LocalStorage:
-    """Files under one folder, for its owner alone. Implements `storage.Storage`.
-
-    Args:
-        folder: made with the first file.
-
-    Raises:
-        UsageError: There is something else than a folder under that name.
-    """
+    """Files under one folder, made with the first file, for its owner alone. Implements `storage.Storage`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.expanduser().absolute()
@@ -131,17 +96,7 @@ class LocalStorage:
         return f"LocalStorage({str(self.folder)!r})"
 
     def create(self, name: str, content: bytes) -> None:
-        """Writes a file whole, or not at all.
-
-        Args:
-            name: its name.
-            content: all of it.
-
-        Raises:
-            AlreadyStoredError: There is one of that name, also when another process makes it at the same moment.
-            MissingError: It cannot be written; nothing was changed.
-            UsageError: No store can have such a name.
-        """
+        """Writes a file whole, or not at all."""
         place = self.folder / check_name(name)
         if place.exists():  # told early; the link below is what decides
             raise _already(name)
@@ -158,20 +113,15 @@ class LocalStorage:
             raise self._unwritable(name, error) from error
         finally:
             with suppress(OSError):  # it goes when it is old
-                _remove(part)
+                part.unlink(missing_ok=True)
         try:
             _sync_folder(place.parent)
         except OSError as error:
-            _remove(place)  # it would be lost with the power: better not there at all
+            place.unlink(missing_ok=True)  # it would be lost with the power: better not there at all
             raise self._unwritable(name, error) from error
 
     def read(self, name: str) -> bytes:
-        """Reads a file.
-
-        Raises:
-            MissingError: There is none, or it cannot be read.
-            UsageError: No store can have such a name.
-        """
+        """Reads a file."""
         place = self.folder / check_name(name)
         try:
             # A link in the store could lead to any file of this machine.
@@ -184,11 +134,7 @@ class LocalStorage:
             ) from error
 
     def names(self, prefix: str = "") -> list[str]:
-        """Names of the files whose name begins so, sorted; files that are not of this store are left out.
-
-        Raises:
-            MissingError: A folder cannot be read.
-        """
+        """Lists the names that begin so, sorted; files that are not of this store are left out."""
         # Of the prefix only whole parts say where to look.
         inside, slash, _ = prefix.rpartition("/")
         if slash and not is_name(inside):
@@ -209,7 +155,7 @@ class LocalStorage:
                     # Folders are not ours.
                     old = now - entry.stat(follow_symlinks=False).st_mtime > _OLD_S
                     if old and not entry.is_dir(follow_symlinks=False):
-                        _remove(Path(entry.path))
+                        Path(entry.path).unlink(missing_ok=True)
                 except FileNotFoundError:
                     continue  # its writer has finished
 
@@ -259,10 +205,6 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
-
-
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
 
 
 def _walk(top: Path, inside: str) -> Iterator[str]:

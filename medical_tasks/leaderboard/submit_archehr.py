@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from medical_tasks.data.task_data import TaskData
     from medical_tasks.spec import DatasetSpec, TaskSpec
 
-__all__ = ["add_arguments", "run"]
-
 _OF_RUN: Final = ("responses", "upstream", "out", "allow_problems")
 _OF_CHECK: Final = ("config", "split")
 _ZIP: Final = ".zip"

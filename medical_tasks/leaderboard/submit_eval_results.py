@@ -6,7 +6,6 @@
 The files go into the folder .eval_results of the model's repository, by its owner's commit or by anybody's pull request. Values are
 in percent; the notes have the interval, the coverage and what matters of the recipe. Nothing is sent anywhere. Refused are demo
 data, baselines, parts of a benchmark, and judges whose verdicts cannot be compared.
-
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -24,9 +23,6 @@ from medical_tasks.errors import UsageError
 if TYPE_CHECKING:
     from medical_tasks.leaderboard.eval_results import EvalResult
     from medical_tasks.spec import TaskSpec
-
-__all__ = []
-
 
 DEFAULT_OUT: Final = Path(".eval_results")
 _DECIMALS: Final = 2
@@ -157,18 +153,7 @@ _LONGEST: Final = 500
 
 
 def dataset_repos(given: Sequence[str], needed: Collection[str]) -> dict[str, str]:
-    """Reads `--dataset-repo`: OWNER/NAME for the one dataset, or DATASET=OWNER/NAME.
-
-    Args:
-        given: as on the command line.
-        needed: the datasets that the tasks are of.
-
-    Returns:
-        Dataset to repository, for each that is needed.
-
-    Raises:
-        UsageError: Something is misspelt, missing, needless or said twice.
-    """
+    """Reads `--dataset-repo` (OWNER/NAME, or DATASET=OWNER/NAME): dataset to repository, for each that is needed."""
     repos = _by_dataset("--dataset-repo", given, needed, "OWNER/NAME")
     for repo in repos.values():
         if _REPO.fullmatch(repo) is None or ".." in repo or "--" in repo or repo.endswith(("-", ".", ".git")):
@@ -183,11 +168,7 @@ def dataset_repos(given: Sequence[str], needed: Collection[str]) -> dict[str, st
 
 
 def dataset_revisions(given: Sequence[str], needed: Collection[str]) -> dict[str, str]:
-    """Reads `--dataset-revision`: a commit for the one dataset, or DATASET=COMMIT.
-
-    Raises:
-        UsageError: As `dataset_repos`, or it is no commit.
-    """
+    """Reads `--dataset-revision`: a commit for the one dataset, or DATASET=COMMIT."""
     revisions = _by_dataset("--dataset-revision", given, needed, "COMMIT")
     for revision in revisions.values():
         if _COMMIT.fullmatch(revision) is None:
@@ -217,11 +198,7 @@ def _by_dataset(option: str, given: Sequence[str], needed: Collection[str], form
 
 
 def check_date(text: str) -> str:
-    """Takes a date, or date and time, of ISO 8601 in the form that every reader of it knows.
-
-    Raises:
-        UsageError: It is none, or is still to come.
-    """
+    """Takes a date, or date and time, of ISO 8601 in the form that every reader of it knows; not one to come."""
     example = "Write it like 2026-08-31 or 2026-08-31T14:00:00Z."
     if _DATE.fullmatch(text) is None:
         raise UsageError(f"--date {text!r}: not a date. {example}")
@@ -229,22 +206,13 @@ def check_date(text: str) -> str:
         day = datetime.fromisoformat(text).date()
     except ValueError as error:
         raise UsageError(f"--date {text!r}: not a date ({error}). {example}") from error
-    if day > _latest():
+    if day > (datetime.now(UTC) + timedelta(days=1)).date():  # somewhere it is tomorrow already
         raise UsageError(f"--date {text!r}: lies in the future; it is the day of the run. {example}")
     return text
 
 
-def _latest() -> date:
-    # Somewhere it is tomorrow already.
-    return (datetime.now(UTC) + timedelta(days=1)).date()
-
-
 def _check_url(url: str) -> str:
-    """Takes the address of a page.
-
-    Raises:
-        UsageError: It is no http or https address.
-    """
+    """Takes the address of a page."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
@@ -258,40 +226,22 @@ def _check_url(url: str) -> str:
 
 
 def check_variant(variant: str) -> str:
-    """Takes what tells one result of a benchmark from another; it becomes part of a file's name.
-
-    Raises:
-        UsageError: It has other characters than a file's name safely has.
-    """
+    """Takes what tells one result of a benchmark from another; it becomes part of a file name."""
     if _VARIANT.fullmatch(variant) is None:
         raise UsageError(f"--variant {variant!r}: up to 40 letters, digits, _ and -, such as with-tools.")
     return variant
 
 
 def check_line(option: str, text: str) -> str:
-    """Takes one line of text.
-
-    Raises:
-        UsageError: It is empty, too long, or not one line that can be shown.
-    """
+    """Takes one line of text."""
     if not text.strip() or len(text) > _LONGEST or not text.isprintable():
-        raise UsageError(f"{option}: one line of at most {_LONGEST} characters that can be shown, not {_told(text)}.")
+        got = repr(text) if len(text) <= _LONGEST else f"{len(text)} characters"
+        raise UsageError(f"{option}: one line of at most {_LONGEST} characters that can be shown, not {got}.")
     return text
 
 
-def _told(text: str) -> str:
-    return repr(text) if len(text) <= _LONGEST else f"{len(text)} characters"
-
-
 def source_of(options: Mapping[str, str | None]) -> dict[str, str]:
-    """Puts together where a result is from.
-
-    Args:
-        options: `url`, `name`, `user` and `org`, as given.
-
-    Raises:
-        UsageError: Something is given without the address that it belongs to, or is not as it should be.
-    """
+    """Puts together where a result is from: `url`, `name`, `user` and `org`, as given."""
     given = {name: value for name, value in options.items() if value is not None}
     if given and "url" not in given:
         raise UsageError(f"--source-{next(iter(given))}: says whose page it is; give --source-url as well.")

@@ -18,8 +18,6 @@ from typing import Final
 
 from medical_tasks.errors import UsageError
 
-__all__ = ["add_arguments", "run"]
-
 DEFAULT_OUT: Final = Path("submission.zip")
 
 

@@ -148,12 +148,12 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(space: Space, open_page: 
     assert space.left() == []
     page.set_input_files("input[type=file]", good)
     shown(page, ".mtl-notice-good")
-    assert "Nothing was handed in yet" in page.inner_text(".mtl-notice-good")
+    assert "Nothing was submitted yet" in page.inner_text(".mtl-notice-good")
     # The server sends no file back, and the page does not offer it.
     assert page.locator("#package .filename").get_attribute("aria-label") == "good.zip"
     assert page.locator("#package a").filter(visible=True).count() == 0
     assert space.board.submissions("pending") == []
-    page.get_by_role("button", name="Hand in", exact=True).click()
+    page.get_by_role("button", name="Submit", exact=True).click()
     shown(page, "text=It is number 1 of 1 in the queue")
     assert space.left() == []
     (waiting,) = space.board.submissions("pending")
@@ -171,7 +171,7 @@ def test_a_package_can_be_taken_back(space: Space, open_page: OpenPage, tmp_path
     good.write_bytes(package("Never", of=40))
     page.set_input_files("input[type=file]", good)
     shown(page, ".mtl-notice-good")
-    page.get_by_role("button", name="Do not hand in").click()
+    page.get_by_role("button", name="Do not submit").click()
     page.locator(".mtl-notice-good").wait_for(state="detached")
     assert space.left() == []
     assert space.board.submissions("pending") == []

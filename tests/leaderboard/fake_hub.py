@@ -6,7 +6,7 @@
 
 The state is a list of commits, each with all files. A commit must follow the head that it names, as on the Hub; `before_commit`
 lets another writer come first. Files that `.gitattributes` names are LFS objects: asked for by `batch`, sent with PUT to a server
-of their own (`fake_objects`), told by `verify`, named in the commit, and read by a redirect to that server. `faults` holds, by the
+of their own (`FakeObjects`), told by `verify`, named in the commit, and read by a redirect to that server. `faults` holds, by the
 endpoint's word (`refs`, `paths-info`, `preupload`, `batch`, `verify`, `commit`, `tree`, `resolve`), what its next requests get
 instead of an answer: a status, or `hang`, or `lost` (done, and no reply is sent).
 """
@@ -20,19 +20,15 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from huggingface_hub import constants
 
-from tests.leaderboard.fake_objects import FakeObjects
-
-__all__ = ["REPO", "TOKEN", "Commit", "FakeHub"]
-
 REPO = "org/board"
 TOKEN = "hf_" + "secretsecretsecret"
 _ATTRIBUTES = b"*.zip filter=lfs diff=lfs merge=lfs -text\n*.zst filter=lfs diff=lfs merge=lfs -text\n"
+_SIGNED = "?signature=yes"
 _PAGE = 3
 """Entries of one page of a listing."""
 
@@ -47,10 +43,52 @@ class Commit:
     by: dict[str, Commit] = field(default_factory=dict)
 
 
-class FakeHub:
-    """The server, for the length of a `with` block."""
+class _Server:
+    """A server on a loopback port, for the length of a `with` block."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http.daemon_threads = True
+        self._http.owner = self  # type: ignore[attr-defined]
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+
+    @property
+    def endpoint(self) -> str:
+        """Of the Hub, what stands in place of https://huggingface.co."""
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+
+class FakeObjects(_Server):
+    """The storage of large files: PUT and GET by the SHA-256, with signed addresses and no token.
+
+    As S3 it refuses a request that brings an `Authorization` beside the signature of its address.
+    """
 
     def __init__(self) -> None:
+        super().__init__(_ObjectHandler)
+        self.files: dict[str, bytes] = {}
+        self.faults: list[int] = []
+        self.asked: list[str] = []
+
+    def address(self, oid: str) -> str:
+        """Where an object is sent to and read from."""
+        return f"{self.endpoint}/{oid}{_SIGNED}"
+
+
+class FakeHub(_Server):
+    """The Hub itself."""
+
+    def __init__(self) -> None:
+        super().__init__(_HubHandler)
         first = Commit("0" * 40, "initial commit", {".gitattributes": _ATTRIBUTES, "README.md": b"# board\n"})
         self.commits = [first]
         self.faults: dict[str, list[int | str]] = {}
@@ -59,15 +97,6 @@ class FakeHub:
         self.objects = FakeObjects()
         self.closing = threading.Event()
         self._lock = threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._http.daemon_threads = True
-        self._http.owner = self  # type: ignore[attr-defined]
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
-
-    @property
-    def endpoint(self) -> str:
-        """What stands in place of https://huggingface.co."""
-        return f"http://127.0.0.1:{self._http.server_port}"
 
     @property
     def head(self) -> Commit:
@@ -78,17 +107,12 @@ class FakeHub:
         # What HF_HUB_OFFLINE said when huggingface_hub was imported; this Hub is on this machine.
         self._offline, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, False
         self.objects.__enter__()
-        self._thread.start()
-        return self
+        return super().__enter__()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.closing.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
-        self.objects.__exit__(kind, error, trace)
+        super().__exit__(*error)
+        self.objects.__exit__(*error)
         constants.HF_HUB_OFFLINE = self._offline
 
     def add(self, title: str, name: str, content: bytes, *, parent: str | None = None) -> Commit | None:
@@ -111,20 +135,54 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
+    def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
+        """Says nothing."""
+
+
+class _ObjectHandler(_Handler):
+    def do_PUT(self) -> None:
+        owner: FakeObjects = self.server.owner  # type: ignore[attr-defined]
+        body = self._body()
+        owner.asked.append(self.command)
+        oid = self.path.removesuffix(_SIGNED).strip("/")
+        signed = self.path.endswith(_SIGNED) and "Authorization" not in self.headers
+        if owner.faults:
+            self._send(owner.faults.pop(0), b"")
+        elif not signed or (self.command == "PUT" and _digest(body) != oid):
+            self._send(400, b"")
+        elif self.command == "PUT":
+            owner.files[oid] = body
+            self._send(200, b"")
+        else:
+            self._send(200 if oid in owner.files else 404, owner.files.get(oid, b""))
+
+    do_GET = do_PUT
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        parts = []
+        while length := int(self.rfile.readline(), 16):
+            parts.append(self.rfile.read(length))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(parts)
+
+
+class _HubHandler(_Handler):
     @property
     def hub(self) -> FakeHub:
         return self.server.owner  # type: ignore[attr-defined,no-any-return]
 
     def do_GET(self) -> None:
-        self._serve()
-
-    def do_HEAD(self) -> None:
-        self._serve()
-
-    def do_POST(self) -> None:
-        self._serve()
-
-    def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         parts = urlsplit(self.path)
         kind, answer = self._route([unquote(part) for part in parts.path.strip("/").split("/")])
@@ -143,6 +201,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(404, {"error": "Repository not found"}, code="RepoNotFound")
         else:
             answer(body, parse_qs(parts.query), lost=fault == "lost")
+
+    do_HEAD = do_POST = do_GET
 
     def _route(self, path: list[str]) -> tuple[str, Callable[..., None] | None]:
         repo = REPO.split("/")
@@ -257,7 +317,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif _is_large(name):
             self._send(302, b"", {"Location": self.hub.objects.address(_digest(commit.files[name]))})
         else:
-            self._send(200, commit.files[name], {})
+            self._send(200, commit.files[name])
 
     def _file(self, commit: Commit, name: str) -> dict[str, Any]:
         by = commit.by.get(name, self.hub.commits[0])
@@ -268,17 +328,6 @@ class _Handler(BaseHTTPRequestHandler):
     def _reply(self, status: int, value: Any, *, code: str = "", headers: dict[str, str] | None = None) -> None:
         told = {"Content-Type": "application/json", **(headers or {}), **({"X-Error-Code": code} if code else {})}
         self._send(status, json.dumps(value).encode(), told)
-
-    def _send(self, status: int, content: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
-        """Says nothing."""
 
 
 def _is_large(name: str) -> bool:

@@ -62,10 +62,7 @@ def test_what_is_taken(sound: Package) -> None:
     ("odd", "message"),
     [
         (changed({"suite": ""}), "medcalc: its recipe lacks suite. Run it again"),
-        (
-            changed({"data": {}, "model": {}}),
-            "lacks data, model, data.name, data.config, data.split, data.version, data.rows",
-        ),
+        (changed({"data": {}, "model": {}}), "lacks data, model, data.name, data.config, data.split, data.version, data.rows"),
         (changed({"data": []}), "lacks data, data.name"),
         (changed({"task": "kqa"}), "its recipe is of the task kqa"),
         (changed({"task_version": "1-A"}), "task version 1-A, this leaderboard takes 2-A"),
@@ -74,10 +71,7 @@ def test_what_is_taken(sound: Package) -> None:
         (changed({"statistics": [0.95]}), "its intervals are not of 95 %"),
         (changed({"model": {"name": "baseline/reference"}}), "baseline/reference answers with the gold"),
         (changed(data("medcalc", config="demo")), "its data is the configuration demo, which not everybody has alike"),
-        (
-            changed(data("medcalc", config="fresh")),
-            "its data is the configuration fresh, which not everybody has alike",
-        ),
+        (changed(data("medcalc", config="fresh")), "its data is the configuration fresh, which not everybody has alike"),
         (changed(data("kqa", config="own"), task="kqa"), "its data is the configuration own"),
         (changed(data("kqa")), "its data is kqa, answered: no configuration of medcalc_bench"),
         (changed(data("medcalc", config="\x1b[2J")), r"its data is medcalc_bench, \\x1b\[2J: no configuration"),
@@ -91,13 +85,10 @@ def test_what_is_taken(sound: Package) -> None:
         (changed(coverage={"asked": 50, "scored": "50"}), "50 of 50 items have a score, 90 % are needed"),
         (changed(coverage=[]), "none items were asked"),
         (changed(metrics={}), "its headline, accuracy, has no value with an interval"),
-        (
-            changed(metrics={"accuracy": {"value": None, "ci_low": 0.1, "ci_high": 0.2}}),
-            "has no value with an interval",
-        ),
+        (changed(metrics={"accuracy": {"value": None, "ci_low": 0.1, "ci_high": 0.2}}), "has no value with an interval"),
         (changed(metrics={"accuracy": {"value": float("nan"), "ci_low": 0.1, "ci_high": 0.2}}), "has no value"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_taken(odd: Package, message: str) -> None:
     with pytest.raises(AdmissionError, match=message):
         check_admission(odd)

@@ -1,7 +1,13 @@
+"""The board: submissions and their decisions, entries, and a store that was changed from outside."""
+
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import multiprocessing
-import threading
+import re
+import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -10,14 +16,17 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import task_spec, tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import AdmissionError, AlreadySubmittedError, QueueFullError, QueueLimits
-from medical_tasks.leaderboard.board import Board, event_name, package_name
+from medical_tasks.leaderboard.board import Board, entries_of, event_name, package_name, published_entries
 from medical_tasks.leaderboard.hub_store import HubStorage
 from medical_tasks.leaderboard.maintaining import check_store
-from medical_tasks.leaderboard.records import Submission
+from medical_tasks.leaderboard.ranking import rank_ranges
+from medical_tasks.leaderboard.records import DamagedError, Entry, Submission
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits
+from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.fake_hub import REPO, TOKEN, FakeHub
 from tests.leaderboard.made_packages import package
 
@@ -53,7 +62,7 @@ def test_a_package_is_taken(board: Board) -> None:
 def test_the_same_package_is_told_with_its_state(board: Board) -> None:
     made = board.submit(PACKAGE)
     with pytest.raises(
-        AlreadySubmittedError, match=f"handed in before, 2026-01-31T12:00:00Z, as {made.id}; it is pending"
+        AlreadySubmittedError, match=f"submitted before, 2026-01-31T12:00:00Z, as {made.id}; it is pending"
     ) as told:
         board.submit(PACKAGE)
     assert told.value.submission == made
@@ -102,12 +111,7 @@ def test_decisions_and_their_history(board: Board) -> None:
     ("before", "state", "named", "message"),
     [
         ([], "pending", {"by": "A"}, "is pending since .* cannot become pending. It can become accepted or rejected"),
-        (
-            ["accepted"],
-            "accepted",
-            {"by": "A"},
-            "is accepted since .* (by A) and cannot become accepted. It can become rejected",
-        ),
+        (["accepted"], "accepted", {"by": "A"}, "is accepted since .* (by A) and cannot become accepted. It can become rejected"),
         (["rejected"], "rejected", {"by": "A", "reason": "x"}, "cannot become rejected. It can become accepted"),
         ([], "accepted", {"by": " "}, "--by is needed here and is empty"),
         ([], "rejected", {"by": "A"}, "--reason is needed here and is empty"),
@@ -116,14 +120,9 @@ def test_decisions_and_their_history(board: Board) -> None:
         ([], "accepted", {"by": "A\nB"}, "--by must be one line without control characters, got 'A\\\\nB'"),
         ([], "accepted", {"by": "A" * 97}, "--by has 97 characters, 96 are allowed"),
         ([], "rejected", {"by": "A", "reason": "x" * 501}, "--reason has 501 characters, 500 are allowed"),
-        (
-            [],
-            "accepted",
-            {"by": "A", "verified": {"package": "f" * 16, "matches": True}},
-            "a verification goes with accepting",
-        ),
+        ([], "accepted", {"by": "A", "verified": {"package": "f" * 16, "matches": True}}, "a verification goes with accepting"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_decided(
     board: Board, before: list[Any], state: Any, named: dict[str, Any], message: str
 ) -> None:
@@ -149,27 +148,6 @@ def test_a_verification_is_kept_in_the_event(board: Board) -> None:
         other = board.submit(package(f"model {wrong['matches']}")).id
         with pytest.raises(UsageError, match="is of this package and matches"):
             board.decide(other, "accepted", by="A", verified={**wrong, "package": other})
-
-
-def test_of_decisions_at_the_same_moment_one_wins(board: Board) -> None:
-    name = board.submit(PACKAGE).id
-    barrier, lost = threading.Barrier(6), list[str]()
-
-    def decide(number: int) -> None:
-        own = Board(board.storage)
-        barrier.wait()
-        try:
-            own.decide(name, "accepted" if number % 2 else "rejected", by=f"person {number}", reason="x")
-        except UsageError as error:
-            lost.append(str(error))
-
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(decide, range(6)))
-    found = board.submission(name)
-    # Rejected may follow accepted, and the other way round: each event is one person's, and nobody's was lost without a word.
-    assert len(found.history) - 1 + len(lost) == 6
-    assert len({event.by for event in found.history}) == len(found.history)
-    assert all("somebody else decided at the same moment" in text or "cannot become" in text for text in lost)
 
 
 def test_a_decision_that_comes_second_is_told(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,17 +228,11 @@ def test_a_full_store_is_shown_and_mended_later(board: Board, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("queue", "message"),
     [
-        (
-            QueueLimits(count=2),
-            "2 submissions are pending, 2 may be. Nothing of this package was kept: hand it in again",
-        ),
+        (QueueLimits(count=2), "2 submissions are pending, 2 may be. Nothing of this package was kept: submit it again"),
         (QueueLimits(of_submitter=2), "2 submissions of An ORGANISATION are pending, 2 may be"),
-        (
-            QueueLimits(total_bytes=2 * len(PACKAGE) + 999),
-            r"have [\d,]+ bytes and this package [\d,]+, [\d,]+ may be together",
-        ),
+        (QueueLimits(total_bytes=2 * len(PACKAGE) + 999), r"have [\d,]+ bytes and this package [\d,]+, [\d,]+ may be together"),
     ],
-)
+)  # fmt: skip
 def test_what_waits_has_a_limit(board: Board, queue: QueueLimits, message: str) -> None:
     few = Board(board.storage, queue=queue)
     first, second = (few.submit(package(name)).id for name in ("a", "b"))
@@ -312,28 +284,228 @@ def test_it_works_on_the_hub_too(hub: FakeHub) -> None:
     assert len(hub.commits) == 1 + 5
 
 
-def _hand_in(folder: str, model: str) -> str:
-    """Runs in another process: hands a package in, and says what it was told."""
+def _submit(folder: str, model: str) -> str:
+    """Runs in another process: submits a package, and says what it was told."""
     try:
         return Board(LocalStorage(Path(folder))).submit(package(model)).id
     except AlreadySubmittedError:
         return ""
 
 
-def _hand_in_by_threads(folder: str, models: list[str]) -> list[str]:
+def _submit_by_threads(folder: str, models: list[str]) -> list[str]:
     with ThreadPoolExecutor(4) as threads:
-        return list(threads.map(lambda model: _hand_in(folder, model), models))
+        return list(threads.map(lambda model: _submit(folder, model), models))
 
 
 @pytest.mark.slow
 def test_of_submissions_at_the_same_time_none_is_lost_and_none_doubled(tmp_path: Path) -> None:
-    # Each of 8 packages is handed in by two processes, by four threads in each.
+    # Each of 8 packages is submitted by two processes, by four threads in each.
     models = [f"model {number}" for number in range(8)]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
-        told = list(processes.map(_hand_in_by_threads, [str(tmp_path)] * 2, [models] * 2))
+        told = list(processes.map(_submit_by_threads, [str(tmp_path)] * 2, [models] * 2))
     taken = [name for each in told for name in each if name]
     board = Board(LocalStorage(tmp_path))
     assert len(taken) == len(set(taken)) == 8
     assert {one.id for one in board.submissions()} == set(taken)
     found = check_store(board)
     assert (found.packages, found.events, found.problems, found.strangers) == (8, 8, (), ())
+
+
+def _edit(key: str, value: Any) -> Any:
+    return lambda content: json.dumps({**json.loads(content), key: value}).encode()
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("event", lambda content: b"{", "not valid JSON"),
+        ("event", lambda content: b"[" * 100_000, "not valid JSON"),
+        ("event", lambda content: b"[]", "not an event; its entries must be at, by, format"),
+        ("event", _edit("more", 1), "not an event"),
+        ("event", _edit("format", 3), "format 3, this version reads 2"),
+        ("event", _edit("state", "good"), "state 'good' is none of pending, accepted, rejected"),
+        ("event", _edit("state", ["pending"]), "is none of"),
+        ("event", _edit("state", "accepted"), "begins with accepted, not with pending"),
+        ("event", _edit("at", "yesterday"), "`at` must be a time like"),
+        ("event", _edit("by", "\x1b[2J"), "`by` and `reason` must be texts of one line"),
+        ("event", _edit("verified", {}), "`verified` must be null or"),
+        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": NaN'), "not valid JSON"),
+        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": 1e999'), "not valid JSON"),
+        ("event", lambda content: content.replace(b'"parameters": null', b'"parameters": 1' + b"0" * 400), "wrong kind"),
+        ("event", lambda content: content.replace(b'"A model"', b'"\\ud800"'), "wrong kind"),
+        ("event", lambda content: content.replace(b'"A model"', b'"' + b"x" * 1001 + b'"'), "wrong kind"),
+        ("event", _edit("at", "2026-13-31T12:00:00Z"), "`at` must be a time like"),
+        ("event 2", _edit("verified", {"matches": False}), "`verified` must be null or"),
+        ("event 2", _edit("verified", {"matches": True, "on_trust": 1}), "`verified` must be null or"),
+        ("event 2", _edit("verified", {"matches": True, "package": "f" * 16}), "event 2 has the verification of another"),
+        ("event", _edit("submission", {}), "`submission` must have submitter, tasks"),
+        ("event", _edit("submission", None), "`submission` must have"),
+        ("package", lambda content: content + b" ", "not the file that was submitted"),
+        ("package", lambda content: package("Another"), "not the file that was submitted"),
+        ("package", None, "is not there, but events of it are"),
+        ("event 2", _edit("state", "pending"), "event 2 makes it pending after pending, which is not allowed"),
+        ("event 1", None, "an event is missing; there are events"),
+    ],
+)  # fmt: skip
+def test_what_was_changed_in_the_store_is_told_and_left_out(board: Board, file: str, change: Any, message: str) -> None:
+    name = board.submit(PACKAGE).id
+    sound = board.submit(package("Another sound one"))
+    if file in ("event 1", "event 2"):
+        board.decide(name, "accepted", by="A")
+    number = 2 if file == "event 2" else 1
+    place = Path(board.storage.folder, package_name(name) if file == "package" else event_name(name, number))  # type: ignore[attr-defined]
+    if change is None:
+        place.unlink()
+    else:
+        place.write_bytes(change(place.read_bytes()))
+    fresh = Board(board.storage)
+    (problem,) = check_store(fresh).problems
+    assert message in problem
+    if file != "package" or change is None:
+        assert fresh.submissions() == [sound]
+        assert message in fresh.damaged[name]
+        with pytest.raises(DamagedError, match=re.escape(message)):
+            fresh.submission(name)
+    else:
+        assert len(fresh.submissions()) == 2
+        for read in (fresh.package, fresh.results):
+            with pytest.raises(DamagedError, match="not the file that was submitted"):
+                read(name)
+
+
+@pytest.mark.parametrize("unseen", ["package", "event"])
+def test_what_is_written_while_the_store_is_listed_is_not_taken_for_damage(
+    board: Board, monkeypatch: pytest.MonkeyPatch, unseen: str
+) -> None:
+    made = board.submit(PACKAGE)
+    board.decide(made.id, "accepted", by="A")
+    left_out = package_name(made.id) if unseen == "package" else event_name(made.id, 1)
+    fresh = Board(board.storage)
+    real = board.storage.names
+    # The walk through all folders came too early for one of the files.
+    monkeypatch.setattr(
+        board.storage, "names", lambda prefix="": [name for name in real(prefix) if prefix or name != left_out]
+    )
+    assert [one.state for one in fresh.submissions()] == ["accepted"]
+    assert fresh.damaged == {}
+
+
+def test_files_of_others_are_told_and_change_nothing(board: Board) -> None:
+    board.submit(PACKAGE)
+    board.storage.create("submissions/readme.txt", b"hello")
+    found = check_store(Board(board.storage))
+    assert (found.problems, found.strangers, found.packages, found.events) == ((), ("submissions/readme.txt",), 1, 1)
+    assert len(board.submissions()) == 1
+
+
+class Clock:
+    """A day later each time it is asked."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(days=1)
+        return self.now
+
+
+@pytest.fixture
+def daily(tmp_path: Path) -> Board:
+    return Board(LocalStorage(tmp_path), clock=Clock())
+
+
+def accepted(board: Board, content: bytes, replaces: str = "") -> str:
+    name = board.submit(content).id
+    board.decide(name, "accepted", by="A", replaces=replaces)
+    return name
+
+
+def submitted(board: Board) -> list[Entry]:
+    return entries_of(board, published=False)
+
+
+def test_only_accepted_ones_are_shown(daily: Board) -> None:
+    daily.submit(package("pending"))
+    daily.decide(daily.submit(package("rejected")).id, "rejected", by="A", reason="x")
+    name = accepted(daily, package("accepted", right=4))
+    (entry,) = submitted(daily)
+    assert (entry.model, entry.organisation, entry.task, entry.benchmark) == (
+        "accepted",
+        "An organisation",
+        "medcalc",
+        "MedCalc-Bench",
+    )
+    assert (entry.state, entry.submission, entry.at, entry.differences) == ("unverified", name, "2026-01-05", ())
+    assert entry.metrics["accuracy"]["value"] == 0.8
+    assert entry.breakdown["category"]["physical"]["accuracy"]["n"] == 5
+    assert entry.coverage == {"asked": 5, "answered": 5, "scored": 5, "unscored": {}}
+    assert entry.recipe["task_version"] == "2-A"
+
+
+def test_accepted_by_verification_is_verified(daily: Board) -> None:
+    name = daily.submit(package()).id
+    daily.decide(name, "accepted", by="A", verified={"package": name, "matches": True, "checks": []})
+    assert [entry.state for entry in submitted(daily)] == ["verified"]
+
+
+def test_verdicts_on_trust_are_not_verified(daily: Board) -> None:
+    name = daily.submit(package()).id
+    (task,) = daily.submission(name).tasks
+    report = {"package": name, "matches": True, "checks": [], "on_trust": [task]}
+    daily.decide(name, "accepted", by="A", verified=report)
+    assert [entry.state for entry in submitted(daily)] == ["unverified"]
+    daily.decide(name, "rejected", by="A", reason="x")
+    daily.decide(name, "accepted", by="A", reason="without a look")
+    assert [entry.state for entry in submitted(daily)] == ["unverified"]
+
+
+def test_a_submission_takes_the_place_that_it_was_given(daily: Board) -> None:
+    first = accepted(daily, package(right=1))
+    other = accepted(daily, package(right=2, organisation="Somebody else"))
+    setting = accepted(daily, package(right=3, recipe={"prompts": {"set": "official", "sha256": "cd" * 32}}), first)
+    newest = accepted(daily, package("a MODEL", right=4), setting)
+    assert [entry.submission for entry in submitted(daily)] == [newest, setting, other]
+    daily.decide(newest, "rejected", by="A", reason="withdrawn")
+    assert [entry.submission for entry in submitted(daily)] == [setting, other, first]
+    assert len(daily.submissions()) == 4
+
+
+def test_a_marked_one_is_shown_without_a_rank(daily: Board) -> None:
+    accepted(daily, package("whole", of=20, right=10))
+    accepted(daily, package("partly", of=20, right=19, unanswered=1))
+    entries = submitted(daily)
+    assert [(entry.model, len(entry.differences)) for entry in entries] == [("partly", 1), ("whole", 0)]
+    assert [str(place) for place in rank_ranges(entries, task_spec("medcalc").metrics[0])] == ["None", "1"]
+
+
+@pytest.mark.parametrize("results", [None, "{", "[]", '{"tasks": {}}', '{"tasks": {"medcalc": {"recipe": {}}}}'])
+def test_a_package_forged_together_with_its_event_is_left_out(daily: Board, results: str | None) -> None:
+    name = accepted(daily, package("forged"))
+    folder, made = Path(daily.storage.folder), io.BytesIO()  # type: ignore[attr-defined]
+    if results is not None:
+        with zipfile.ZipFile(made, "w") as file:
+            file.writestr("results.json", results)
+    was = hashlib.sha256((folder / package_name(name)).read_bytes()).hexdigest()
+    (folder / package_name(name)).write_bytes(made.getvalue())
+    event = folder / event_name(name, 1)
+    event.write_text(event.read_text().replace(was, hashlib.sha256(made.getvalue()).hexdigest()))
+    fresh = Board(daily.storage)
+    assert submitted(fresh) == []
+    assert "no package with results" in fresh.damaged[name] or "has no results of medcalc" in fresh.damaged[name]
+
+
+def test_published_results_are_reported_and_have_no_interval(daily: Board) -> None:
+    accepted(daily, package())
+    entries = entries_of(daily)
+    order = list(tasks())
+    assert [order.index(entry.task) for entry in entries] == sorted(order.index(entry.task) for entry in entries)
+    reported = [entry for entry in entries if entry.state == "reported"]
+    assert reported == sorted(published_entries(), key=lambda entry: order.index(entry.task))
+    assert len(reported) == len(all_published())
+    assert len(reported) > 10
+    for entry in reported:
+        assert entry.submission == entry.at == ""
+        assert entry.url.startswith("https://")
+        assert entry.coverage is None
+        assert all(metric["value"] is not None and metric["ci_low"] is None for metric in entry.metrics.values())
+        assert rank_ranges([entry], tasks()[entry.task].metrics[0]) == [None]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -48,13 +47,6 @@ def test_files_go_there_and_back(hub: FakeHub) -> None:
         ["Add", "events/ab/0001.json"],
         ["Add", "submissions/ab/package.zip"],
     ]
-
-
-def test_what_was_read_is_not_asked_for_again(hub: FakeHub) -> None:
-    one = store(hub)
-    one.create("a", b"text")
-    assert [one.read("a") for _ in range(3)] == [b"text"] * 3
-    assert hub.asked.count("resolve") == 1
 
 
 def test_a_name_is_taken_once(hub: FakeHub) -> None:
@@ -174,17 +166,6 @@ def test_an_object_that_is_there_is_not_sent_again(hub: FakeHub, fault: int | st
     store(hub).create("a.zip", b"package")
     assert hub.objects.asked == ["PUT"]
     assert hub.head.files["a.zip"] == b"package"
-    assert len(hub.commits) == 2
-
-
-def test_the_same_package_of_another_wins(hub: FakeHub) -> None:
-    def another() -> None:
-        hub.objects.files[hashlib.sha256(b"same").hexdigest()] = b"same"
-        hub.add("Another", "a.zip", b"same")
-
-    hub.before_commit = another
-    with pytest.raises(AlreadyStoredError):
-        store(hub).create("a.zip", b"same")
     assert len(hub.commits) == 2
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.cli.entry import main
-from medical_tasks.errors import UsageError
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.app.model_page import model_names, model_page, queue_page
 from medical_tasks.leaderboard.app.snapshot import Content
@@ -103,31 +102,6 @@ def test_thousands_of_variants_are_refused_or_the_same_name() -> None:
         taken = [each for each in found if not name_problem(each[1])]
         assert len(taken) > 60
         assert [each for each in taken if name_key(each[1]) != name_key(text)] == []
-
-
-def test_of_300_variants_none_gets_a_row_without_the_maintainers_word(tmp_path: Path) -> None:
-    board = Board(LocalStorage(tmp_path))
-    first = board.submit(package(MODEL, organisation=ORGANISATION, right=4)).id
-    board.decide(first, "accepted", by="Ann")
-    before = entries_of(board, published=False)
-    counts = {"refused": 0, "told": 0}
-    tried = [(each, ORGANISATION) for _, each in variants(MODEL, 30)]
-    tried += [(MODEL, each) for _, each in variants(ORGANISATION, 10)]
-    assert len(tried) >= 300
-    for model, organisation in tried:
-        try:
-            one = board.submit(package(model, organisation=organisation, right=1))
-        except PackageError:
-            counts["refused"] += 1
-            continue
-        counts["told"] += 1
-        assert [first in note for note in name_notes(one, board.submissions("accepted"))] == [True]
-        with pytest.raises(UsageError, match=f"its name is taken: .* --replace {first}"):
-            board.decide(one.id, "accepted", by="Ann")
-        board.decide(one.id, "rejected", by="Ann", reason="not theirs")
-    assert entries_of(board, published=False) == before
-    assert counts["refused"] + counts["told"] == len(tried)
-    assert min(counts.values()) > 50
 
 
 @pytest.mark.parametrize(

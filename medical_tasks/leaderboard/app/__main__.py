@@ -1,4 +1,7 @@
-"""`python -m medical_tasks.leaderboard.app`: serves the leaderboard on this machine."""
+"""Serves the leaderboard on this machine.
+
+MEDICAL_TASKS_LEADERBOARD_STORE=space-store python -m medical_tasks.leaderboard.app
+"""
 
 from __future__ import annotations
 

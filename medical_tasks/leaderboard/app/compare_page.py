@@ -18,9 +18,6 @@ from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, 
 from medical_tasks.runs.numbers import metric_label, number, valued
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-__all__ = ["comparable_entries", "compare_page"]
-
-
 _KEPT_PACKAGES = 4
 
 
@@ -31,19 +28,7 @@ def comparable_entries(snapshot: Snapshot, task: str) -> list[Entry]:
 
 
 def compare_page(board: Board, snapshot: Snapshot, task: str, first: str, second: str) -> Markup:
-    """Compares two submissions on a task.
-
-    Args:
-        board: where the packages are.
-        snapshot: the board, as it is shown.
-        task: the task.
-        first: id of submission A.
-        second: id of submission B.
-
-    Returns:
-        HTML: differences (B minus A) with intervals, tests and what this many items can show, and the items that flipped; or why
-        the two cannot be compared.
-    """
+    """Compares two submissions on a task: differences (B minus A) with intervals, tests, power, and the items that flipped."""
     entries = {entry.submission: entry for entry in comparable_entries(snapshot, task)}
     if not first or not second:
         return markup('<p class="mtl-empty">Choose two submissions of a task.</p>')
@@ -111,22 +96,15 @@ def _heading(a: Entry, b: Entry) -> Markup:
 def _other_groups(a: Entry, b: Entry) -> Markup:
     """Why entries of two groups are not compared: what differs, and what each group is."""
     known = tasks().get(a.task)
-    differ = recipe_differences(a.task, _recipe(a), _recipe(b), metrics=known.metrics if known else ())
+    differ = recipe_differences(a.task, a.recipe, b.recipe, metrics=known.metrics if known else ())
     reasons = [*differ.refused, *differ.warned]
     groups = (
         f"{letter} is in group {entry.group}: {Group(name=entry.group, entries=(entry,)).words}."
         for letter, entry in (("A", a), ("B", b))
     )
     return notice(
-        "bad",
-        "These are of different groups, so their difference would not be the models' alone",
-        *groups,
-        *reasons,
+        "bad", "These are of different groups, so their difference would not be the models' alone", *groups, *reasons
     )
-
-
-def _recipe(entry: Entry) -> Mapping[str, Any]:
-    return entry.recipe
 
 
 _MOST_FLIPS: Final = 2000
@@ -135,17 +113,7 @@ _MOST_FLIPS: Final = 2000
 def comparison_tables(
     task: TaskSpec, result: Mapping[str, Any], first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]
 ) -> list[Markup]:
-    """Writes a comparison.
-
-    Args:
-        task: the task.
-        result: its entry of what `compare_results` returns.
-        first: rows of A's items of the task.
-        second: rows of B's.
-
-    Returns:
-        HTML parts: the metrics, and the items on which the headline metric differs, by id.
-    """
+    """Renders the metrics and the items on which the headline metric differs; `result` is of `compare_results`."""
     parts = [_metrics_table(task, result)]
     headline = task.metrics[0]
     if headline.name in result["metrics"]:

@@ -3,7 +3,6 @@
 Uploads never reach Gradio, which bounds one file of them, but neither how many there are, nor how long they take, nor what they
 hold. They are received here, into a folder with a limited total size, and deleted once they are decided on. None is refused for the
 number of others: where an address, or all together, would have too many at once, the slowest of them ends.
-
 """
 
 from __future__ import annotations
@@ -29,25 +28,6 @@ from typing import Any, BinaryIO, Final
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import open_file
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, PackageError, ReadLimits
-
-__all__ = [
-    "FOLDER_VARIABLE",
-    "HEADERS",
-    "LONGEST_CALL",
-    "LONGEST_HEAD",
-    "LONGEST_UPLOAD",
-    "PAGE_POLICY",
-    "POLICY",
-    "Door",
-    "Limits",
-    "discard",
-    "make_room",
-    "megabytes",
-    "own_folder",
-    "upload_path",
-    "uploaded",
-]
-
 
 LONGEST_UPLOAD: Final = DEFAULT_LIMITS.package_bytes + (1 << 16)
 """Bytes: a package and what a browser puts around it."""
@@ -85,15 +65,7 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How long requests may take, and how many uploads there may be at once.
-
-    Attributes:
-        seconds: for a request with a body, from its headers to the last byte of the answer: 32 MiB at 110 kB a second.
-        idle: without a byte of the body.
-        uploads: uploads at once.
-        share: uploads of one address at once, and its packages that wait to be confirmed.
-        slow: bytes a second below which an upload is the first to end for another.
-    """
+    """How long requests may take, and how many uploads there may be at once."""
 
     seconds: float = 300.0
     idle: float = 20.0
@@ -124,14 +96,7 @@ class _Arriving:
 
 
 class Door:
-    """Lets in what the pages need, and nothing that fills memory or disk.
-
-    Args:
-        app: what is behind it.
-        folder: where uploads lie.
-        proxied: whether a proxy stands before it, which tells whose request it passes on.
-        limits: of time and uploads.
-    """
+    """Lets in what the pages need, and nothing that fills memory or disk; `proxied`: a proxy in front names the visitor."""
 
     def __init__(self, app: App, *, folder: Path, proxied: bool = False, limits: Limits | None = None) -> None:
         self._app, self._folder, self._proxied, self._limits = app, folder, proxied, limits or Limits()
@@ -355,11 +320,7 @@ _TOKEN: Final = re.compile(r"[0-9a-f]{64}\.zip")
 
 
 def own_folder() -> Path:
-    """Makes the folder and tells Gradio of it, inside the one that the environment names.
-
-    Raises:
-        UsageError: It cannot be made, or it is somebody else's.
-    """
+    """Makes the upload folder and tells Gradio of it; `UsageError` where it cannot be made or belongs to somebody else."""
     above = Path(os.environ.get(FOLDER_VARIABLE) or tempfile.gettempdir()).absolute()
     folder = above if above.name == _FOLDER_NAME else above / _FOLDER_NAME
     try:
@@ -376,13 +337,7 @@ def own_folder() -> Path:
 
 
 def make_room(folder: Path, *, most_bytes: int, oldest_s: float) -> None:
-    """Deletes what lies there for too long, and then the oldest of what is too much.
-
-    Args:
-        folder: of uploads.
-        most_bytes: how much may stay.
-        oldest_s: for how long, in seconds.
-    """
+    """Deletes the uploads that are too old, and then the oldest until `most_bytes` are left."""
     now = time.time()
     found: list[tuple[float, int, Path]] = []
     for path in folder.iterdir():
@@ -399,11 +354,7 @@ def make_room(folder: Path, *, most_bytes: int, oldest_s: float) -> None:
 
 
 def keep(folder: Path, file: BinaryIO) -> str:
-    """Keeps an upload, whole, under a name that nobody can guess; returns the name, which is all that a visitor learns of it.
-
-    Raises:
-        PackageError: It does not begin as a package does, whatever its name is.
-    """
+    """Keeps an upload under a name that nobody can guess, and returns it; `PackageError` for what does not begin as a zip file."""
     file.seek(0)
     if file.read(len(_BEGINS)) != _BEGINS:
         raise PackageError("This is no package: upload the .zip that `medical-tasks submit RUN --to space` wrote.")
@@ -424,18 +375,7 @@ def is_upload(name: str) -> bool:
 
 
 def upload_path(value: Any, folder: Path) -> Path:
-    """Finds an upload. What names it comes from the browser, so that it may name anything.
-
-    Args:
-        value: what the upload field holds, as the door passes it on.
-        folder: of uploads.
-
-    Returns:
-        Its path.
-
-    Raises:
-        MissingError: It names nothing that was uploaded, or something that is not here any more.
-    """
+    """Finds an upload by what the browser sent, which may name anything; `MissingError` for all but an upload that is here."""
     path = Path(str(value.get("path"))) if isinstance(value, Mapping) else Path()
     if path.parent == folder and is_upload(path.name) and path.is_file():
         return path
@@ -443,19 +383,7 @@ def upload_path(value: Any, folder: Path) -> Path:
 
 
 def uploaded(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
-    """Reads an uploaded file.
-
-    Args:
-        path: where the server put it.
-        limits: how large a package may be.
-
-    Returns:
-        Its bytes.
-
-    Raises:
-        PackageError: It is larger than a package may be; not more of it than that was read.
-        MissingError: It is not there any more.
-    """
+    """Reads an upload, never more of it than a package may have."""
     try:
         with open_file(path) as file:
             content = file.read(limits.package_bytes + 1)

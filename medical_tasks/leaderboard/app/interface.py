@@ -1,15 +1,13 @@
 """The Gradio app: selection fields, an upload, and one HTML component a page, in the report's colours and fonts.
 
 What it shows is made by `pages` and `submitting`.
-
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
@@ -17,16 +15,13 @@ from urllib.parse import parse_qsl
 from medical_tasks.errors import MissingError
 from medical_tasks.leaderboard.app.door import discard, upload_path
 from medical_tasks.leaderboard.app.pages import about_page, framed, page_at
-from medical_tasks.leaderboard.app.parts import Address, address_of
+from medical_tasks.leaderboard.app.parts import Address, address_of, own_assets_text
 from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.app.submitting import Step, check, hand_in, introduction, refused
+from medical_tasks.leaderboard.app.submitting import Step, check, introduction, refused, submit
 from medical_tasks.report.html_parts import assets_text, component_styles, markup
 
 if TYPE_CHECKING:
     import gradio
-
-__all__ = ["build", "head", "theme"]
-
 
 TITLE: Final = "Medical tasks leaderboard"
 _FIELDS: Final = ("task", "metric", "group", "model", "compared_task", "first", "second")
@@ -42,14 +37,7 @@ _HEAD: Final = markup(
 
 
 def build(content: Content) -> gradio.Blocks:
-    """Makes the app.
-
-    Args:
-        content: what it shows.
-
-    Returns:
-        The app, ready to be launched.
-    """
+    """Makes the app."""
     import gradio as gr
 
     app = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True)
@@ -134,42 +122,33 @@ def _wire(
 
     gone.__annotations__ = {"event": gr.EventData}
 
-    def of_task(task: str) -> list[Any]:
-        return show(Address(task=task or ""), move=False)
-
-    def of_task_and(task: str, metric: str, group: str) -> list[Any]:
-        return show(Address(task=task or "", metric=metric or "", group=group or ""), move=False)
-
-    def of_model(model: str) -> list[Any]:
-        return show(Address(view="model", model=model or ""), move=False)
-
-    def of_compared_task(task: str) -> list[Any]:
-        return show(Address(view="compare", task=task or ""), move=False)
-
-    def of_pair(task: str, first: str, second: str) -> list[Any]:
-        return show(Address(view="compare", task=task or "", first=first or "", second=second or ""), move=False)
-
     def selected(query: str) -> list[Any]:
         return _at(query, move=False) if query else [gr.skip() for _ in outputs]
 
     def _at(query: str, *, move: bool) -> list[Any]:
         return show(address_of(dict(parse_qsl(query[:_MOST_CHARACTERS].removeprefix("?")))), move=move)
 
-    def on(listener: Any, function: Any, *inputs: str) -> None:
-        given = [fields[name] for name in inputs]
-        listener(
-            function, given, outputs, show_progress="minimal", api_visibility="private", trigger_mode="always_last"
+    def on(view: str, changed: str, **given: str) -> None:
+        """Shows a view anew when a field changes, with fields as parts of its address."""
+
+        def of_fields(*values: str | None) -> list[Any]:
+            named = {part: value or "" for part, value in zip(given, values, strict=True)}
+            return show(Address(view=view, **named), move=False)
+
+        inputs = [fields[name] for name in given.values()]
+        fields[changed].input(
+            of_fields, inputs, outputs, show_progress="minimal", api_visibility="private", trigger_mode="always_last"
         )
 
     app.load(opened, None, outputs, show_progress="minimal", api_visibility="private")
     header.go(gone, None, outputs, show_progress="minimal", api_visibility="private")
-    on(fields["task"].input, of_task, "task")
-    on(fields["metric"].input, of_task_and, "task", "metric", "group")
-    on(fields["group"].input, of_task_and, "task", "metric", "group")
-    on(fields["model"].input, of_model, "model")
-    on(fields["compared_task"].input, of_compared_task, "compared_task")
-    on(fields["first"].input, of_pair, "compared_task", "first", "second")
-    on(fields["second"].input, of_pair, "compared_task", "first", "second")
+    on("leaderboard", "task", task="task")
+    for changed in ("metric", "group"):
+        on("leaderboard", changed, task="task", metric="metric", group="group")
+    on("model", "model", model="model")
+    on("compare", "compared_task", task="compared_task")
+    for changed in ("first", "second"):
+        on("compare", changed, task="compared_task", first="first", second="second")
     # The script knows whether a page is there already, or on its way.
     query = gr.Textbox(visible=False)
     for name, part in parts.items():
@@ -189,8 +168,8 @@ def _submit_part(gr: Any, content: Content) -> None:
     file = gr.File(label="Package (.zip)", file_count="single", file_types=[".zip"], height=150, elem_id="package")
     said = _html(gr, "said")
     with gr.Row(visible=False) as answers:
-        confirm = gr.Button("Hand in", variant="primary")
-        take_back = gr.Button("Do not hand in")
+        confirm = gr.Button("Submit", variant="primary")
+        take_back = gr.Button("Do not submit")
 
     folder = Path(get_upload_folder())
 
@@ -204,7 +183,7 @@ def _submit_part(gr: Any, content: Content) -> None:
 
     def confirmed(value: Any) -> list[Any]:
         try:
-            step = hand_in(content, upload_path(value, folder))
+            step = submit(content, upload_path(value, folder))
         except MissingError as error:
             step = Step(html=refused(str(error)))
         return [gr.File(value=None), str(framed(step.html, place)), gr.Row(visible=False)]
@@ -222,52 +201,6 @@ def _submit_part(gr: Any, content: Content) -> None:
     file.clear(lambda: ["", gr.Row(visible=False)], None, [said, answers], api_visibility="private")
 
 
-_SANS_SERIF: Final = (
-    "system-ui",
-    "-apple-system",
-    "Segoe UI",
-    "Roboto",
-    "Helvetica Neue",
-    "Arial",
-    "Noto Sans",
-    "sans-serif",
-)
-_MONOSPACE: Final = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace")
-# Light and dark; the same as in the report's tokens.css.
-_COLOURS: Final = {
-    "body_background_fill": ("#ffffff", "#14181c"),
-    "background_fill_primary": ("#ffffff", "#14181c"),
-    "background_fill_secondary": ("#f5f7f9", "#1c2126"),
-    "body_text_color": ("#1b2127", "#e5e9ed"),
-    "body_text_color_subdued": ("#515c67", "#a7b1bb"),
-    "block_background_fill": ("#ffffff", "#14181c"),
-    "block_label_background_fill": ("#ffffff", "#14181c"),
-    "block_label_text_color": ("#515c67", "#a7b1bb"),
-    "block_title_text_color": ("#515c67", "#a7b1bb"),
-    "border_color_primary": ("#dde2e7", "#2f363d"),
-    "block_border_color": ("#dde2e7", "#2f363d"),
-    "color_accent_soft": ("#e6eff8", "#1d3043"),
-    "input_background_fill": ("#ffffff", "#14181c"),
-    "input_border_color": ("#8b96a1", "#6b7681"),
-    "input_border_color_focus": ("#1c5691", "#8abaea"),
-    "input_placeholder_color": ("#515c67", "#a7b1bb"),
-    "button_primary_background_fill": ("#1c5691", "#8abaea"),
-    "button_primary_background_fill_hover": ("#164574", "#a9cdf1"),
-    "button_primary_text_color": ("#ffffff", "#14181c"),
-    "button_secondary_background_fill": ("#f5f7f9", "#1c2126"),
-    "button_secondary_background_fill_hover": ("#e6eff8", "#1d3043"),
-    "button_secondary_text_color": ("#1b2127", "#e5e9ed"),
-    "button_secondary_border_color": ("#8b96a1", "#6b7681"),
-    "link_text_color": ("#1c5691", "#8abaea"),
-}
-
-
-@cache
-def own_assets_text(name: str) -> str:
-    """Reads an asset of the leaderboard's own."""
-    return files("medical_tasks.leaderboard").joinpath("assets", name).read_text(encoding="utf-8").replace("\r\n", "\n")
-
-
 def head() -> str:
     """Makes what goes into the page's head: styles and scripts, all of them our own and written out."""
     styles = "\n".join([component_styles(), own_assets_text("space.css")])
@@ -280,14 +213,15 @@ def theme() -> gradio.themes.Base:
     import gradio as gr
     from gradio.themes.utils.fonts import Font
 
+    said = json.loads(own_assets_text("theme.json"))  # colours light and dark, the same as in the report's tokens.css
     made = gr.themes.Base(
-        font=[Font(name) for name in _SANS_SERIF],
-        font_mono=[Font(name) for name in _MONOSPACE],
+        font=[Font(name) for name in said["sans_serif"]],
+        font_mono=[Font(name) for name in said["monospace"]],
         radius_size="sm",
         text_size="md",
     )
     settings: dict[str, Any] = {}
-    for name, (light, dark) in _COLOURS.items():
+    for name, (light, dark) in said["colours"].items():
         settings |= {name: light, f"{name}_dark": dark}
     # It has no dark twin; the style sheet gives it one.
     return made.set(**settings, color_accent="#1c5691")

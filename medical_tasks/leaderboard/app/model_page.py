@@ -9,6 +9,9 @@ from typing import Any
 
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.app.parts import (
+    MODEL,
+    SCORED,
+    VALUE,
     Address,
     Group,
     badge,
@@ -17,6 +20,7 @@ from medical_tasks.leaderboard.app.parts import (
     in_app_link,
     metric_cell,
     metrics_of,
+    model_cell,
     state_cell,
     task_order,
     task_title,
@@ -31,8 +35,6 @@ from medical_tasks.report.plots import IntervalPoint, axis_ticks, interval_mark,
 from medical_tasks.runs.numbers import bounds, coverage, metric_label
 from medical_tasks.spec import MetricSpec
 
-__all__ = ["model_names", "model_page", "queue_page"]
-
 
 def model_names(snapshot: Snapshot) -> list[str]:
     """Names of all models with an entry or a submission, in the order of the alphabet."""
@@ -46,15 +48,7 @@ def model_names(snapshot: Snapshot) -> list[str]:
 
 
 def model_page(snapshot: Snapshot, model: str) -> Markup:
-    """Writes a model's page.
-
-    Args:
-        snapshot: the board.
-        model: its name, as submitters or papers write it; what cannot be told apart from it is of the same page.
-
-    Returns:
-        HTML. A name that nobody has is said, with the way to those there are.
-    """
+    """Renders a model's page; names that cannot be told apart share one."""
     order = {name: place for place, name in enumerate(task_order(entry.task for entry in snapshot.entries))}
     mine = sorted(
         (entry for entry in snapshot.entries if name_key(entry.model) == name_key(model)),
@@ -90,9 +84,7 @@ def _facts(submissions: Sequence[Submission], entries: Sequence[Entry]) -> Marku
         if who.url:
             said.append(("Page", link(who.url, who.url)))
         said.append(("Open weights", escaped(yes_no(who.open_weights))))
-        said.append(
-            ("Parameters", escaped("not said" if who.parameters is None else f"{who.parameters:g} billion")),
-        )
+        said.append(("Parameters", escaped("not said" if who.parameters is None else f"{who.parameters:g} billion")))
         if who.notes:
             said.append(("Notes", escaped(who.notes)))
     others = {one.submitter.organisation for one in submissions} - {
@@ -112,7 +104,7 @@ def _results(entries: Sequence[Entry]) -> Markup:
         Column(name="task", label="Task", header=True),
         Column(name="metric", label="Headline metric"),
         Column(name="value", label="Value", kind="number", help="With its 95 % interval"),
-        Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked"),
+        SCORED,
         Column(name="state", label="State", facet=True),
         Column(name="group", label="Group", help="Numbers of different groups cannot be set beside each other"),
         Column(name="setting", label="Setting"),
@@ -139,9 +131,7 @@ def _result(entry: Entry, *, differ: bool) -> Row:
     shown = "" if entry.state == "reported" else entry.group
     cells = [
         Cell(
-            in_app_link(entry.task, Address(task=entry.task, group=shown)),
-            sort=entry.task,
-            note=task_title(entry.task),
+            in_app_link(entry.task, Address(task=entry.task, group=shown)), sort=entry.task, note=task_title(entry.task)
         ),
         Cell(label),
         metric_cell(told, state=entry.state, strong=True),
@@ -161,15 +151,7 @@ _BREAKDOWN_METRICS = 3
 
 
 def result_details(entry: Entry, number: int) -> Markup:
-    """Writes a result, folded below its task's name.
-
-    Args:
-        entry: the result.
-        number: its place on the page, for ids.
-
-    Returns:
-        A `<details>` element.
-    """
+    """Renders a result, folded below its task's name; `number` makes its ids unique on the page."""
     metrics = metrics_of(entry.task, [entry])
     shares = [metric for metric in metrics if not metric.unit and all(map(math.isfinite, metric.limits))]
     warning = Group(name=entry.group, entries=(entry,)).warning
@@ -208,9 +190,7 @@ def _point(metric: MetricSpec, entry: Entry) -> IntervalPoint:
 def _metrics_table(entry: Entry, metrics: Sequence[MetricSpec], number: int) -> Markup:
     columns = [
         Column(name="metric", label="Metric", header=True),
-        Column(
-            name="value", label="Value", kind="number", help="In percent where no unit is named; with its 95 % interval"
-        ),
+        VALUE,
         Column(name="n", label="n", kind="number"),
         Column(name="scored", label="Scored", kind="number"),
         Column(
@@ -298,14 +278,7 @@ def _breakdown_table(
 
 
 def queue_page(snapshot: Snapshot) -> Markup:
-    """Writes all submissions, those that wait first in the order in which they wait.
-
-    Args:
-        snapshot: the board.
-
-    Returns:
-        HTML: how many are in which state, and a table.
-    """
+    """Renders all submissions, pending ones first in the order in which they wait."""
     pending = snapshot.pending()
     places = {submission.id: place for place, submission in enumerate(pending, start=1)}
     decided = sorted(
@@ -316,7 +289,7 @@ def queue_page(snapshot: Snapshot) -> Markup:
     counts = {state: sum(one.state == state for one in decided) for state in ("accepted", "rejected")}
     columns = [
         Column(name="place", label="Place", kind="number", rising=True, help="In the queue"),
-        Column(name="model", label="Model", header=True),
+        MODEL,
         Column(name="organisation", label="Organisation"),
         Column(name="tasks", label="Tasks"),
         Column(name="state", label="State", facet=True),
@@ -347,15 +320,10 @@ def queue_page(snapshot: Snapshot) -> Markup:
 def _submission_row(submission: Submission, place: int | None, accepted: Sequence[Submission]) -> Row:
     last = submission.history[-1]
     waits = submission.state == "pending"
-    model = submission.submitter.model
     return Row(
         [
             Cell("" if place is None else str(place), sort=place),
-            Cell(
-                in_app_link(model, Address(view="model", model=model)),
-                sort=model.casefold(),
-                note="; ".join(name_notes(submission, accepted)),
-            ),
+            model_cell(submission.submitter.model, note="; ".join(name_notes(submission, accepted))),
             Cell(submission.submitter.organisation or "not named"),
             Cell(", ".join(submission.tasks)),
             state_cell(submission.state),
@@ -368,11 +336,7 @@ def _submission_row(submission: Submission, place: int | None, accepted: Sequenc
 
 
 def history(submissions: Sequence[Submission]) -> Markup:
-    """Writes every event of a model's submissions.
-
-    Args:
-        submissions: of one model; none gives empty HTML.
-    """
+    """Renders every event of one model's submissions; empty HTML for none."""
     if not submissions:
         return Markup("")
     columns = [

@@ -15,6 +15,7 @@ from medical_tasks.leaderboard.app.parts import (
     badge,
     benchmark_title,
     groups_of,
+    own_assets_text,
     ranked_metrics,
     store_notice,
     task_order,
@@ -25,18 +26,10 @@ from medical_tasks.leaderboard.ranking import overall_entries
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.report.html_parts import Markup, escaped, link, markup
 
-__all__ = ["Page", "about_page", "framed", "page_at"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A selection field.
-
-    Attributes:
-        choices: what it offers.
-        value: what is chosen, one of them or "".
-        hidden: whether it has nothing to choose.
-    """
+    """A selection field: what it offers, and what is chosen."""
 
     choices: Choices
     value: str
@@ -45,13 +38,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page.
-
-    Attributes:
-        address: where it is; what was not said of it is filled in.
-        html: what is shown.
-        fields: name of a selection field to what it holds.
-    """
+    """A page: its complete address, its HTML, and its selection fields by name."""
 
     address: Address
     html: Markup
@@ -66,12 +53,7 @@ def framed(html: str, address: Address) -> Markup:
 def page_at(content: Content, address: Address) -> Page:
     """Makes the page of an address.
 
-    Args:
-        content: the board.
-        address: any; what it names and is not there falls back to what is.
-
-    Returns:
-        The page. Where the store cannot be read, it says so above what was read before.
+    What an address names and is not there falls back to what is; a store that cannot be read is reported above the last state.
     """
     snapshot = content.snapshot()
     made = _MAKERS.get(address.view, _leaderboard)(content, snapshot, address)
@@ -93,8 +75,9 @@ def _leaderboard(content: Content, snapshot: Snapshot, address: Address) -> Page
             "group": Field(choices=[], value="", hidden=True),
         }
         return Page(address=Address(task=task), html=overall_page(snapshot), fields=fields)
-    metrics = metric_choices(snapshot, task)
-    groups = group_choices(snapshot, task)
+    entries = [entry for entry in snapshot.entries if entry.task == task]
+    metrics = [(metric.name, metric.name) for metric in ranked_metrics(task, entries)]
+    groups = group_choices(entries)
     metric, group = _chosen(metrics, address.metric), _chosen(groups, address.group)
     default = metrics[0][1] if metrics else ""
     largest = groups[0][1] if groups else ""
@@ -118,7 +101,7 @@ def _first_task(snapshot: Snapshot) -> str:
 
 
 def _model(content: Content, snapshot: Snapshot, address: Address) -> Page:
-    offered = model_choices(snapshot)
+    offered = [(name, name) for name in model_names(snapshot)]
     known = any(value == address.model for _, value in offered)
     fields = {"model": Field(choices=offered, value=address.model if known else "")}
     return Page(
@@ -145,22 +128,14 @@ def _compare(content: Content, snapshot: Snapshot, address: Address) -> Page:
     )
 
 
-def _queue(content: Content, snapshot: Snapshot, address: Address) -> Page:
-    return Page(address=Address(view="queue"), html=queue_page(snapshot))
-
-
-def _still(content: Content, snapshot: Snapshot, address: Address) -> Page:
-    """A page that does not change: its HTML is there from the start."""
-    return Page(address=Address(view=address.view), html=Markup(""))
-
-
 _MAKERS: dict[str, Callable[[Content, Snapshot, Address], Page]] = {
     "leaderboard": _leaderboard,
     "model": _model,
     "compare": _compare,
-    "queue": _queue,
-    "submit": _still,
-    "about": _still,
+    "queue": lambda content, snapshot, address: Page(address=Address(view="queue"), html=queue_page(snapshot)),
+    # The others do not change: their HTML is there from the start.
+    "submit": lambda content, snapshot, address: Page(address=Address(view="submit"), html=Markup("")),
+    "about": lambda content, snapshot, address: Page(address=Address(view="about"), html=Markup("")),
 }
 
 
@@ -169,36 +144,21 @@ Choices = list[tuple[str, str]]
 
 def task_choices(snapshot: Snapshot) -> Choices:
     """The overall table, then each task with an entry, below its benchmark's title."""
-    counts: dict[str, int] = {}
-    for entry in snapshot.entries:
-        counts[entry.task] = counts.get(entry.task, 0) + 1
+    counts = Counter(entry.task for entry in snapshot.entries)
     named = [(f"{benchmark_title(task)}: {task} ({counts[task]:,})", task) for task in task_order(counts)]
     return [("All benchmarks", OVERALL), *named]
 
 
-def metric_choices(snapshot: Snapshot, task: str) -> Choices:
-    """The task's metrics, the headline first; none for the overall table."""
-    return [(metric.name, metric.name) for metric in ranked_metrics(task, _entries_of_task(snapshot, task))]
-
-
-def group_choices(snapshot: Snapshot, task: str) -> Choices:
+def group_choices(entries: Sequence[Entry]) -> Choices:
     """The task's groups, the largest first, and all of them where there are several."""
-    groups = groups_of(_entries_of_task(snapshot, task))
+    groups = groups_of(entries)
     named = [(f"{group.name} ({len(group.entries):,}): {group.words}", group.name) for group in groups]
     return [*named, ("All groups, each ranked by itself", ALL_GROUPS)] if len(named) > 1 else named
 
 
-def model_choices(snapshot: Snapshot) -> Choices:
-    """All models."""
-    return [(name, name) for name in model_names(snapshot)]
-
-
 def compared_task_choices(snapshot: Snapshot) -> Choices:
     """Tasks with at least two submissions that could be compared."""
-    counts: dict[str, int] = {}
-    for entry in snapshot.entries:
-        if entry.submission:
-            counts[entry.task] = counts.get(entry.task, 0) + 1
+    counts = Counter(entry.task for entry in snapshot.entries if entry.submission)
     return [(f"{benchmark_title(task)}: {task}", task) for task in task_order(counts) if counts[task] > 1]
 
 
@@ -206,52 +166,15 @@ def submission_choices(snapshot: Snapshot, task: str) -> Choices:
     """Submissions of a task, each told from others of the same model."""
     entries = comparable_entries(snapshot, task)
     several = len({entry.group for entry in entries}) > 1
-    return [(_submission_words(entry, with_group=several), entry.submission) for entry in entries]
-
-
-def _submission_words(entry: Entry, *, with_group: bool) -> str:
-    said = [entry.model, f"group {entry.group}" if with_group else "", entry.at[:10], entry.submission[:6]]
-    return " · ".join(part for part in said if part)
-
-
-def _entries_of_task(snapshot: Snapshot, task: str) -> Sequence[Entry]:
-    return [entry for entry in snapshot.entries if entry.task == task]
-
-
-_STEPS = (
-    ("Run the tasks", "medical-tasks run --tasks medcalc --model hf/OWNER/MODEL --out runs/my-model"),
-    (
-        "Make a package of the run",
-        "medical-tasks submit runs/my-model --to space --model-name 'My model' --organisation 'My group' --out my-model.zip",
-    ),
-    ("See whether it holds", "medical-tasks verify my-model.zip"),
-)
-_RULES = (
-    "A number never stands alone: it has a 95 % interval, and how many of the items asked were scored.",
-    "Entries are ranked inside a group alone: the same task version, data, prompts, judge and settings of scoring.",
-    "A rank is a range. Where the intervals of two models overlap, both can hold the place, and the table says so.",
-    "Failures are not answers: an item the machinery lost is unscored, with its reason and what it could change; a wrong or "
-    "unreadable answer counts as wrong.",
-    "Numbers of a judge that compares words understand nothing; they carry a warning and are no result.",
-    "Figures from papers are shown as their authors print them, with how their setting differs, and without a rank.",
-)
-_KEPT = (
-    "Of open data a package holds the answers, so that anybody can score them again. Of credentialed data it holds ids, scores "
-    "and hashes, and no text of notes, questions, answers or judges.",
-    "The content hash of a package says that nothing was changed since it was made. It does not say who made it: that is what "
-    "scoring again is for.",
-    "A package that is refused leaves nothing behind. One that is handed in stays in the store with every decision about it, also "
-    "when it is rejected.",
-)
+    named = (
+        (entry.model, f"group {entry.group}" if several else "", entry.at[:10], entry.submission[:6])
+        for entry in entries
+    )
+    return [(" · ".join(filter(None, words)), entry.submission) for words, entry in zip(named, entries, strict=True)]
 
 
 def about_page() -> Markup:
-    """Writes the page."""
-    steps = "".join(
-        f'<li>{escaped(title)}<pre tabindex="0" role="region" aria-label="{escaped(title)}">'
-        f"<code>{escaped(command)}</code></pre></li>"
-        for title, command in _STEPS
-    )
+    """Fills the page's text (`assets/about.html`) with the states and the benchmarks."""
     states = "".join(
         f"<div><dt>{badge(state)}</dt><dd>{escaped(words)}</dd></div>" for state, words in STATE_WORDS.items()
     )
@@ -259,19 +182,5 @@ def about_page() -> Markup:
         f"<li>{link(benchmark.title, benchmark.paper)}: {escaped(', '.join(task.name for task in benchmark.tasks))}</li>"
         for benchmark in BENCHMARKS
     )
-    return markup(
-        '<h2 class="mtl-title">About this leaderboard</h2>',
-        '<p class="mtl-lead">Five medical benchmarks for language models, scored by one suite, medical-tasks, with the same rules '
-        "for everybody.</p>",
-        f'<h3>How to take part</h3><ol class="mtl-steps">{steps}</ol>',
-        "<p>Then upload the zip file under Submit. The same run always gives the same package; handing it in twice changes "
-        "nothing.</p>",
-        f"<h3>Rules</h3><ul>{_items(_RULES)}</ul>",
-        f'<h3>What the states mean</h3><dl class="mtl-facts mtl-states">{states}</dl>',
-        f"<h3>What is kept</h3><ul>{_items(_KEPT)}</ul>",
-        f"<h3>Benchmarks and their tasks</h3><ul>{benchmarks}</ul>",
-    )
-
-
-def _items(texts: tuple[str, ...]) -> str:
-    return "".join(f"<li>{escaped(text)}</li>" for text in texts)
+    text = own_assets_text("about.html").replace("\n", "")
+    return Markup(text.replace("{states}", states).replace("{benchmarks}", benchmarks))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
@@ -12,16 +14,9 @@ from medical_tasks.leaderboard.app.snapshot import Snapshot
 from medical_tasks.leaderboard.ranking import group_label, measure_of
 from medical_tasks.leaderboard.records import Entry, EntryState
 from medical_tasks.report.entry_notes import warning
-from medical_tasks.report.html_parts import Cell, Markup, escaped, markup
+from medical_tasks.report.html_parts import Cell, Column, Markup, escaped, markup
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
 from medical_tasks.spec import MetricSpec
-
-__all__ = [
-    "PAGES", "STATE_WORDS", "Address", "Group", "address_of", "badge", "benchmark_title", "coverage_cell", "day",
-    "groups_of", "in_app_link", "measures_of", "metric_cell", "metric_heading", "metrics_of", "notice",
-    "ranked_metrics", "state_cell", "store_notice", "task_order", "task_title", "yes_no",
-]  # fmt: skip
-
 
 STATE_WORDS: Final[Mapping[str, str]] = {
     "verified": "a maintainer scored the answers again and found the same numbers",
@@ -34,17 +29,21 @@ STATE_WORDS: Final[Mapping[str, str]] = {
 """What the states mean, for the reader."""
 
 
+MODEL: Final = Column(name="model", label="Model", header=True)
+SCORED: Final = Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked")
+VALUE: Final = Column(
+    name="value", label="Value", kind="number", help="In percent where no unit is named; with its 95 % interval"
+)
+
+
+@cache
+def own_assets_text(name: str) -> str:
+    """Reads an asset of the leaderboard's own."""
+    return files("medical_tasks.leaderboard").joinpath("assets", name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
 def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: bool = False) -> Cell:
-    """Writes a metric's value with its interval below it.
-
-    Args:
-        metric: as in `results.json`; None where the entry does not have it.
-        state: of the entry: a paper's figure has no interval of ours.
-        strong: whether it is the one the table is about.
-
-    Returns:
-        The cell, sorted by the value; the title says the number of items and the bounds.
-    """
+    """Renders a metric's value and interval; the title has number of items and bounds. `strong` marks the ranking metric."""
     if metric is None:
         return Cell("n/a", title="not reported")
     value = metric.get("value")
@@ -62,12 +61,7 @@ def metric_cell(metric: Mapping[str, Any] | None, *, state: EntryState, strong: 
 
 
 def metric_heading(metric: MetricSpec, *, comparable: bool = True) -> Markup:
-    """Writes a metric's name with its unit, so that it can go over several lines.
-
-    Args:
-        metric: the metric.
-        comparable: whether its numbers can be set beside others'.
-    """
+    """Renders a metric's name with its unit, breakable over several lines."""
     label = metric_label(metric.name, {"unit": metric.unit, "comparable": comparable})
     return markup(escaped(label).replace("_", "_<wbr>"))
 
@@ -111,14 +105,7 @@ _LONGEST_VALUE = 200
 class Address:
     """A place in the app. Its first part is called `view` after the `?`: Gradio keeps `page` to itself.
 
-    Attributes:
-        view: one of `PAGES`.
-        task: a task, or `overall`; "" for the first.
-        metric: one of the task's metrics; "" for the headline.
-        group: the group that is shown; "" for the largest.
-        model: name of a model.
-        first: submission to compare.
-        second: the other.
+    Empty parts stand for the default: the first task, the headline metric, the largest group. `first` and `second` are submissions.
     """
 
     view: str = PAGES[0]
@@ -139,14 +126,7 @@ class Address:
 
 
 def address_of(query: Mapping[str, str]) -> Address:
-    """Reads an address that anybody may have written.
-
-    Args:
-        query: names and values after the `?`.
-
-    Returns:
-        The place. What is not known of it is left out: an odd address shows the leaderboard.
-    """
+    """Reads an address that anybody may have written: what is unknown is left out."""
     known = {name: str(query.get(name, ""))[:_LONGEST_VALUE] for name in Address.__dataclass_fields__}
     if known["view"] not in PAGES:
         known["view"] = "model" if known["model"] else "compare" if known["first"] else PAGES[0]
@@ -158,14 +138,13 @@ def in_app_link(text: str, address: Address) -> Markup:
     return markup(f'<a href="{escaped(address.query)}" data-app-link>', escaped(text), "</a>")
 
 
-def notice(kind: Literal["good", "bad", "note"], heading: str, *texts: str) -> Markup:
-    """Writes a box.
+def model_cell(model: str, note: str = "") -> Cell:
+    """A model's name, which leads to its page."""
+    return Cell(in_app_link(model, Address(view="model", model=model)), sort=model.casefold(), note=note)
 
-    Args:
-        kind: its colour; the heading says the same in words.
-        heading: what happened.
-        texts: paragraphs; escaped, unless they are `Markup`.
-    """
+
+def notice(kind: Literal["good", "bad", "note"], heading: str, *texts: str) -> Markup:
+    """Renders a box; texts are escaped, unless they are `Markup`."""
     paragraphs = "".join(f"<p>{escaped(text)}</p>" for text in texts)
     # An error is read out at once, the others when there is time.
     role = "alert" if kind == "bad" else "status"
@@ -209,38 +188,20 @@ def task_order(names: Iterable[str]) -> list[str]:
 
 
 def metrics_of(task: str, entries: Sequence[Entry]) -> list[MetricSpec]:
-    """Lists the metrics of a task that at least one of the entries reports, the headline first.
-
-    Args:
-        task: its name.
-        entries: entries of the task.
-
-    Returns:
-        The suite's declarations; metrics it does not declare are left out, since their direction is not known.
-    """
+    """Lists the declared metrics of a task that at least one of its entries reports, the headline first."""
     known = tasks().get(task)
     reported = {name for entry in entries for name in entry.metrics}
     return [] if known is None else [metric for metric in known.metrics if metric.name in reported]
 
 
 def ranked_metrics(task: str, entries: Sequence[Entry]) -> list[MetricSpec]:
-    """Lists the metrics that submissions of a task can be ranked by; those of papers where nothing was submitted.
-
-    Args:
-        task: its name.
-        entries: entries of the task.
-    """
+    """Lists the metrics that submissions of a task can be ranked by; those of papers where nothing was submitted."""
     return metrics_of(task, [entry for entry in entries if entry.state != "reported"]) or metrics_of(task, entries)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Entries of one task that are of the same task version, data, prompts, judge and scoring.
-
-    Attributes:
-        name: the hash in short.
-        entries: at least one.
-    """
+    """Entries of one task that are of the same task version, data, prompts, judge and scoring."""
 
     name: str
     entries: Sequence[Entry]
@@ -259,14 +220,7 @@ class Group:
 
 
 def groups_of(entries: Sequence[Entry]) -> list[Group]:
-    """Sorts entries of one task into their groups.
-
-    Args:
-        entries: of one task; a paper's results are in no group and are left out.
-
-    Returns:
-        The groups, those with more entries first.
-    """
+    """Sorts one task's entries into groups, the largest first; reported results are in none."""
     members: dict[str, list[Entry]] = {}
     for entry in entries:
         if entry.state != "reported":
@@ -276,15 +230,7 @@ def groups_of(entries: Sequence[Entry]) -> list[Group]:
 
 
 def measures_of(group: Group, by: MetricSpec) -> list[Group]:
-    """Splits a group by what else one metric's numbers depend on, such as the settings that this metric alone needs.
-
-    Args:
-        group: the group.
-        by: the metric.
-
-    Returns:
-        Groups of the same name, the largest first; for most metrics it is the group alone.
-    """
+    """Splits a group by what else one metric's numbers depend on; the largest part first, for most metrics the group alone."""
     members: dict[str, list[Entry]] = {}
     for entry in group.entries:
         members.setdefault(measure_of(by, entry.metrics.get(by.name, {}), entry.recipe), []).append(entry)

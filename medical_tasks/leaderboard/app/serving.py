@@ -24,18 +24,6 @@ from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
 if TYPE_CHECKING:
     import uvicorn
 
-__all__ = [
-    "DEFAULT_PORT",
-    "PORT_VARIABLE",
-    "PROXY_VARIABLE",
-    "STORE_VARIABLE",
-    "Settings",
-    "main",
-    "serve",
-    "server_of",
-    "settings_of",
-]
-
 STORE_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_STORE"
 PORT_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PORT"
 PROXY_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PROXY"
@@ -50,13 +38,7 @@ _SESSIONS: Final = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of the app.
-
-    Attributes:
-        store: a folder, or `hub:OWNER/NAME`.
-        host: address it listens on.
-        port: port it listens on.
-    """
+    """Store (a folder or `hub:OWNER/NAME`), and the address to listen at."""
 
     store: str
     host: str = "127.0.0.1"
@@ -64,17 +46,7 @@ class Settings:
 
 
 def settings_of(environment: Mapping[str, str]) -> Settings:
-    """Reads the settings.
-
-    Args:
-        environment: as `os.environ`.
-
-    Returns:
-        The settings: this machine alone can reach the app, unless it is a Space, whose container is reached from outside.
-
-    Raises:
-        UsageError: No store is named, or the port is none.
-    """
+    """Reads the environment. Only this machine reaches the app, except on a Space, whose container is reached from outside."""
     store = environment.get(STORE_VARIABLE, "").strip()
     if not store:
         raise UsageError(
@@ -104,17 +76,7 @@ def main() -> int:
 
 
 def serve(place: str, host: str, port: int) -> None:
-    """Serves a leaderboard until it is stopped.
-
-    Args:
-        place: its store, a folder or `hub:OWNER/NAME`.
-        host: address to listen at.
-        port: port to listen at; 0 takes a free one.
-
-    Raises:
-        UsageError: There is no such port, or it is taken, or the store's name is none.
-        MissingError: Gradio, or something that the store needs, is not here.
-    """
+    """Serves a leaderboard until it is stopped; port 0 takes a free one."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
     _until_stopped(Settings(store=place, host=host, port=port))
@@ -137,18 +99,7 @@ def _until_stopped(settings: Settings) -> None:
 
 
 def server_of(place: str) -> uvicorn.Server:
-    """Makes the app and the server that it runs in.
-
-    Args:
-        place: its store, a folder or `hub:OWNER/NAME`.
-
-    Returns:
-        A server that has not started.
-
-    Raises:
-        UsageError: The store's name is none.
-        MissingError: The store needs something that is not here.
-    """
+    """Makes the app and the server, not yet started, that it runs in."""
     # Before Gradio is imported: it asks its own host for its newest version otherwise, and keeps uploads among other apps'.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     folder = own_folder()

@@ -14,30 +14,17 @@ from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.leaderboard.board import Board, entries_of
 from medical_tasks.leaderboard.records import Entry, Submission
 
-__all__ = ["Content", "Snapshot"]
-
 _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The board at one moment.
-
-    Attributes:
-        entries: what is shown.
-        submissions: id to submission, the newest first.
-        problem: why the store could not be read now, "" when it could; what is shown is then of an earlier moment, if of any.
-        taken: when the store was read, in UTC; "" when it never was.
-    """
+    """The board at one moment (`taken`, UTC). `problem` says why the store cannot be read now; the rest is then from before."""
 
     entries: Sequence[Entry] = ()
     submissions: Mapping[str, Submission] = field(default_factory=dict)
     problem: str = ""
     taken: str = ""
-
-    def submission_of(self, entry: Entry) -> Submission | None:
-        """The submission an entry is of; None for a published result."""
-        return self.submissions.get(entry.submission)
 
     def pending(self) -> list[Submission]:
         """Submissions that wait for a decision, the one that waits longest first."""
@@ -56,14 +43,7 @@ class Content:
         clock: Callable[[], float] = time.monotonic,
         read: Callable[[Board], Sequence[Entry]] = entries_of,
     ) -> None:
-        """Remembers the board; nothing is read yet.
-
-        Args:
-            board: the board.
-            lifetime: seconds for which the store is not asked again.
-            clock: tells seconds.
-            read: makes the entries.
-        """
+        """Remembers the board; nothing is read yet, and then at most once in `lifetime` seconds."""
         self.board = board
         self._lifetime = lifetime
         self._clock = clock

@@ -10,7 +10,17 @@ from typing import Final
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError, check_admission
 from medical_tasks.leaderboard.app.door import discard, megabytes, uploaded
-from medical_tasks.leaderboard.app.parts import Address, Group, in_app_link, metric_cell, notice, task_title, yes_no
+from medical_tasks.leaderboard.app.parts import (
+    SCORED,
+    VALUE,
+    Address,
+    Group,
+    in_app_link,
+    metric_cell,
+    notice,
+    task_title,
+    yes_no,
+)
 from medical_tasks.leaderboard.app.snapshot import Content, Snapshot
 from medical_tasks.leaderboard.records import Entry, Submission
 from medical_tasks.leaderboard.storage import AlreadyStoredError
@@ -19,33 +29,20 @@ from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.html_parts import Cell, Column, Markup, Row, escaped, html_table, link, markup
 from medical_tasks.runs.numbers import coverage, metric_label
 
-__all__ = ["Step", "check", "hand_in", "introduction", "refused"]
-
-
 _LOG: Final = logging.getLogger(__name__)
 _TOLD: Final = (PackageError, AdmissionError, QueueFullError, AlreadyStoredError)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Where an upload stands.
-
-    Attributes:
-        html: what the visitor is told.
-        waits: whether the file is still here, for the visitor to confirm.
-    """
+    """Where an upload stands: what the visitor sees, and whether the file `waits` for their confirmation."""
 
     html: Markup
     waits: bool = False
 
 
 def check(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
-    """Checks an upload without submitting it.
-
-    Args:
-        path: where the server put it; deleted unless it is sound.
-        limits: how much a package may hold.
-    """
+    """Checks an upload without submitting it; the file is deleted unless it is sound."""
     sound = False
     try:
         package = read_package(uploaded(path, limits), limits=limits)
@@ -60,24 +57,18 @@ def check(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
     return step
 
 
-def hand_in(content: Content, path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
-    """Submits what was checked; it is checked again, since a file can be exchanged meanwhile.
-
-    Args:
-        content: the board.
-        path: where the file is; deleted, whatever becomes of it.
-        limits: how much a package may hold.
-    """
+def submit(content: Content, path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Step:
+    """Submits what was checked, after checking it again, since the file can change meanwhile; it is deleted in any case."""
     try:
         submission = content.board.submit(uploaded(path, limits))
     except AlreadyStoredError as error:
-        return Step(html=notice("note", "This package was handed in before", _told(error)))
+        return Step(html=notice("note", "This package was submitted before", _told(error)))
     except MedicalTasksError as error:
         return Step(html=refused(_told(error)))
     finally:
         discard(path)
     content.forget()
-    return Step(html=handed_in(submission, content.snapshot()))
+    return Step(html=submitted(submission, content.snapshot()))
 
 
 def _told(error: MedicalTasksError) -> str:
@@ -94,30 +85,19 @@ def introduction() -> Markup:
         '<h2 class="mtl-title">Submit a package</h2>',
         '<p class="mtl-lead">A package is the zip file that <code>medical-tasks submit RUN --to space --out FILE.zip</code> writes '
         f"from a finished run, at most {megabytes(DEFAULT_LIMITS.package_bytes)}. It is checked here first; nothing of a package "
-        "that is refused is kept. What you hand in waits in the queue until a maintainer decides.</p>",
+        "that is refused is kept. What you submit waits in the queue until a maintainer decides.</p>",
     )
 
 
 def refused(message: str) -> Markup:
-    """Says what is wrong with an upload.
-
-    Args:
-        message: the error's text, which may quote the package.
-    """
+    """Says what is wrong with an upload."""
     # The heading says the same as the first line of several reasons.
     lines = [line for line in message.splitlines() if line.strip() not in ("", "not taken:")]
     return notice("bad", "This package is not taken", *lines, "Nothing of it was kept.")
 
 
 def checked(package: Package) -> Markup:
-    """Shows what a sound package would put on the board.
-
-    Args:
-        package: as it was read.
-
-    Returns:
-        HTML: the submitter's words as they will be shown, and the numbers.
-    """
+    """Shows what a sound package would put on the board: the submitter's words as they will be shown, and the numbers."""
     who = package.manifest.submitter
     facts = [
         ("Model", markup("<bdi>", escaped(who.model), "</bdi>")),
@@ -134,7 +114,7 @@ def checked(package: Package) -> Markup:
         notice(
             "good",
             "The package is sound",
-            "Nothing was handed in yet: read below what will be shown to everybody, then confirm.",
+            "Nothing was submitted yet: read below what will be shown to everybody, then confirm.",
         ),
         f'<dl class="mtl-facts">{items}</dl>',
         *_warnings(package),
@@ -157,14 +137,7 @@ def _warnings(package: Package) -> list[Markup]:
 
 
 def _numbers(package: Package) -> Markup:
-    columns = [
-        Column(name="task", label="Task", header=True),
-        Column(name="metric", label="Metric"),
-        Column(
-            name="value", label="Value", kind="number", help="In percent where no unit is named; with its 95 % interval"
-        ),
-        Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked"),
-    ]
+    columns = [Column(name="task", label="Task", header=True), Column(name="metric", label="Metric"), VALUE, SCORED]
     rows = []
     for task in package.manifest.tasks:
         told = package.results["tasks"][task]
@@ -182,13 +155,8 @@ def _numbers(package: Package) -> Markup:
     return html_table(columns, rows, id="submit-numbers", caption="What will be shown", sortable=False)
 
 
-def handed_in(submission: Submission, snapshot: Snapshot) -> Markup:
-    """Says that a package was taken, and its place in the queue.
-
-    Args:
-        submission: as the board took it.
-        snapshot: the board afterwards.
-    """
+def submitted(submission: Submission, snapshot: Snapshot) -> Markup:
+    """Says that a package was taken, and its place in the queue."""
     waiting = [one.id for one in snapshot.pending()]
     place = (
         f"It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue. "
@@ -197,7 +165,7 @@ def handed_in(submission: Submission, snapshot: Snapshot) -> Markup:
     )
     return notice(
         "good",
-        "Handed in",
+        "Submitted",
         markup("Its id is <code>", escaped(submission.id), "</code>. ", place, "A maintainer decides; see ",
                in_app_link("queue and history", Address(view="queue")), "."),
     )  # fmt: skip

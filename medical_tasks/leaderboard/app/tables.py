@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from medical_tasks.leaderboard.app.parts import (
-    Address,
+    MODEL,
+    SCORED,
     Group,
     coverage_cell,
     day,
     groups_of,
-    in_app_link,
     measures_of,
     metric_cell,
     metric_heading,
     metrics_of,
+    model_cell,
     ranked_metrics,
     state_cell,
     task_title,
@@ -29,46 +30,24 @@ from medical_tasks.report.plots import Scale, axis_ticks, interval_mark, scale_o
 from medical_tasks.runs.numbers import coverage, interval, percent
 from medical_tasks.spec import MetricSpec
 
-__all__ = ["ALL_GROUPS", "OVERALL", "differences", "overall_page", "task_page"]
-
-
 ALL_GROUPS: Final = "all"
 _MORE_METRICS: Final = 3
 _MANY: Final = 200
-
-
-def chosen_metric(metrics: Sequence[MetricSpec], name: str) -> MetricSpec | None:
-    """The metric of that name, or else the headline; None where there is none at all."""
-    return next((metric for metric in metrics if metric.name == name), metrics[0] if metrics else None)
-
-
-def chosen_group(groups: Sequence[Group], name: str) -> list[Group]:
-    """The group of that name, all of them for `ALL_GROUPS`, or else the largest; none where there is none at all."""
-    if name == ALL_GROUPS:
-        return list(groups)
-    return [group for group in groups if group.name == name] or list(groups[:1])
+_RANK: Final = Column(
+    name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
+)
 
 
 def task_page(snapshot: Snapshot, task: str, *, metric: str = "", group: str = "") -> Markup:
-    """Writes a task's tables.
-
-    Args:
-        snapshot: the board.
-        task: name of the task.
-        metric: the metric that ranks; the headline by default.
-        group: the group that is shown; the largest by default.
-
-    Returns:
-        HTML: the task's title, a table a group, the other groups named, and a table of published results.
-    """
+    """Renders a task's tables: a table a group, the other groups named, and the published results."""
     entries = [entry for entry in snapshot.entries if entry.task == task]
     metrics = ranked_metrics(task, entries)
-    by = chosen_metric(metrics, metric)
+    by = next((each for each in metrics if each.name == metric), metrics[0] if metrics else None)
     parts = [f'<h2 class="mtl-title">{escaped(task_title(task))}</h2>']
     if by is None:
         return markup(*parts, '<p class="mtl-empty">No results of this task yet.</p>')
     groups = groups_of(entries)
-    shown = chosen_group(groups, group)
+    shown = groups if group == ALL_GROUPS else [each for each in groups if each.name == group] or groups[:1]
     parts.append(_about(by, groups, shown))
     scale = _scale(entries, by)
     ranked = [measure for each in shown for measure in measures_of(each, by)]
@@ -108,10 +87,7 @@ def _group_section(
     ranks = rank_ranges(list(group.entries), by)
     more = [metric for metric in metrics if metric is not by][:_MORE_METRICS]
     left_out = len(metrics) - 1 - len(more)
-    placed = sorted(
-        zip(group.entries, ranks, strict=True),
-        key=lambda pair: _order(pair[0], pair[1], by),
-    )
+    placed = sorted(zip(group.entries, ranks, strict=True), key=lambda pair: _order(pair[0], pair[1], by))
     # With columns of set widths a browser need not measure every cell of very many rows.
     many = len(placed) > _MANY
     rows = [_entry_row(snapshot, entry, rank, by, more, scale) for entry, rank in placed]
@@ -145,17 +121,14 @@ def _order(entry: Entry, rank: RankRange | None, by: MetricSpec) -> tuple[bool, 
 def _columns(by: MetricSpec, more: Sequence[MetricSpec], entries: Sequence[Entry], scale: Scale) -> list[Column]:
     def metric_column(metric: MetricSpec) -> Column:
         sample = next((entry.metrics[metric.name] for entry in entries if metric.name in entry.metrics), {})
-        label = metric_heading(metric, comparable=bool(sample.get("comparable", True)))
-        return Column(name=metric.name, label=label, kind="number", help=metric.description)
+        return _metric_column(metric, comparable=bool(sample.get("comparable", True)))
 
     return [
-        Column(
-            name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
-        ),
-        Column(name="model", label="Model", header=True),
+        _RANK,
+        MODEL,
         metric_column(by),
         Column(name="interval", label="95 % interval", kind="plot", axis=axis_ticks(scale)),
-        Column(name="coverage", label="Scored", kind="number", help="Items scored, of those asked"),
+        SCORED,
         Column(name="state", label="State", facet=True),
         Column(name="organisation", label="Organisation"),
         Column(name="weights", label="Open weights", help="As the submitter says"),
@@ -166,14 +139,9 @@ def _columns(by: MetricSpec, more: Sequence[MetricSpec], entries: Sequence[Entry
 
 
 def _entry_row(
-    snapshot: Snapshot,
-    entry: Entry,
-    rank: RankRange | None,
-    by: MetricSpec,
-    more: Sequence[MetricSpec],
-    scale: Scale,
+    snapshot: Snapshot, entry: Entry, rank: RankRange | None, by: MetricSpec, more: Sequence[MetricSpec], scale: Scale
 ) -> Row:
-    submission = snapshot.submission_of(entry)
+    submission = snapshot.submissions.get(entry.submission)
     weights = submission.submitter.open_weights if submission else None
     told = entry.metrics.get(by.name)
     drawn = told or {}
@@ -183,7 +151,7 @@ def _entry_row(
             sort=rank.first if rank else None,
             title="" if rank else " ".join(entry.differences),
         ),
-        Cell(in_app_link(entry.model, Address(view="model", model=entry.model)), sort=entry.model.casefold()),
+        model_cell(entry.model),
         metric_cell(told, state=entry.state, strong=True),
         Cell(svg=interval_mark(drawn.get("value"), drawn.get("ci_low"), drawn.get("ci_high"), scale=scale)),
         coverage_cell(entry),
@@ -208,16 +176,7 @@ _PAPER_METRICS = 4
 
 
 def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by: MetricSpec) -> Markup:
-    """Writes the published results of a task.
-
-    Args:
-        entries: reported ones of one task.
-        metrics: those that they report.
-        by: the metric the page is about; where no paper reports it, the first that one does is drawn.
-
-    Returns:
-        A section with a table, without ranks, and with how each setting differs; empty HTML where no paper reports any.
-    """
+    """Renders the published results of a task, unranked; `by` falls back to the first metric that a paper reports."""
     if not entries or not metrics:
         return Markup("")
     # A paper's figure is the authors' decision, which stands beside the metric of that name.
@@ -226,7 +185,7 @@ def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by
     shown = [first, *(metric for metric in metrics if metric is not first)][:_PAPER_METRICS]
     scale = scale_of([entry.metrics.get(first.name, {}).get("value") for entry in entries], first.unit)
     columns = [
-        Column(name="model", label="Model", header=True),
+        MODEL,
         _metric_column(first),
         Column(name="mark", label="Value", kind="plot", axis=axis_ticks(scale)),
         *map(_metric_column, shown[1:]),
@@ -252,17 +211,19 @@ def reported_section(entries: Sequence[Entry], metrics: Sequence[MetricSpec], by
     )
 
 
-def _metric_column(metric: MetricSpec) -> Column:
-    return Column(name=metric.name, label=metric_heading(metric), kind="number", help=metric.description)
+def _metric_column(metric: MetricSpec, *, comparable: bool = True) -> Column:
+    label = metric_heading(metric, comparable=comparable)
+    return Column(name=metric.name, label=label, kind="number", help=metric.description)
 
 
 def _paper_row(entry: Entry, shown: Sequence[MetricSpec], scale: Scale) -> Row:
     told = [metric_cell(entry.metrics.get(metric.name), state="reported") for metric in shown]
+    value = entry.metrics.get(shown[0].name, {}).get("value")
     return Row(
         [
-            Cell(in_app_link(entry.model, Address(view="model", model=entry.model)), sort=entry.model.casefold()),
+            model_cell(entry.model),
             told[0],
-            Cell(svg=_paper_mark(entry, shown[0], scale)),
+            Cell(svg=interval_mark(value, None, None, scale=scale, published=True)),
             *told[1:],
             state_cell("reported"),
             Cell(entry.setting),
@@ -281,11 +242,6 @@ def differences(sentences: Sequence[str]) -> Markup:
     return markup(f'<details class="mtl-fold"><summary>{count}</summary><ul>{items}</ul></details>')
 
 
-def _paper_mark(entry: Entry, by: MetricSpec, scale: Scale) -> Markup:
-    value = entry.metrics.get(by.name, {}).get("value")
-    return interval_mark(value, None, None, scale=scale, published=True)
-
-
 def _paper_key(entry: Entry, by: MetricSpec) -> tuple[bool, float, str]:
     value = entry.metrics.get(by.name, {}).get("value")
     if value is None:
@@ -297,23 +253,14 @@ OVERALL: Final = "overall"
 
 
 def overall_page(snapshot: Snapshot) -> Markup:
-    """Writes the overall table.
-
-    Args:
-        snapshot: the board.
-
-    Returns:
-        HTML: models with all benchmarks ranked first, then the others with what they lack.
-    """
+    """Renders the overall table: models with all benchmarks ranked first, then the others with what they lack."""
     rows = overall_entries([entry for entry in snapshot.entries if entry.state != "reported"])
     titles = list(dict.fromkeys(title for row in rows for title in (*row.parts, *row.missing)))
     groups = list(dict.fromkeys(row.group for row in rows if row.group))
     letters = {group: place for place, group in enumerate(groups, start=1)}
     columns = [
-        Column(
-            name="rank", label="Rank", kind="range", rising=True, help="From the best to the worst place it can have"
-        ),
-        Column(name="model", label="Model", header=True),
+        _RANK,
+        MODEL,
         Column(name="mean", label="Mean %", kind="number", help="Of the headline metrics of all benchmarks"),
         Column(name="interval", label="95 % interval", kind="plot", axis=axis_ticks()),
         *(Column(name=f"part-{place}", label=_unbroken(title), kind="number") for place, title in enumerate(titles)),
@@ -361,7 +308,7 @@ def _overall_cells(row: OverallEntry, titles: list[str]) -> list[Cell]:
     drawn = (None, None, None) if row.partial else (row.value, row.ci_low, row.ci_high)
     return [
         Cell(str(row.rank) if row.rank else "n/a", sort=row.rank.first if row.rank else None),
-        Cell(in_app_link(row.model, Address(view="model", model=row.model)), sort=row.model.casefold()),
+        model_cell(row.model),
         mean,
         Cell(svg=interval_mark(*drawn)),
         *(_benchmark_cell(row.parts.get(title)) for title in titles),

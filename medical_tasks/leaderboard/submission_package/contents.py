@@ -1,4 +1,4 @@
-"""What a submission package holds: a zip file of a few files with fixed names, identified by a content hash.
+"""What a submission package holds, a zip file of a few files identified by a content hash; and what verifying one finds.
 
     package.json     who submits what: `Manifest`; the SHA-256 of every other file, and of all of it together
     results.json     as the run wrote it: metrics with intervals, coverage, breakdowns, recipes
@@ -8,27 +8,22 @@
 
 The content hash shows that nothing was changed since the package was made. It does not show who made it: whoever changes a number
 can make a new hash, and `verifying` finds that by scoring again.
-
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
 
-__all__ = [
-    "ANSWERS", "DEFAULT_LIMITS", "FORMAT", "ITEMS", "MANIFEST", "MEMBERS", "RESULTS", "VERDICTS", "WRITE_AGAIN",
-    "Manifest", "Package", "PackageError", "ReadLimits", "Submitter", "answer_sha256", "content_sha256", "file_facts",
-    "shown", "verdicts_sha256",
-]  # fmt: skip
-
-
 FORMAT: Final = 1
+SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 MANIFEST: Final = "package.json"
 RESULTS: Final = "results.json"
@@ -41,15 +36,9 @@ MEMBERS: Final = (MANIFEST, RESULTS, ITEMS, ANSWERS, VERDICTS)
 
 @dataclass(frozen=True, kw_only=True)
 class Submitter:
-    """What a submitter says of the model; shown on the leaderboard as they wrote it.
+    """What a submitter says of the model, shown on the leaderboard as they wrote it; `parameters` in billions.
 
-    Attributes:
-        model: name to show, 1 to 96 characters.
-        organisation: who submits, "" for nobody named.
-        url: page of the model, https only; "" for none.
-        notes: one line, at most 280 characters.
-        open_weights: whether anybody can have the weights; None when nothing is said.
-        parameters: number of parameters in billions; None when nothing is said.
+    "" and None stand for what is not said.
     """
 
     model: str
@@ -62,17 +51,9 @@ class Submitter:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """`package.json`.
+    """`package.json`: `files` has name to `{"bytes": ..., "sha256": ...}` of every other file.
 
-    Attributes:
-        format: `FORMAT`.
-        suite: name and version of what made the package.
-        submitter: who and what.
-        tasks: names of the tasks in it.
-        files: name of each other file to `{"bytes": ..., "sha256": ...}`.
-        content_sha256: hash over all of the above and below.
-        partial: task to the reasons, one sentence each, for which it is not the whole official split that was answered (demo
-            records, a part of the items, ...); tasks without any are not in it. `results.partial_facts` makes it.
+    `partial` has the reasons, a sentence each, for which a task's result is not over the whole official split.
     """
 
     format: int
@@ -93,12 +74,7 @@ class Manifest:
 class Package:
     """A package that was read: of the stated form, its hashes right, every value in its limits.
 
-    Attributes:
-        manifest: `package.json`.
-        results: `results.json`.
-        items: rows of `items.jsonl`.
-        answers: task to item id to answer; a task on credentialed data has none.
-        verdicts: rows of `verdicts.jsonl`.
+    `items` and `verdicts` are the rows of their files; `answers` has, for tasks on open data, item id to answer.
     """
 
     manifest: Manifest
@@ -109,15 +85,21 @@ class Package:
 
 
 WRITE_AGAIN: Final = "Write the package again: medical-tasks submit RUN --to space --model-name NAME"
+UNANSWERED: Final = "no answer: "
+"""Begins the reason in `unscored` of an item without an answer."""
 _SHOWN_CHARS: Final = 60
 
 
 class PackageError(UsageError):
     """A package that is not taken; the message names the file in it, the line, the rule, the value and the next step.
 
-    What it shows of the package is cut short and written in plain ASCII, so that it can stand on a terminal. For a page it is
-    escaped like any other text.
+    What it shows of the package is cut short and written in plain ASCII, so that it can stand on a terminal.
     """
+
+
+def not_sound(what: str) -> PackageError:
+    """The error for a package that its own writer would not make."""
+    return PackageError(f"{what}. {WRITE_AGAIN}")
 
 
 def shown(value: Any) -> str:
@@ -138,25 +120,7 @@ MIB: Final = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class ReadLimits:
-    """Limits of a package.
-
-    Attributes:
-        package_bytes: the zip file.
-        member_bytes: one file in it, unpacked.
-        total_bytes: all files in it, unpacked.
-        ratio: unpacked bytes for each packed one, of files above 64 KiB.
-        line_bytes: one line of a file with a record a line.
-        tasks: tasks of a package.
-        items: lines of `items.jsonl`, and of `answers.jsonl`.
-        verdicts: lines of `verdicts.jsonl`.
-        groups: groups of one breakdown.
-        item_groups: groups of one breakdown that an item is in.
-        depth: lists and objects inside one another.
-        number_characters: a number as written: digits, sign, point and exponent.
-        values: lists, objects, texts and numbers in `results.json`.
-        line_values: the same in a line.
-        total_values: the same in the whole package.
-    """
+    """Limits of a package."""
 
     package_bytes: int = 32 * MIB
     member_bytes: int = 64 * MIB
@@ -179,14 +143,7 @@ DEFAULT_LIMITS: Final = ReadLimits()
 
 
 def canonical(value: Any) -> str:
-    """JSON in one form: names sorted, no spaces, ASCII.
-
-    Args:
-        value: JSON values; no `nan`.
-
-    Raises:
-        ValueError: A number that JSON does not have.
-    """
+    """JSON in one form: names sorted, no spaces, ASCII; `ValueError` for a number that JSON does not have."""
     return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -213,3 +170,76 @@ def content_sha256(manifest: Mapping[str, Any]) -> str:
     """SHA-256 over `package.json` as `canonical`, without `content_sha256` itself; the other files' hashes are in it."""
     stated = {name: value for name, value in manifest.items() if name != "content_sha256"}
     return hashlib.sha256(canonical(stated).encode()).hexdigest()
+
+
+Outcome = Literal["match", "mismatch", "not checked"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was compared, or could not be: `content`, or the task and the part (`medcalc: scores`).
+
+    `detail` is one line, without any text of credentialed data.
+    """
+
+    name: str
+    outcome: Outcome
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """All checks of a package, named by its id."""
+
+    package: str
+    checks: Sequence[Check]
+
+    @property
+    def matches(self) -> bool:
+        """Whether nothing differs, and the scores of every task were computed again."""
+        return not self.differs and not self.unproven
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything differs."""
+        return any(check.outcome == "mismatch" for check in self.checks)
+
+    @property
+    def unproven(self) -> tuple[str, ...]:
+        """Tasks whose scores could not be computed again; the right hash of an answer says nothing of its score."""
+        proven: dict[str, bool] = {}
+        for check in self.checks:
+            task, colon, part = check.name.partition(": ")
+            if colon:
+                proven[task] = proven.get(task, False) or (part == "scores" and check.outcome != "not checked")
+        return tuple(task for task, done in proven.items() if not done)
+
+    @property
+    def on_trust(self) -> tuple[str, ...]:
+        """Tasks whose verdicts are the submitter's word: their judge could be asked again, and was not."""
+        found = (check.name.partition(": ") for check in self.checks if check.outcome == "not checked")
+        return tuple(task for task, _, part in found if part == "judge")
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON: `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`."""
+        return {
+            "package": self.package,
+            "matches": self.matches,
+            "on_trust": list(self.on_trust),
+            "checks": [{"name": check.name, "outcome": check.outcome, "detail": check.detail} for check in self.checks],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """What a package is checked against."""
+
+    data: Path | None = None
+    source: Path | None = None
+    responses: Path | None = None
+    upstream: Path | None = None
+    task_args: Mapping[str, str] = field(default_factory=dict)
+    judge: str = ""
+    judge_args: Mapping[str, str] = field(default_factory=dict)
+    sample: int = 20
+    seed: int = 0

@@ -15,7 +15,6 @@ Writing and verifying share one rule for `recipe` and `judge` of every task of `
 
 Hashes, versions, revisions and every number stay as they are: they are what makes two results comparable. Scrubbing twice changes
 nothing more, and a package that scrubbing would change is refused.
-
 """
 
 from __future__ import annotations
@@ -28,21 +27,9 @@ from medical_tasks.benchmarks.catalog import dataset_spec
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
 from medical_tasks.judges.session import JUDGE_KINDS
-from medical_tasks.leaderboard.submission_package.contents import PackageError
+from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError
 from medical_tasks.models.opener import KINDS
 from medical_tasks.spec import TaskSpec
-
-__all__ = [
-    "FILE_SETTINGS",
-    "PATH",
-    "check_private_row",
-    "check_private_verdict",
-    "note_words",
-    "scrub",
-    "scrub_recipe",
-    "texts_allowed",
-]
-
 
 ADDRESS: Final = "[address]"
 HOST: Final = "[host]"
@@ -75,18 +62,10 @@ _WORD: Final = re.compile(r"[^\s\"'=,;()]+")
 _HUB_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _SEPARATORS: Final = re.compile(r"[\\/]+")
 _HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
-_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def scrub(results: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes out of a run's results what tells of the machine they were made on.
-
-    Args:
-        results: content of `results.json`.
-
-    Returns:
-        The same by the rule above, and without `items_sha256`, which is of a file that no package holds.
-    """
+    """Takes out of a run's results what tells of the machine they were made on, and `items_sha256`, whose file no package holds."""
     tasks = {name: _entry(entry) for name, entry in results["tasks"].items()}
     return {**{name: value for name, value in results.items() if name != "items_sha256"}, "tasks": tasks}
 
@@ -141,8 +120,8 @@ def _value(name: str, value: Any) -> Any:
 
 def _files(source: Mapping[str, Any]) -> dict[str, Any]:
     """What a dataset was built from: official files by their hashes alone, the options of a generated one as they are."""
-    hashes = sorted(str(value) for value in source.values() if _HASH.fullmatch(str(value)))
-    options = {name: _value(name, value) for name, value in source.items() if not _HASH.fullmatch(str(value))}
+    hashes = sorted(str(value) for value in source.values() if SHA256.fullmatch(str(value)))
+    options = {name: _value(name, value) for name, value in source.items() if not SHA256.fullmatch(str(value))}
     return {**options, **{f"file {number}": value for number, value in enumerate(hashes, start=1)}}
 
 
@@ -201,16 +180,7 @@ def note_words(task: TaskSpec) -> frozenset[str]:
 
 
 def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str]) -> None:
-    """Refuses an item on credentialed data in which anything but ids, groups, hashes and numbers stands.
-
-    Args:
-        where: where it stands, for messages, which never show it.
-        row: the item.
-        words: from `note_words`.
-
-    Raises:
-        PackageError: There may be a text in it.
-    """
+    """Refuses an item on credentialed data with anything but ids, groups, hashes and numbers; messages never show it."""
     kept = redact_row({name: value for name, value in row.items() if name not in _HASH_FIELDS}, None, note_words=words)
     wrong = [name for name, value in row.items() if name not in _HASH_FIELDS and kept[name] != value and value == value]
     if wrong:
@@ -223,11 +193,7 @@ def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str])
 
 
 def check_private_verdict(where: str, row: Mapping[str, Any]) -> None:
-    """Refuses a verdict on credentialed data in which a text may stand; likewise.
-
-    Raises:
-        PackageError: There may be a text in it.
-    """
+    """Refuses a verdict on credentialed data in which a text may stand."""
     sound = all(redact_value(row[name]) == row[name] for name in ("value", "votes") if name in row)
     if not sound or "text" in row or ("unscored" in row and redact_reason(row["unscored"]) != row["unscored"]):
         raise PackageError(

@@ -5,7 +5,6 @@ record, and nothing else anywhere. Overlapping members, hidden data, two lists t
 unknown length therefore cannot occur. Sizes are checked before anything is unpacked, and nothing is written to disk. Every value
 has the stated form, hashes are right, ids are unique, and the results are those that the items give. Whether the scores are those
 of the answers, `verifying` finds out.
-
 """
 
 from __future__ import annotations
@@ -23,23 +22,15 @@ from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.errors import MissingError, system_reason
 from medical_tasks.io.files import open_file
 from medical_tasks.io.json_records import Field
+from medical_tasks.leaderboard.submission_package import contents
 from medical_tasks.leaderboard.submission_package.contents import (
-    ANSWERS,
     DEFAULT_LIMITS,
-    FORMAT,
-    ITEMS,
-    MANIFEST,
-    MEMBERS,
-    RESULTS,
-    VERDICTS,
-    WRITE_AGAIN,
     Manifest,
     Package,
     PackageError,
     ReadLimits,
     Submitter,
-    content_sha256,
-    file_facts,
+    not_sound,
     shown,
 )
 from medical_tasks.leaderboard.submission_package.results import (
@@ -63,56 +54,41 @@ from medical_tasks.leaderboard.submission_package.values import (
     whole_number,
 )
 
-__all__ = ["PackageError", "make_manifest", "package_bytes", "read_package"]
-
 
 def read_package(source: Path | bytes, *, limits: ReadLimits = DEFAULT_LIMITS) -> Package:
-    """Reads a package that anybody may have sent.
+    """Reads a package that anybody may have sent, from a path or its bytes.
 
-    Args:
-        source: the zip file, or its bytes.
-        limits: how much it may hold.
-
-    Returns:
-        What it holds, all of it of the stated form. In `items` a value without a denominator is `nan`, one that is not decided
-        None; the rows have the columns of `items.parquet` that are of their task, and the two hashes.
-
-    Raises:
-        PackageError: It is not one; the message is for its submitter.
-        MissingError: There is no such file.
+    In `items` a value without a denominator is `nan`, one that is not decided None; the rows have their task's
+    columns of `items.parquet`, and the two hashes. Raises `PackageError`, whose message is for the submitter, or `MissingError`.
     """
     content = source if isinstance(source, bytes) else package_bytes(source, limits)
     members = read_members(content, limits)
-    for name in (MANIFEST, RESULTS, ITEMS):
+    for name in (contents.MANIFEST, contents.RESULTS, contents.ITEMS):
         if name not in members:
-            raise PackageError(f"the package has no {name}. {WRITE_AGAIN}")
+            raise not_sound(f"the package has no {name}")
     files = {name: unpack(content, member) for name, member in members.items()}
     reader = JsonReader(limits)
-    stated = files.pop(MANIFEST)
-    manifest = read_manifest(reader.whole(MANIFEST, stated), files, limits)
-    results = check_results(reader.whole(RESULTS, files.pop(RESULTS)), manifest.tasks)
+    stated = files.pop(contents.MANIFEST)
+    manifest = read_manifest(reader.whole(contents.MANIFEST, stated), files, limits)
+    results = check_results(reader.whole(contents.RESULTS, files.pop(contents.RESULTS)), manifest.tasks)
     if {name: list(reasons) for name, reasons in manifest.partial.items()} != {
         name: list(reasons) for name, reasons in partial_facts(results).items()
     }:
-        raise PackageError(f"{MANIFEST}, partial: is not what the recipes say. {WRITE_AGAIN}")
+        raise not_sound(f"{contents.MANIFEST}, partial: is not what the recipes say")
     shown_tasks = {name: reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()}
-    items = read_items(reader, files.pop(ITEMS), shown_tasks, limits)
-    answers = read_answers(reader, files.pop(ANSWERS, b""), items, shown_tasks, limits)
-    verdicts = read_verdicts(reader, files.pop(VERDICTS, b""), shown_tasks, limits)
+    items = read_items(reader, files.pop(contents.ITEMS), shown_tasks, limits)
+    answers = read_answers(reader, files.pop(contents.ANSWERS, b""), items, shown_tasks, limits)
+    verdicts = read_verdicts(reader, files.pop(contents.VERDICTS, b""), shown_tasks, limits)
     for name, task in shown_tasks.items():
         entry, rows = results["tasks"][name], items.get(name, [])
         if not rows:
-            raise PackageError(f"{ITEMS}: has no items of {name}. {WRITE_AGAIN}")
+            raise not_sound(f"{contents.ITEMS}: has no items of {name}")
         check_verdicts(name, entry, rows, verdicts.get(name, []))
         found = next(result_differences(task, entry, recompute(task, entry, rows, limits), rows), None)
         if found is not None:
-            raise PackageError(f"{RESULTS}, {name}, {told(found)} from {ITEMS}. {WRITE_AGAIN}")
+            raise not_sound(f"{contents.RESULTS}, {name}, {told(found)} from {contents.ITEMS}")
     return Package(
-        manifest=manifest,
-        results=results,
-        items=_joined(items),
-        answers=answers,
-        verdicts=_joined(verdicts),
+        manifest=manifest, results=results, items=_joined(items), answers=answers, verdicts=_joined(verdicts)
     )
 
 
@@ -121,12 +97,7 @@ def _joined(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Mapping[str
 
 
 def package_bytes(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
-    """Reads a file no further than a package may be long; of one that is longer a byte more.
-
-    Raises:
-        PackageError: It is a folder.
-        MissingError: It is not there, or cannot be read.
-    """
+    """Reads a file no further than a package may be long; of one that is longer a byte more."""
     place = path.expanduser()
     wanted = "Give the .zip that `medical-tasks submit RUN --to space` wrote."
     if place.is_dir():
@@ -152,16 +123,7 @@ _SMALL: Final = 1 << 16
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A file of the package, as the list names it.
-
-    Attributes:
-        name: one of `contents.MEMBERS`.
-        method: 0 stored, 8 deflated.
-        crc: CRC-32 of its content.
-        packed: bytes in the zip file.
-        size: bytes unpacked.
-        start: of its packed bytes.
-    """
+    """A file of the package, as the zip's directory names it: `method` 0 stored or 8 deflated, `start` of its packed bytes."""
 
     name: str
     method: int
@@ -172,15 +134,7 @@ class Member:
 
 
 def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
-    """Reads which files a package holds, and checks all that can be checked before they are unpacked.
-
-    Args:
-        content: the zip file.
-        limits: how much it may hold.
-
-    Raises:
-        PackageError: It is not the zip file of a package.
-    """
+    """Reads which files a package holds, and checks all that can be checked before they are unpacked."""
     if len(content) > limits.package_bytes:
         raise PackageError(
             f"the package has {len(content):,} bytes, and at most {limits.package_bytes:,} are taken. Submit fewer tasks at once "
@@ -191,8 +145,8 @@ def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
     _, disk, first_disk, here, entries, listed_bytes, listed_start, comment = _END.unpack(content[-_END.size :])
     if disk or first_disk or here != entries or comment:
         raise _bad_zip("is a part of several, or carries a comment")
-    if not 0 < entries <= len(MEMBERS):
-        raise _bad_zip(f"must hold 1 to {len(MEMBERS)} files, got {entries}")
+    if not 0 < entries <= len(contents.MEMBERS):
+        raise _bad_zip(f"must hold 1 to {len(contents.MEMBERS)} files, got {entries}")
     if listed_start + listed_bytes != len(content) - _END.size:
         raise _bad_zip("has something between the list of its files and its end, or is larger than its format allows")
     members: dict[str, Member] = {}
@@ -215,11 +169,7 @@ def read_members(content: bytes, limits: ReadLimits) -> dict[str, Member]:
 
 
 def unpack(content: bytes, member: Member) -> bytes:
-    """Unpacks a file, never more of it than was stated.
-
-    Raises:
-        PackageError: It is damaged, or not what the list says.
-    """
+    """Unpacks a file, never more of it than was stated."""
     packed = content[member.start : member.start + member.packed]
     if member.method == _STORED:
         made = packed
@@ -247,9 +197,9 @@ def _listed(content: bytes, place: int, expected: int, limits: ReadLimits) -> tu
     raw = content[place + _LISTED.size : place + _LISTED.size + name_bytes]
     if mark != _LISTED_MARK or len(raw) != name_bytes:
         raise _bad_zip("has a list of files that is damaged")
-    name = next((known for known in MEMBERS if known.encode() == raw), None)
+    name = next((known for known in contents.MEMBERS if known.encode() == raw), None)
     if name is None:
-        raise _bad_zip(f"may hold {', '.join(MEMBERS)} and nothing else, got the name {shown(raw)}")
+        raise _bad_zip(f"may hold {', '.join(contents.MEMBERS)} and nothing else, got the name {shown(raw)}")
     _check_kind(name, made_by >> 8, attributes)
     if flags & ~_UTF8_NAME or method not in (_STORED, _DEFLATED) or (needs & 0xFF) > _NEWEST:
         raise _bad_zip(f"has {name} encrypted, streamed, or packed otherwise than stored or deflated")
@@ -290,69 +240,49 @@ def _check_size(name: str, method: int, packed: int, size: int, limits: ReadLimi
 
 
 def _bad_zip(what: str) -> PackageError:
-    return PackageError(f"the package {what}. {WRITE_AGAIN}")
+    return not_sound(f"the package {what}")
 
 
 def make_manifest(
     submitter: Submitter, tasks: Sequence[str], partial: Mapping[str, Sequence[str]], files: Mapping[str, bytes]
 ) -> dict[str, Any]:
-    """Makes `package.json`.
-
-    Args:
-        submitter: who and what.
-        tasks: the tasks' names.
-        partial: from `results.partial_facts`.
-        files: name of each other file to its content.
-    """
+    """Makes `package.json`."""
     stated: dict[str, Any] = {
-        "format": FORMAT,
+        "format": contents.FORMAT,
         "suite": f"medical-tasks {__version__}",
         "submitter": submitter_values(submitter),
         "tasks": list(tasks),
         "partial": {name: list(reasons) for name, reasons in partial.items()},
-        "files": {name: file_facts(content) for name, content in files.items()},
+        "files": {name: contents.file_facts(content) for name, content in files.items()},
     }
-    return {**stated, "content_sha256": content_sha256(stated)}
+    return {**stated, "content_sha256": contents.content_sha256(stated)}
 
 
 def read_manifest(value: Any, files: Mapping[str, bytes], limits: ReadLimits) -> Manifest:
-    """Checks `package.json` against the files beside it.
-
-    Args:
-        value: its JSON.
-        files: name of each other file to its content.
-        limits: of the package.
-
-    Raises:
-        PackageError: It is not of the form, or a hash is not right.
-    """
-    if isinstance(value, dict) and "format" in value and value["format"] != FORMAT:
-        raise PackageError(
-            f"{MANIFEST}: is of format {shown(value['format'])}, and this version reads format {FORMAT}. {WRITE_AGAIN}"
+    """Checks `package.json`, its form and its hashes, against the files beside it."""
+    if isinstance(value, dict) and "format" in value and value["format"] != contents.FORMAT:
+        raise not_sound(
+            f"{contents.MANIFEST}: is of format {shown(value['format'])}, and this version reads format {contents.FORMAT}"
         )
-    read = check_fields(MANIFEST, value, _MANIFEST_FIELDS)
+    read = check_fields(contents.MANIFEST, value, _MANIFEST_FIELDS)
     names = read["tasks"]
     if not 0 < len(names) <= limits.tasks or len(set(names)) < len(names):
-        raise PackageError(
-            f"{MANIFEST}, tasks: must be 1 to {limits.tasks} different ones, got {len(names)}. {WRITE_AGAIN}"
-        )
+        raise not_sound(f"{contents.MANIFEST}, tasks: must be 1 to {limits.tasks} different ones, got {len(names)}")
     if set(read["files"]) != set(files):
-        raise PackageError(
-            f"{MANIFEST}, files: names {', '.join(map(shown, sorted(read['files'])))}, but the package holds "
-            f"{', '.join(sorted(files))}. {WRITE_AGAIN}"
+        raise not_sound(
+            f"{contents.MANIFEST}, files: names {', '.join(map(shown, sorted(read['files'])))}, but the package holds "
+            f"{', '.join(sorted(files))}"
         )
     for name, content in files.items():
-        said = check_fields(f"{MANIFEST}, files, {name}", read["files"][name], _FILE_FACTS)
-        if said != file_facts(content):
-            raise PackageError(f"{name}: its hash or length is not what {MANIFEST} says; it was changed. {WRITE_AGAIN}")
-    if read["content_sha256"] != content_sha256(read):
-        raise PackageError(
-            f"{MANIFEST}, content_sha256: is not the hash of what it says; it was changed. {WRITE_AGAIN}"
-        )
+        said = check_fields(f"{contents.MANIFEST}, files, {name}", read["files"][name], _FILE_FACTS)
+        if said != contents.file_facts(content):
+            raise not_sound(f"{name}: its hash or length is not what {contents.MANIFEST} says; it was changed")
+    if read["content_sha256"] != contents.content_sha256(read):
+        raise not_sound(f"{contents.MANIFEST}, content_sha256: is not the hash of what it says; it was changed")
     return Manifest(
-        format=FORMAT,
+        format=contents.FORMAT,
         suite=read["suite"],
-        submitter=read_submitter(f"{MANIFEST}, submitter", read["submitter"]),
+        submitter=read_submitter(f"{contents.MANIFEST}, submitter", read["submitter"]),
         tasks=tuple(names),
         files=read["files"],
         content_sha256=read["content_sha256"],
@@ -369,7 +299,7 @@ def _lists_of_texts(value: Any) -> bool:
 
 _FILE_FACTS = {"bytes": whole_number(), "sha256": hash_or_empty()}
 _MANIFEST_FIELDS: Mapping[str, Field] = {
-    "format": one_of((FORMAT,)),
+    "format": one_of((contents.FORMAT,)),
     "suite": suite_name(),
     "submitter": Field(holds=is_object, rule="an object"),
     "tasks": Field(

@@ -4,7 +4,6 @@ The judge that compares words is asked again; it always says the same. What any 
 verdict for the very question it was given on, and where the judge's text is there it is read again: a verdict that was turned
 round then contradicts its text. That the text is the judge's own only the judge can show: `--judge` asks it about a sample.
 Verdicts that are all what the judge of words would say do not count as checked: whoever has no judge could have made them.
-
 """
 
 from __future__ import annotations
@@ -25,11 +24,10 @@ from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
-from medical_tasks.leaderboard.submission_package.contents import shown
-from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe
+from medical_tasks.leaderboard.submission_package.contents import Check, VerifyOptions, shown
+from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import differences, told
 from medical_tasks.leaderboard.submission_package.rows import item_columns
-from medical_tasks.leaderboard.submission_package.verification import Check, VerifyOptions
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
@@ -37,23 +35,15 @@ from medical_tasks.runs.results import VERDICTS_FILE, read_items
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["ask_again", "check_results", "check_scores", "check_verdicts", "scored_again", "scratch_folder", "withheld"]
-
-
 _SHOWN: Final = 3
 _COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """What scoring again has led to.
+    """What scoring again gave: rows of `results.json`, `items.parquet` and `verdicts.jsonl`.
 
-    Attributes:
-        entry: of `results.json`.
-        rows: of `items.parquet`.
-        verdicts: of `verdicts.jsonl`.
-        replay: what stood in for the judge; None when it was asked again, or there is none.
-        left: metrics that could not be computed here, for want of what they need.
+    `replay` stood in for the judge, None when it was asked again; `left` are metrics that could not be computed here.
     """
 
     entry: Mapping[str, Any]
@@ -81,28 +71,15 @@ def scratch_folder(*, private: bool) -> Iterator[Path]:
 def scored_again(
     answered: AnsweredTask,
     reported: TaskSpec,
-    recipe: Mapping[str, Any],
     verdicts: Sequence[Mapping[str, Any]],
     options: VerifyOptions,
     scratch: Path,
-    *,
-    private: bool,
 ) -> Scored:
-    """Scores answers again.
+    """Scores answers again, in `scratch`, an empty folder.
 
-    Args:
-        answered: the task with its answers and the settings of its scoring.
-        reported: the task with the metrics that the package reports.
-        recipe: of the package.
-        verdicts: of the package.
-        options: what there is to score with.
-        scratch: an empty folder.
-        private: whether the data are credentialed.
-
-    Raises:
-        UsageError: The scorer refuses something.
-        MissingError: Something it needs is not here.
+    `answered` has the settings of its scoring, `reported` the metrics that the package reports.
     """
+    private, recipe = not texts_allowed(answered.task), answered.recipe
     run = RunFolder(scratch / "run", home=scratch if private else None, private=private)
     replay: Replay | None = None
     if recipe["judge"] is None:
@@ -133,13 +110,7 @@ def scored_again(
 
 
 def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Scored) -> Check:
-    """Compares items one by one.
-
-    Args:
-        reported: the task with the metrics that the package reports.
-        rows: of the package.
-        made: from `scored_again`.
-    """
+    """Compares items one by one."""
     title = f"{reported.name}: scores"
     here = {row["id"]: row for row in made.rows}
     columns = [name for name in item_columns(reported) if not made.rows or name in made.rows[0]]
@@ -153,10 +124,8 @@ def check_scores(reported: TaskSpec, rows: Sequence[Mapping[str, Any]], made: Sc
     left = f". Not checked, for want of what they need: {', '.join(made.left)}" if made.left else ""
     if wrong:
         first = "; ".join(list(wrong.values())[:_SHOWN])
-        return Check(
-            name=title, outcome="mismatch", detail=f"{len(wrong)} of {len(rows)} items score otherwise: {first}{left}"
-        )
-    return Check(name=title, outcome="match", detail=f"{len(rows):,} items score the same, metric by metric{left}")
+        return Check(title, "mismatch", f"{len(wrong)} of {len(rows)} items score otherwise: {first}{left}")
+    return Check(title, "match", f"{len(rows):,} items score the same, metric by metric{left}")
 
 
 def _told_plainly(found: tuple[tuple[str, ...], Any, Any]) -> str:
@@ -165,17 +134,11 @@ def _told_plainly(found: tuple[tuple[str, ...], Any, Any]) -> str:
 
 
 def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored | None) -> Check:
-    """Compares metrics, intervals, bounds, breakdowns and coverage.
-
-    Args:
-        reported: the task with the metrics that the package reports.
-        entry: of the package.
-        made: from `scored_again`; None where that could not be done, and then the items alone say what they are.
-    """
+    """Compares metrics, intervals, bounds, breakdowns and coverage; with the items alone where nothing was scored again."""
     title = f"{reported.name}: results"
     if made is None:
         detail = "values, intervals and coverage are those of the package's own items; not computed from answers"
-        return Check(name=title, outcome="match", detail=detail)
+        return Check(title, "match", detail)
     left = {*made.left, *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole)}
     left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
     found = [
@@ -185,8 +148,8 @@ def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored | N
         if not left.intersection(each[0])
     ]
     if found:
-        return Check(name=title, outcome="mismatch", detail=f"{len(found)} numbers differ: {told(found[0])}")
-    return Check(name=title, outcome="match", detail="values, intervals, bounds, breakdowns and coverage are the same")
+        return Check(title, "mismatch", f"{len(found)} numbers differ: {told(found[0])}")
+    return Check(title, "match", "values, intervals, bounds, breakdowns and coverage are the same")
 
 
 LEAST_AGREEMENT: Final = 0.8
@@ -200,13 +163,7 @@ _FROM_FILE: Final = "recorded"
 
 
 def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: str) -> JudgeRequest:
-    """The judge of a recipe, asked in the same way.
-
-    Args:
-        recipe: the recipe's `judge`.
-        options: with the authors' checkout, and the settings of the judge's backend.
-        name: whom to open.
-    """
+    """The judge of a recipe, asked in the same way; `name` says whom to open."""
     asked = JudgeOptions(
         votes=1 if name.startswith(RECORDED) else recipe["votes"],
         reasks=_whole(recipe.get("reasks"), 2),
@@ -271,13 +228,7 @@ class _Checked:
 
 
 class Replay(RunJudge):
-    """The verdicts of a package in place of their judge.
-
-    Args:
-        request: with `recorded/FILE`.
-        store: where nothing will be kept.
-        log_dir: likewise.
-    """
+    """The verdicts of a package in their judge's place; `request` is of `recorded/FILE`, and nothing is kept."""
 
     checked: _Checked | None = None
     unread: Mapping[tuple[str, str], str] = {}
@@ -292,32 +243,18 @@ class Replay(RunJudge):
 
 
 def check_verdicts(
-    name: str,
-    judge: str,
-    rows: Sequence[Mapping[str, Any]],
-    made: Sequence[Mapping[str, Any]],
-    replay: Replay | None,
+    name: str, judge: str, rows: Sequence[Mapping[str, Any]], made: Sequence[Mapping[str, Any]], replay: Replay | None
 ) -> Check:
-    """Compares the verdicts of a package with those that scoring again has led to.
-
-    Args:
-        name: of the task.
-        judge: of the recipe.
-        rows: of the package.
-        made: of scoring again.
-        replay: what stood in for the judge; None when it was asked again.
-    """
+    """Compares the verdicts of a package with those that scoring again led to; `replay` is None when the judge was asked again."""
     title = f"{name}: verdicts"
     if replay is None:
         found = [told(each) for each in differences(_by_id(rows), _by_id(made))]
         if found:
-            return Check(
-                name=title, outcome="mismatch", detail=f"{len(found)} differ from what the judge says: {found[0]}"
-            )
-        return Check(name=title, outcome="match", detail=f"the judge, asked again, gave the same {len(rows):,}")
+            return Check(title, "mismatch", f"{len(found)} differ from what the judge says: {found[0]}")
+        return Check(title, "match", f"the judge, asked again, gave the same {len(rows):,}")
     checked = replay.checked
     if checked is None:
-        return Check(name=title, outcome="not checked", detail="no question was asked")
+        return Check(title, "not checked", "no question was asked")
     wrong = [f"{shown(each)} contradicts the judge's own text" for each in checked.contradicted]
     kind = judge.partition("/")[0]
     texts = all("text" in row for row in rows)  # of credentialed data there are none
@@ -336,46 +273,26 @@ def check_verdicts(
         if row["id"] in asked and (row["id"], row["sha256"]) not in checked.asked
     ]
     if wrong:
-        return Check(name=title, outcome="mismatch", detail=f"{len(wrong)} are not sound: {wrong[0]}")
+        return Check(title, "mismatch", f"{len(wrong)} are not sound: {wrong[0]}")
     if len(rows) != len(made):
         detail = f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
-        return Check(name=title, outcome="mismatch", detail=detail)
+        return Check(title, "mismatch", detail)
     # Where every verdict is the same, any two judges may agree.
     if all(checked.by_words) and len(checked.by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
         detail = f"all {len(checked.by_words):,} on entailment are what the judge that compares words says; --judge asks {judge}"
-        return Check(name=title, outcome="not checked", detail=detail)
+        return Check(title, "not checked", detail)
     read = f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
-    return Check(
-        name=title,
-        outcome="match",
-        detail=f"{len(rows):,} verdicts were given on these very questions and answers{read}",
-    )
+    return Check(title, "match", f"{len(rows):,} verdicts were given on these very questions and answers{read}")
 
 
 def ask_again(
-    answered: AnsweredTask,
-    recipe: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    options: VerifyOptions,
-    scratch: Path,
+    answered: AnsweredTask, rows: Sequence[Mapping[str, Any]], options: VerifyOptions, scratch: Path
 ) -> Check:
-    """Asks the recipe's judge again about a sample of items.
-
-    Args:
-        answered: the task with its answers.
-        recipe: the recipe's `judge`.
-        rows: the verdicts of the package.
-        options: with the judge.
-        scratch: folder for what it says.
-
-    Raises:
-        UsageError: It is another judge than the recipe's.
-        MissingError: It is not there.
-    """
-    title = f"{answered.task.name}: judge"
+    """Asks the recipe's judge again about a sample of items; `UsageError` for another judge than the recipe's."""
+    title, recipe = f"{answered.task.name}: judge", answered.recipe["judge"]
     if not options.judge:
         detail = f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample"
-        return Check(name=title, outcome="not checked", detail=detail)
+        return Check(title, "not checked", detail)
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
         task_judge = judge.task_judge(answered.task)
@@ -407,13 +324,13 @@ def _agreement(
     same = sum(one == other for one, other in pairs)
     detail = f"asked again about {items} items: {same:,} of {len(pairs):,} verdicts are the same"
     if not pairs:
-        return Check(name=title, outcome="not checked", detail=f"asked again about {items} items, and got no verdict")
+        return Check(title, "not checked", f"asked again about {items} items, and got no verdict")
     if len(pairs) < sum("value" in row for row in made):
         detail += (
             f"; {sum('value' in row for row in made) - len(pairs)} are on questions that the package has no verdict on"
         )
     least = 1.0 if recipe.get("kind") in _ALWAYS_SAME else LEAST_AGREEMENT
-    return Check(name=title, outcome="match" if same >= least * len(pairs) else "mismatch", detail=detail)
+    return Check(title, "match" if same >= least * len(pairs) else "mismatch", detail)
 
 
 def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:

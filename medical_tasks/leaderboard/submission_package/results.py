@@ -3,7 +3,6 @@
 This catches every edited number without the data. What items do not show is left to `verifying`, which scores the answers again:
 the estimate where a metric is not decided on some answer, which here has to lie where every such answer may have any value; and
 intervals of metrics without a largest value. Numbers are the same within a billionth: other processors round sums otherwise.
-
 """
 
 from __future__ import annotations
@@ -12,19 +11,28 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.io.json_records import Field, optional
-from medical_tasks.leaderboard.submission_package.contents import RESULTS, WRITE_AGAIN, PackageError, ReadLimits, shown
+from medical_tasks.leaderboard.submission_package.contents import (
+    RESULTS,
+    UNANSWERED,
+    PackageError,
+    ReadLimits,
+    not_sound,
+    shown,
+)
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.leaderboard.submission_package.values import (
     check_fields,
     hash_or_empty,
+    is_number,
     is_object,
     line_text,
     number,
     one_of,
+    or_null,
     plain_json,
     suite_name,
     true_or_false,
@@ -35,14 +43,9 @@ from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["check_results", "differences", "partial_facts", "recompute", "reported_task", "result_differences", "told"]
-
-
 _OBJECT: Final = Field(holds=is_object, rule="an object with short names")
 _SETTING: Final = plain_json(of=dict)
-_SETTING_OR_NULL: Final = Field(
-    holds=lambda value: value is None or _SETTING.holds(value), rule=f"{_SETTING.rule}; or null"
-)
+_SETTING_OR_NULL: Final = or_null(_SETTING)
 _COUNTS: Final = Field(
     holds=lambda value: is_object(value) and all(whole_number().holds(each) for each in value.values()),
     rule="an object of whole numbers",
@@ -68,12 +71,7 @@ _ENTRY: Final[Mapping[str, Field]] = {
     "judge": optional(_OBJECT),
     "notes": optional(_COUNTS),
 }
-_COVERAGE: Final = {
-    "asked": whole_number(1),
-    "answered": whole_number(),
-    "scored": whole_number(),
-    "unscored": _COUNTS,
-}
+_COVERAGE: Final = {"asked": whole_number(1), "answered": whole_number(), "scored": whole_number(), "unscored": _COUNTS}
 _RECIPE: Final[Mapping[str, Field]] = {
     "suite": suite_name(),
     "task": line_text(64, least=1),
@@ -81,9 +79,7 @@ _RECIPE: Final[Mapping[str, Field]] = {
     "data": _OBJECT,
     "prompts": _SETTING_OR_NULL,
     "generation": _SETTING_OR_NULL,
-    "max_samples": Field(
-        holds=lambda value: value is None or whole_number(1).holds(value), rule="a whole number or null"
-    ),
+    "max_samples": or_null(whole_number(1), "a whole number or null"),
     "metrics": _SETTING,
     "statistics": _SETTING,
     "model": _SETTING,
@@ -124,24 +120,13 @@ _JUDGE: Final[Mapping[str, Field]] = {
     "output_tokens": whole_number(),
     "tokens_estimated": true_or_false(),
     "check": plain_json(of=str),
-    "trouble": Field(holds=lambda value: value is None or plain_json(of=str).holds(value), rule="a text or null"),
+    "trouble": or_null(plain_json(of=str), "a text or null"),
 }
 _JUDGED_BY: Final = {"name": line_text(200, least=1), "comparable": true_or_false(), "votes": whole_number(1, 99)}
 
 
 def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Checks the form of `results.json`; not yet its numbers.
-
-    Args:
-        value: its JSON.
-        names: the tasks that `package.json` names.
-
-    Returns:
-        The results.
-
-    Raises:
-        PackageError: It is not of the form.
-    """
+    """Checks the form of `results.json`, not yet its numbers; `names` are the tasks that `package.json` names."""
     results = check_fields(RESULTS, value, {"schema_version": one_of((SCHEMA_VERSION,)), "tasks": _OBJECT})
     known = tasks()
     for name in results["tasks"]:
@@ -150,23 +135,16 @@ def check_results(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
                 f"{RESULTS}: the task {shown(name)} is not known here. Leave it out (--task NAME), or update this suite."
             )
     if tuple(results["tasks"]) != names:
-        raise PackageError(f"{RESULTS}: its tasks are not those that package.json names, in that order. {WRITE_AGAIN}")
+        raise not_sound(f"{RESULTS}: its tasks are not those that package.json names, in that order")
     for name, entry in results["tasks"].items():
         _check_entry(f"{RESULTS}, {name}", entry, known[name])
     if scrub(results) != results:
-        raise PackageError(
-            f"{RESULTS}: a recipe names a path, a file or an address of the machine it was made on. {WRITE_AGAIN}"
-        )
+        raise not_sound(f"{RESULTS}: a recipe names a path, a file or an address of the machine it was made on")
     return results
 
 
 def reported_task(task: TaskSpec, entry: Mapping[str, Any]) -> TaskSpec:
-    """The task with the metrics that an entry reports: all, but for those that need something which may not have been given.
-
-    Args:
-        task: as the catalogue has it.
-        entry: of `results.json`.
-    """
+    """The task with the metrics that an entry reports: all, but for those that need something which may not have been given."""
     breakdown = entry["breakdown"]
 
     def told(name: str, part: tuple[()] | tuple[str, str], whole: str) -> bool:
@@ -187,19 +165,19 @@ def _check_entry(where: str, value: Any, task: TaskSpec) -> None:
     data = check_fields(f"{where}, recipe, data", recipe["data"], _DATA)
     spec = dataset_spec(task.dataset)
     if recipe["task"] != task.name or data["name"] != spec.name or data["config"] not in spec.configs:
-        raise PackageError(
+        raise not_sound(
             f"{where}: its recipe must be of {task.name} on {spec.name} ({', '.join(spec.configs)}), got "
-            f"{shown(recipe['task'])} on {shown(data['name'])} ({shown(data['config'])}). {WRITE_AGAIN}"
+            f"{shown(recipe['task'])} on {shown(data['name'])} ({shown(data['config'])})"
         )
     for by, groups in entry["breakdown"].items():
         if not is_object(groups) or not all(is_object(group) for group in groups.values()):
-            raise PackageError(f"{where}, breakdown, {shown(by)}: must be an object of objects. {WRITE_AGAIN}")
+            raise not_sound(f"{where}, breakdown, {shown(by)}: must be an object of objects")
     cut = recipe.get("truncation", {}).get("words_left_out", {})
     if entry["cut_at_length"] > entry["coverage"]["answered"] or entry.get("shortened", 0) != len(cut):
-        raise PackageError(f"{where}: cut_at_length or shortened is not of as many items as it can be. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: cut_at_length or shortened is not of as many items as it can be")
     model = recipe["model"]
     if not line_text(300, least=1).holds(model.get("name")):
-        raise PackageError(f"{where}, recipe, model: must have a name of one line. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, recipe, model: must have a name of one line")
     _check_prompts(where, recipe)
     _check_judge(where, entry, task)
 
@@ -210,10 +188,10 @@ def _check_prompts(where: str, recipe: Mapping[str, Any]) -> None:
         prompts.get("set") in ("own", "official") and hash_or_empty().holds(prompts.get("sha256"))
     )
     if not sound:
-        raise PackageError(f"{where}, recipe, prompts: must be null, or name a set and its sha256. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, recipe, prompts: must be null, or name a set and its sha256")
     arguments = recipe.get("task_args", {})
     if not all(isinstance(value, str) for value in arguments.values()):
-        raise PackageError(f"{where}, recipe, task_args: must be texts. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, recipe, task_args: must be texts")
 
 
 def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
@@ -222,7 +200,7 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
         rule = (
             "is scored by a judge, and both recipe and entry say which" if task.judge else "is scored without a judge"
         )
-        raise PackageError(f"{where}: the task {rule}; that is not so here. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: the task {rule}; that is not so here")
     if named is None or told is None:
         return
     check_fields(f"{where}, judge", told, _JUDGE)
@@ -231,23 +209,16 @@ def _check_judge(where: str, entry: Mapping[str, Any], task: TaskSpec) -> None:
     check_fields(f"{where}, recipe, judge", same, _JUDGED_BY)
     prompts = named.get("prompts")
     if not isinstance(prompts, dict) or not hash_or_empty().holds(prompts.get("sha256")):
-        raise PackageError(f"{where}, recipe, judge: must name its prompts' set and sha256. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, recipe, judge: must name its prompts' set and sha256")
     if any(told[name] != same[name] for name in same):
-        raise PackageError(f"{where}: says one thing of the judge in its recipe, and another beside it. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: says one thing of the judge in its recipe, and another beside it")
     words = "lexical" in (named["name"], named.get("kind"))
     if words and (named["comparable"] or named["name"] != named.get("kind")):
-        raise PackageError(f"{where}: the judge lexical is never comparable with others. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: the judge lexical is never comparable with others")
 
 
 def partial_facts(results: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Says of which tasks a result is not over the whole official split, and why.
-
-    Args:
-        results: content of `results.json`, of known tasks.
-
-    Returns:
-        Task to reasons, each a sentence; tasks without any are not in it.
-    """
+    """Task to the reasons, a sentence each, for which its result is not over the whole official split; only tasks with any."""
     found = {name: tuple(_partial_reasons(name, entry["recipe"])) for name, entry in results["tasks"].items()}
     return {name: reasons for name, reasons in found.items() if reasons}
 
@@ -267,7 +238,6 @@ def _partial_reasons(name: str, recipe: Mapping[str, Any]) -> list[str]:
     return said
 
 
-_UNANSWERED: Final = "no answer: "
 _BOUNDS: Final = frozenset({"bound_low", "bound_high"})
 _INTERVAL: Final = frozenset({"ci_low", "ci_high"})
 _ESTIMATE: Final = _BOUNDS | _INTERVAL | {"value", "n", "of", "std", "estimated", "reason"}
@@ -277,17 +247,7 @@ _COMPARED: Final = ("n_items", "metrics", "coverage", "breakdown")
 def recompute(
     task: TaskSpec, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], limits: ReadLimits
 ) -> dict[str, Any]:
-    """Computes a task's entry of `results.json` from its items.
-
-    Args:
-        task: with the metrics that are reported.
-        entry: what the package says; its breakdown tells how groups are called.
-        rows: the task's items.
-        limits: of the package.
-
-    Raises:
-        PackageError: The items are in more groups than a package may have, or no number can be made of them.
-    """
+    """Computes a task's entry of `results.json` from its items; the package's own entry tells how groups are called."""
     items: list[Item] = []
     scores: dict[str, ItemScore] = {}
     unanswered: dict[str, str] = {}
@@ -297,8 +257,8 @@ def recompute(
             raise PackageError(f"items.jsonl: an item is in more than {limits.item_groups} groups of one breakdown.")
         items.append(Item(id=row["id"], fields={}, groups=groups, cluster=row["cluster"]))
         reason = row["unscored"]
-        if reason is not None and reason.startswith(_UNANSWERED):
-            unanswered[row["id"]] = reason.removeprefix(_UNANSWERED)
+        if reason is not None and reason.startswith(UNANSWERED):
+            unanswered[row["id"]] = reason.removeprefix(UNANSWERED)
         else:
             scores[row["id"]] = _score(task, row)
     for by in task.groups:
@@ -325,17 +285,7 @@ def mark_incomparable(task: TaskSpec, entry: dict[str, Any]) -> None:
 def result_differences(
     task: TaskSpec, entry: Mapping[str, Any], made: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> Iterator[Difference]:
-    """Compares what a package says with what its items give.
-
-    Args:
-        task: with the metrics that are reported.
-        entry: of the package.
-        made: from `recompute`.
-        rows: the task's items.
-
-    Yields:
-        Each difference, but for what the items do not tell.
-    """
+    """Yields the differences between what a package says and what `recompute` made, except what the items do not decide."""
     unknown = _unknown(task, rows)
     reasons = {NO_VERDICT, *(f"{NO_VERDICT}: {row['unscored']}" for row in rows if row["unscored"])}
     for name in _COMPARED:
@@ -353,21 +303,17 @@ def result_differences(
             ("bound_low", "value", "bound_high"),
             ("bound_low", "bound_high"),
         ):
-            known = [end for end in map(metric.get, names) if _is_number(end)]
+            known = [end for end in map(metric.get, names) if is_number(end)]
             if known != sorted(known):
                 yield (*place, names[0]), metric.get(names[0]), metric.get(names[1])
         limits, value = outer.get(place, {}), metric.get("value")
         low, high = limits.get("bound_low"), limits.get("bound_high")
-        if not _is_number(value) or not unknown((*place, "value")):
+        if not is_number(value) or not unknown((*place, "value")):
             continue
         if metric.get("n") != limits.get("n", 0) + metric.get("estimated", 0):
             yield (*place, "n"), metric.get("n"), limits.get("n")
-        if (_is_number(low) and value < low - TOLERANCE) or (_is_number(high) and value > high + TOLERANCE):
+        if (is_number(low) and value < low - TOLERANCE) or (is_number(high) and value > high + TOLERANCE):
             yield (*place, "value"), value, low
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _metrics(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
@@ -448,16 +394,7 @@ def same_value(said: Any, here: Any) -> bool:
 
 
 def differences(said: Any, here: Any, place: tuple[str, ...] = ()) -> Iterator[Difference]:
-    """Compares JSON values.
-
-    Args:
-        said: of the package.
-        here: computed here.
-        place: names on the way to them.
-
-    Yields:
-        Each difference.
-    """
+    """Yields the differences between two JSON values."""
     if isinstance(said, Mapping) and isinstance(here, Mapping):
         for name in dict.fromkeys((*said, *here)):
             yield from differences(said.get(name, _ABSENT), here.get(name, _ABSENT), (*place, name))

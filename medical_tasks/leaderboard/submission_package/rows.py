@@ -8,17 +8,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks.io.json_records import Field, optional
-from medical_tasks.leaderboard.submission_package.contents import (
-    ANSWERS,
-    ITEMS,
-    VERDICTS,
-    WRITE_AGAIN,
-    PackageError,
-    ReadLimits,
-    answer_sha256,
-    shown,
-    verdicts_sha256,
-)
+from medical_tasks.leaderboard.submission_package import contents
+from medical_tasks.leaderboard.submission_package.contents import PackageError, ReadLimits, not_sound, shown
 from medical_tasks.leaderboard.submission_package.privacy import (
     check_private_row,
     check_private_verdict,
@@ -33,51 +24,27 @@ from medical_tasks.leaderboard.submission_package.values import (
     line_text,
     number,
     one_of,
+    or_null,
 )
 from medical_tasks.runs.results import weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
-
-__all__ = [
-    "NAN",
-    "check_verdicts",
-    "item_columns",
-    "item_of",
-    "read_answers",
-    "read_items",
-    "read_verdicts",
-    "verdicts_of_items",
-]
-
 
 Rows = dict[str, list[dict[str, Any]]]
 
 
 def read_items(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec], limits: ReadLimits) -> Rows:
-    """Reads `items.jsonl`.
-
-    Args:
-        reader: of the package.
-        content: of the file.
-        tasks: name to task, with the metrics that are reported.
-        limits: of the package.
-
-    Returns:
-        Task to its rows, in order.
-
-    Raises:
-        PackageError: A line is not of the form, or an id stands twice.
-    """
+    """Reads `items.jsonl`: task to its rows, in order. An id may stand once in a task."""
     rows: Rows = {}
     fields = {name: item_fields(task, texts=texts_allowed(task)) for name, task in tasks.items()}
     words = {name: note_words(task) for name, task in tasks.items() if not texts_allowed(task)}
     seen: set[tuple[str, str]] = set()
-    for where, value in reader.lines(ITEMS, content, most=limits.items):
+    for where, value in reader.lines(contents.ITEMS, content, most=limits.items):
         name = _task_of(where, value, tasks)
         row = read_item(where, value, tasks[name], fields[name])
         if name in words:
             check_private_row(where, row, words[name])
         if (name, row["id"]) in seen:
-            raise PackageError(f"{where}: the item {shown(row['id'])} of {name} stands twice. {WRITE_AGAIN}")
+            raise not_sound(f"{where}: the item {shown(row['id'])} of {name} stands twice")
         seen.add((name, row["id"]))
         rows.setdefault(name, []).append(row)
     return rows
@@ -90,77 +57,48 @@ def read_answers(
     tasks: Mapping[str, TaskSpec],
     limits: ReadLimits,
 ) -> dict[str, dict[str, str]]:
-    """Reads `answers.jsonl`, and checks that it has every answer to open data that the items tell of, and no other.
-
-    Args:
-        reader: of the package.
-        content: of the file, empty where there is none.
-        items: from `read_items`.
-        tasks: name to task.
-        limits: of the package.
-
-    Returns:
-        Task to item id to answer, of tasks on open data.
-
-    Raises:
-        PackageError: A line is not of the form, or an answer is missing, too many, or not the one whose hash is told.
-    """
+    """Reads `answers.jsonl`: of tasks on open data, exactly the answers whose hashes the items have, as task to id to answer."""
     open_tasks = {name for name, task in tasks.items() if texts_allowed(task)}
     told = {name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())} for name in open_tasks}
     found: dict[str, dict[str, str]] = {name: {} for name in tasks if name in open_tasks}
-    for where, value in reader.lines(ANSWERS, content, most=limits.items):
+    for where, value in reader.lines(contents.ANSWERS, content, most=limits.items):
         name = _task_of(where, value, tasks)
         if name not in open_tasks:
-            raise PackageError(
+            raise not_sound(
                 f"{where}: is an answer to {name}, whose data are credentialed: it may not leave the machine it was made on. "
-                f"Nothing of it was kept. {WRITE_AGAIN}"
+                "Nothing of it was kept"
             )
         row = check_fields(where, value, ANSWER_FIELDS)
         if row["id"] in found[name]:
-            raise PackageError(f"{where}: the item {shown(row['id'])} is answered twice. {WRITE_AGAIN}")
-        if not told[name].get(row["id"]) or answer_sha256(row["response"]) != told[name][row["id"]]:
-            raise PackageError(
-                f"{where}: is not the answer to {shown(row['id'])} whose hash stands in {ITEMS}. {WRITE_AGAIN}"
-            )
+            raise not_sound(f"{where}: the item {shown(row['id'])} is answered twice")
+        if not told[name].get(row["id"]) or contents.answer_sha256(row["response"]) != told[name][row["id"]]:
+            raise not_sound(f"{where}: is not the answer to {shown(row['id'])} whose hash stands in {contents.ITEMS}")
         found[name][row["id"]] = row["response"]
     for name in found:
         missing = [each for each, digest in told[name].items() if digest and each not in found[name]]
         if missing:
-            raise PackageError(f"{ANSWERS}: lacks the answer to {shown(missing[0])} of {name}. {WRITE_AGAIN}")
+            raise not_sound(f"{contents.ANSWERS}: lacks the answer to {shown(missing[0])} of {name}")
     return found
 
 
 def read_verdicts(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec], limits: ReadLimits) -> Rows:
-    """Reads `verdicts.jsonl`.
-
-    Args:
-        reader: of the package.
-        content: of the file, empty where there is none.
-        tasks: name to task.
-        limits: of the package.
-
-    Returns:
-        Task to its rows, in order.
-
-    Raises:
-        PackageError: A line is not of the form, or a question has two verdicts.
-    """
+    """Reads `verdicts.jsonl`: task to its rows, in order. A question has one verdict."""
     rows: Rows = {}
     seen: dict[tuple[str, str, str], dict[str, Any]] = {}
     fields = {name: verdict_fields(texts=texts_allowed(task)) for name, task in tasks.items()}
-    for where, value in reader.lines(VERDICTS, content, most=limits.verdicts):
+    for where, value in reader.lines(contents.VERDICTS, content, most=limits.verdicts):
         name = _task_of(where, value, tasks)
         if isinstance(value, dict) and not texts_allowed(tasks[name]):
             check_private_verdict(where, value)
         row = check_fields(where, value, fields[name])
         if ("value" in row) == ("unscored" in row):
-            raise PackageError(f"{where}: has either value, or unscored with the reason. {WRITE_AGAIN}")
+            raise not_sound(f"{where}: has either value, or unscored with the reason")
         before = seen.setdefault((name, row["id"], row["sha256"]), row)
         if before.get("value") != row.get("value") or before.get("unscored") != row.get("unscored"):
-            raise PackageError(f"{where}: the question {shown(row['id'])} of {name} has two verdicts. {WRITE_AGAIN}")
+            raise not_sound(f"{where}: the question {shown(row['id'])} of {name} has two verdicts")
         votes = row["votes"]
         if "value" in row and (not votes or votes.count(row["value"]) < max(map(votes.count, votes))):
-            raise PackageError(f"{where}, value: must be what most votes say. {WRITE_AGAIN}")
+            raise not_sound(f"{where}, value: must be what most votes say")
         rows.setdefault(name, []).append(row)
     return rows
 
@@ -168,46 +106,30 @@ def read_verdicts(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSp
 def check_verdicts(
     name: str, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Checks a task's verdicts against its items and its entry.
-
-    Args:
-        name: of the task.
-        entry: of `results.json`.
-        rows: its items.
-        verdicts: its verdicts.
-
-    Raises:
-        PackageError: They are of other items, other judges, or not as many as are told.
-    """
+    """Checks that a task's verdicts are of its items and judge, and as many as its entry says."""
     by_item, lost = verdicts_of_items(verdicts, {row["id"] for row in rows})
     if lost:
-        raise PackageError(f"{VERDICTS}: the question {shown(lost[0])} is about no item of {name}. {WRITE_AGAIN}")
+        raise not_sound(f"{contents.VERDICTS}: the question {shown(lost[0])} is about no item of {name}")
     for row in rows:
-        if row["verdicts_sha256"] != verdicts_sha256(by_item.get(row["id"], ())):
-            raise PackageError(
-                f"{ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those whose hash it tells. {WRITE_AGAIN}"
+        if row["verdicts_sha256"] != contents.verdicts_sha256(by_item.get(row["id"], ())):
+            raise not_sound(
+                f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those whose hash it tells"
             )
         if not row["answer_sha256"] and row["id"] in by_item:
-            raise PackageError(f"{VERDICTS}: {shown(row['id'])} of {name} is judged and has no answer. {WRITE_AGAIN}")
+            raise not_sound(f"{contents.VERDICTS}: {shown(row['id'])} of {name} is judged and has no answer")
     judge = entry.get("judge")
     if judge is None:
         if verdicts:
-            raise PackageError(f"{VERDICTS}: {name} is scored without a judge and has verdicts. {WRITE_AGAIN}")
+            raise not_sound(f"{contents.VERDICTS}: {name} is scored without a judge and has verdicts")
         return
     reasons = Counter(row["unscored"] for row in verdicts if "unscored" in row)
-    counted = {
-        "asked": len(verdicts),
-        "decided": sum("value" in row for row in verdicts),
-        "unscored": dict(reasons),
-    }
+    counted = {"asked": len(verdicts), "decided": sum("value" in row for row in verdicts), "unscored": dict(reasons)}
     if judge["verdicts"] != counted:
-        raise PackageError(f"{VERDICTS}: {name} has other numbers of verdicts than its entry says. {WRITE_AGAIN}")
+        raise not_sound(f"{contents.VERDICTS}: {name} has other numbers of verdicts than its entry says")
     if any("value" in row and _votes_ahead(row) < judge["votes"] - len(row["votes"]) for row in verdicts):
-        raise PackageError(
-            f"{VERDICTS}: {name} has verdicts that fewer votes decided than its judge gives. {WRITE_AGAIN}"
-        )
+        raise not_sound(f"{contents.VERDICTS}: {name} has verdicts that fewer votes decided than its judge gives")
     if any(("comparable" in row) == judge["comparable"] or len(row["votes"]) > judge["votes"] for row in verdicts):
-        raise PackageError(f"{VERDICTS}: {name} has verdicts of another judge than its entry says. {WRITE_AGAIN}")
+        raise not_sound(f"{contents.VERDICTS}: {name} has verdicts of another judge than its entry says")
 
 
 def _votes_ahead(row: Mapping[str, Any]) -> int:
@@ -221,7 +143,7 @@ def _task_of(where: str, value: Any, tasks: Mapping[str, TaskSpec]) -> str:
     name = value.get("task") if isinstance(value, dict) else None
     if not isinstance(name, str) or name not in tasks:
         got = shown(name) if isinstance(value, dict) else shown(value)
-        raise PackageError(f"{where}, task: must be one of {', '.join(tasks)}, got {got}. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, task: must be one of {', '.join(tasks)}, got {got}")
     return name
 
 
@@ -246,14 +168,7 @@ ANSWER_FIELDS: Final[Mapping[str, Field]] = {
 
 
 def item_columns(task: TaskSpec) -> list[str]:
-    """The columns of a task's items, without the two hashes.
-
-    Args:
-        task: with the metrics that are reported.
-
-    Returns:
-        Names in order; those of `results.item_rows`.
-    """
+    """Lists the columns of a task's items, as `results.item_rows` has them, without the two hashes."""
     columns = ["task", "id", "cluster", *(f"group_{name}" for name in task.groups)]
     for metric in task.metrics:
         if metric.kind != "average":
@@ -262,12 +177,7 @@ def item_columns(task: TaskSpec) -> list[str]:
 
 
 def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
-    """The form of a task's lines in `items.jsonl`.
-
-    Args:
-        task: with the metrics that are reported.
-        texts: whether they may hold text; not for credentialed data.
-    """
+    """The form of a task's lines in `items.jsonl`; for credentialed data without `texts`."""
     group = line_text(2 * LONGEST_ID)
     fields: dict[str, Field] = {"task": one_of((task.name,)), "id": _ID, "cluster": _ID}
     fields |= {f"group_{name}": group for name in task.groups}
@@ -280,10 +190,8 @@ def item_fields(task: TaskSpec, *, texts: bool) -> dict[str, Field]:
     fields |= {
         "parsed": _HIDDEN_TEXT,
         "why": _HIDDEN_TEXT,
-        "unscored": Field(holds=lambda value: value is None or reason.holds(value), rule=f"{reason.rule}; or null"),
-        "asked": optional(
-            Field(holds=lambda value: value is None or number(0, 1e6).holds(value), rule="a number or null")
-        ),
+        "unscored": or_null(reason),
+        "asked": optional(or_null(number(0, 1e6), "a number or null")),
         "answer_sha256": hash_or_empty(empty=True),
         "verdicts_sha256": hash_or_empty(empty=True),
     }
@@ -305,52 +213,33 @@ def _metric_value(metric: MetricSpec) -> Field:
 
 
 def read_item(where: str, value: Any, task: TaskSpec, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Checks a line of `items.jsonl`.
-
-    Args:
-        where: where it stands.
-        value: its JSON.
-        task: its task, with the metrics that are reported.
-        fields: from `item_fields`.
-
-    Returns:
-        The row as `items.parquet` has it: a value without a denominator is `nan`.
-
-    Raises:
-        PackageError: It is not of the form.
-    """
+    """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
     checked = check_fields(where, value, fields)
     row: dict[str, Any] = {}
     metrics = {metric.name: metric for metric in task.metrics if metric.kind != "average"}
-    answered = not str(checked["unscored"] or "").startswith("no answer: ")
+    answered = not str(checked["unscored"] or "").startswith(contents.UNANSWERED)
     for name, each in checked.items():
         row[name] = math.nan if name in metrics and each == NAN else each
     undecided = [name for name in metrics if checked[name] is None]
     if answered != bool(checked["answer_sha256"]):
-        raise PackageError(f"{where}: has a hash of an answer if and only if it is answered. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: has a hash of an answer if and only if it is answered")
     if not answered and len(undecided) < len(metrics):
-        raise PackageError(f"{where}: is not answered and has values all the same. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: is not answered and has values all the same")
     # An answer that ends an official script is scored all the same.
     if checked["unscored"] is None and any(not (answered and metrics[name].ends) for name in undecided):
-        raise PackageError(f"{where}, {undecided[0]}: is null, and unscored does not say why. {WRITE_AGAIN}")
+        raise not_sound(f"{where}, {undecided[0]}: is null, and unscored does not say why")
     if answered and checked["unscored"] is not None and not undecided:
         raise PackageError(
             f"{where}, unscored: must be null where every value is decided, got {shown(checked['unscored'])}."
         )
     for metric in metrics.values():
         if metric.kind == "ratio" and (checked[metric.name] is None) != (checked[weight_column(metric.name)] is None):
-            raise PackageError(
-                f"{where}: {metric.name} and its denominator are null together or not at all. {WRITE_AGAIN}"
-            )
+            raise not_sound(f"{where}: {metric.name} and its denominator are null together or not at all")
     return row
 
 
 def verdict_fields(*, texts: bool) -> dict[str, Field]:
-    """The form of the lines of `verdicts.jsonl`.
-
-    Args:
-        texts: whether they hold the judge's texts; not for credentialed data.
-    """
+    """The form of the lines of `verdicts.jsonl`; for credentialed data without the judge's `texts`."""
     reason = line_text(LONGEST_ID, least=1)
     fields = {
         "task": line_text(64, least=1),
@@ -366,14 +255,9 @@ def verdict_fields(*, texts: bool) -> dict[str, Field]:
 
 
 def item_of(question: str, ids: Container[str]) -> str | None:
-    """Finds the item a question is about.
+    """Finds the item a question is about: its name is the item's id, alone or followed by `/` and more.
 
-    Args:
-        question: its name: the item's id alone, or with `/` and more behind it.
-        ids: of the task's items; they may hold `/` as well, and the longest one that fits is meant.
-
-    Returns:
-        The id, or None.
+    Ids may hold `/` as well; the longest one that fits is meant.
     """
     while question not in ids:
         question, slash, _ = question.rpartition("/")
@@ -385,15 +269,7 @@ def item_of(question: str, ids: Container[str]) -> str | None:
 def verdicts_of_items(
     rows: Iterable[Mapping[str, Any]], ids: Container[str]
 ) -> tuple[dict[str, list[Mapping[str, Any]]], list[str]]:
-    """Sorts a task's verdicts by item.
-
-    Args:
-        rows: the verdicts, in order.
-        ids: of the task's items.
-
-    Returns:
-        Item id to its verdicts in order, and the questions that are about no item.
-    """
+    """Sorts a task's verdicts by item; also returns the questions that are about no item."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     lost: list[str] = []
     for row in rows:

@@ -5,7 +5,6 @@ Names that a person cannot tell apart are the same name. The rules are those of 
 restrictive"), not all of them imitating Latin letters, with bounded marks. Names are compared by their looks: NFKC, case, accents,
 spaces and punctuation play no part, and letters and digits that `confusables.txt` calls alike are one. `name_data.json` has
 Unicode's data, with its version and source.
-
 """
 
 from __future__ import annotations
@@ -20,11 +19,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from medical_tasks.io.json_records import Field
-from medical_tasks.leaderboard.submission_package.contents import WRITE_AGAIN, PackageError, Submitter, shown
+from medical_tasks.leaderboard.submission_package.contents import Submitter, not_sound, shown
 from medical_tasks.leaderboard.submission_package.values import check_fields, line_text, number, true_or_false
-
-__all__ = ["model_key", "name_key", "name_problem", "read_submitter", "submitter_values"]
-
 
 _LONGEST_URL: Final = 300
 _URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+")
@@ -71,19 +67,11 @@ def submitter_values(submitter: Submitter) -> dict[str, Any]:
 
 
 def read_submitter(where: str, values: Any) -> Submitter:
-    """Checks what a submitter says.
-
-    Args:
-        where: where it stands, for messages.
-        values: as JSON.
-
-    Raises:
-        PackageError: It is not of the form.
-    """
+    """Checks what a submitter says."""
     checked = check_fields(where, values, SUBMITTER_FIELDS)
     for field in ("model", "organisation"):
         if checked[field] and (problem := name_problem(checked[field])):
-            raise PackageError(f"{where}, {field}: {shown(checked[field])} {problem}. {WRITE_AGAIN}")
+            raise not_sound(f"{where}, {field}: {shown(checked[field])} {problem}")
     parameters = checked["parameters"]
     return Submitter(**{**checked, "parameters": None if parameters is None else float(parameters)})
 

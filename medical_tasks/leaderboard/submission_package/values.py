@@ -1,7 +1,6 @@
 """Values of a package, read without trust: what each field must be, in code and in words, and JSON within limits.
 
 Depth, length of numbers and count of values are limited before anything is parsed, and no name may occur twice in an object.
-
 """
 
 from __future__ import annotations
@@ -11,28 +10,11 @@ import math
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from medical_tasks.io.json_records import Field, once
-from medical_tasks.leaderboard.submission_package.contents import WRITE_AGAIN, PackageError, ReadLimits, shown
+from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError, ReadLimits, not_sound, shown
 
-__all__ = [
-    "JsonReader",
-    "any_text",
-    "check_fields",
-    "hash_or_empty",
-    "is_object",
-    "line_text",
-    "number",
-    "one_of",
-    "plain_json",
-    "suite_name",
-    "true_or_false",
-    "whole_number",
-]
-
-
-_HASH: Final = re.compile(r"[0-9a-f]{64}")
 _SUITE: Final = re.compile(r"medical-tasks [0-9][0-9A-Za-z.+-]{0,30}")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LONGEST_SETTING: Final = 2000
@@ -67,7 +49,7 @@ def any_text(most: int, *, halves: bool = False) -> Field:
 def hash_or_empty(*, empty: bool = False) -> Field:
     """A SHA-256 in hexadecimal; with `empty` also the empty text."""
     return Field(
-        holds=lambda value: isinstance(value, str) and (bool(_HASH.fullmatch(value)) or (empty and not value)),
+        holds=lambda value: isinstance(value, str) and (bool(SHA256.fullmatch(value)) or (empty and not value)),
         rule=f"64 digits of a SHA-256{' or empty' if empty else ''}",
     )
 
@@ -118,6 +100,16 @@ def one_of(allowed: Collection[Any]) -> Field:
     )
 
 
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether it is a finite number, and no truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
+
+
 def is_object(value: Any) -> bool:
     """Whether it is an object whose names are short and plain."""
     return isinstance(value, dict) and all(len(name) <= 200 and is_plain(name) for name in value)
@@ -144,27 +136,23 @@ def _plain(value: Any) -> bool:
     return bool(math.isfinite(value)) and abs(value) <= _LARGEST
 
 
+def or_null(form: Field, rule: str = "") -> Field:
+    """The same, or null."""
+    return Field(holds=lambda value: value is None or form.holds(value), rule=rule or f"{form.rule}; or null")
+
+
 def check_fields(where: str, value: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Checks an object: these fields and no other, each as it must be.
-
-    Args:
-        where: where it stands, for messages.
-        value: as read.
-        fields: name to form.
-
-    Raises:
-        PackageError: It is not of that form; names the first thing that is wrong.
-    """
+    """Checks an object: these fields and no other, each as it must be; the error names the first that is wrong."""
     if not isinstance(value, dict):
-        raise PackageError(f"{where}: must be an object, got {shown(value)}. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: must be an object, got {shown(value)}")
     missing = [name for name, form in fields.items() if form.required and name not in value]
     unknown = [name for name in value if name not in fields]
     if missing or unknown:
         wrong = f"lacks {missing[0]!r}" if missing else f"has a field {shown(unknown[0])}, which is none of its own"
-        raise PackageError(f"{where}: {wrong}. {WRITE_AGAIN}")
+        raise not_sound(f"{where}: {wrong}")
     for name, each in value.items():
         if not fields[name].holds(each):
-            raise PackageError(f"{where}, {name}: must be {fields[name].rule}, got {shown(each)}. {WRITE_AGAIN}")
+            raise not_sound(f"{where}, {name}: must be {fields[name].rule}, got {shown(each)}")
     return value
 
 
@@ -173,45 +161,25 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{},:]', re.DOTALL)
 
 
 class JsonReader:
-    """Reads the JSON files of one package.
-
-    Args:
-        limits: of the package; `total_values` is counted over everything read.
-    """
+    """Reads the JSON files of one package; `ReadLimits.total_values` is counted over everything read."""
 
     def __init__(self, limits: ReadLimits) -> None:
         self._limits = limits
         self._values = 0
 
     def whole(self, name: str, content: bytes) -> Any:
-        """Reads a file that is one JSON value.
-
-        Raises:
-            PackageError: It is not, or breaks a limit.
-        """
+        """Reads a file that is one JSON value."""
         return self._read(name, content, self._limits.values)
 
     def lines(self, name: str, content: bytes, *, most: int) -> Iterator[tuple[str, Any]]:
-        """Reads a file with a JSON value a line.
-
-        Args:
-            name: of the file.
-            content: of the file; its last line ends like every other.
-            most: lines it may have.
-
-        Yields:
-            Where the value stands (`items.jsonl, line 3`), and the value.
-
-        Raises:
-            PackageError: A line is not JSON, or breaks a limit.
-        """
+        """Reads a file with a JSON value a line: yields where it stands (`items.jsonl, line 3`), and the value."""
         if content.count(b"\n") > most:
             raise PackageError(
                 f"{name}: {content.count(10):,} lines, and at most {most:,} are taken. Submit fewer tasks at once "
                 "(--task NAME), or a run of fewer items."
             )
         if content and not content.endswith(b"\n"):
-            raise PackageError(f"{name}: its last line is cut off. {WRITE_AGAIN}")
+            raise not_sound(f"{name}: its last line is cut off")
         start = number = 0
         while start < len(content):
             number += 1
@@ -246,9 +214,9 @@ class JsonReader:
                 parse_float=self._number,
             )
         except UnicodeDecodeError as error:
-            raise PackageError(f"{where}: not UTF-8 text (byte {error.start}). {WRITE_AGAIN}") from error
+            raise not_sound(f"{where}: not UTF-8 text (byte {error.start})") from error
         except (ValueError, RecursionError) as error:
-            raise PackageError(f"{where}: not JSON ({_fault_of(error)}). {WRITE_AGAIN}") from error
+            raise not_sound(f"{where}: not JSON ({_fault_of(error)})") from error
 
     def _scan(self, where: str, raw: bytes, most: int) -> int:
         """Counts values and depth with no recursion; a text is one step, whatever it holds."""
@@ -264,13 +232,11 @@ class JsonReader:
             elif token in (b",", b":"):
                 values += 1
             elif token == b'"':
-                raise PackageError(f"{where}: not JSON (a text without an end). {WRITE_AGAIN}")
+                raise not_sound(f"{where}: not JSON (a text without an end)")
             if depth > self._limits.depth:
-                raise PackageError(
-                    f"{where}: lists and objects stand more than {self._limits.depth} deep in one another. {WRITE_AGAIN}"
-                )
+                raise not_sound(f"{where}: lists and objects stand more than {self._limits.depth} deep in one another")
             if values > most:
-                raise PackageError(f"{where}: more than {most:,} values. {WRITE_AGAIN}")
+                raise not_sound(f"{where}: more than {most:,} values")
         return values
 
     def _whole_number(self, text: str) -> int:

@@ -3,7 +3,6 @@
 Checks, each `match`, `mismatch` or `not checked`: `content` of the package; and of every task `data`, `items`, `recipe`, `answers`,
 `scores`, `results`, and with a judge `verdicts` and `judge`. No file that a package names is ever opened: such settings come from
 whoever verifies.
-
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
@@ -18,7 +18,16 @@ from medical_tasks.data.task_data import TaskData, open_protocol, prompt_set, ru
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JUDGE_KINDS
-from medical_tasks.leaderboard.submission_package.contents import Package, shown
+from medical_tasks.leaderboard.submission_package.contents import (
+    UNANSWERED,
+    Check,
+    Outcome,
+    Package,
+    Verification,
+    VerifyOptions,
+    answer_sha256,
+    shown,
+)
 from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, PATH, scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.rescoring import (
     ask_again,
@@ -30,40 +39,20 @@ from medical_tasks.leaderboard.submission_package.rescoring import (
     withheld,
 )
 from medical_tasks.leaderboard.submission_package.results import differences, reported_task, told
-from medical_tasks.leaderboard.submission_package.verification import (
-    Check,
-    Outcome,
-    Verification,
-    VerifyOptions,
-    check_answers,
-    check_data,
-    check_items,
-)
+from medical_tasks.leaderboard.submission_package.writing import answers_of_run
 from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.responses import read_responses
+from medical_tasks.runs.results import read_results
 from medical_tasks.runs.runner import AnsweredTask
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Item, TaskSpec
 
-__all__ = ["VerifyOptions", "verify_package"]
-
-
-_UNANSWERED: Final = "no answer: "
+_SHOWN: Final = 3
 _DEFAULTS: Final = VerifyOptions()
 
 
 def verify_package(package: Package, options: VerifyOptions = _DEFAULTS) -> Verification:
-    """Scores a package's answers again and compares everything in it with what comes out.
-
-    Args:
-        package: from `reading.read_package`, which has checked its form and its hashes.
-        options: what it is checked against.
-
-    Raises:
-        MissingError: The judge that was named is not there.
-        UsageError: The judge that was named is not that of the package, or an option does not go with it.
-    """
-    checks = [
-        Check(name="content", outcome="match", detail=f"every file has the hash told; id {package.manifest.id}"),
-    ]
+    """Scores a package's answers again and compares everything in it; raises where the judge is not the package's."""
+    checks = [Check("content", "match", f"every file has the hash told; id {package.manifest.id}")]
     for name in package.manifest.tasks:
         checks += _verify_task(package, task_spec(name), options)
     return Verification(package=package.manifest.id, checks=tuple(checks))
@@ -77,7 +66,7 @@ def _verify_task(package: Package, task: TaskSpec, options: VerifyOptions) -> li
     same_data = check_data(task.name, recipe, data, missing)
     checks = [same_data]
     if data is None:
-        checks.append(Check(name=f"{task.name}: items", outcome="not checked", detail="the data are not here"))
+        checks.append(Check(f"{task.name}: items", "not checked", "the data are not here"))
     else:
         checks.append(check_items(task, rows, data.items))
     checks.append(check_recipe(task, recipe, data, options))
@@ -123,26 +112,26 @@ def _scores(
     reported = reported_task(task, entry)
     with scratch_folder(private=private) as scratch:
         try:
-            made = scored_again(answered, reported, recipe, verdicts, options, scratch, private=private)
+            made = scored_again(answered, reported, verdicts, options, scratch)
         except (MissingError, UsageError) as error:
-            return _not_scored(task, entry, str(error).replace(str(scratch), "the package").split("\n", 1)[0])
+            return _not_scored(task, entry, _first_line(error).replace(str(scratch), "the package"))
         found = [check_scores(reported, rows, made)]
         if recipe["judge"] is not None:
             found.append(check_verdicts(task.name, recipe["judge"]["name"], verdicts, made.verdicts, made.replay))
         if made.replay is not None:
-            found.append(ask_again(answered, recipe["judge"], verdicts, options, scratch))
+            found.append(ask_again(answered, verdicts, options, scratch))
     return [*found, check_results(reported, entry, made)]
 
 
 def _not_scored(task: TaskSpec, entry: Mapping[str, Any], why: str) -> list[Check]:
     parts = ["scores", "verdicts"] if entry["recipe"]["judge"] is not None else ["scores"]
-    checks = [Check(name=f"{task.name}: {part}", outcome="not checked", detail=why) for part in parts]
+    checks = [Check(f"{task.name}: {part}", "not checked", why) for part in parts]
     return [*checks, check_results(reported_task(task, entry), entry, None)]
 
 
 def _unanswered(rows: Sequence[Mapping[str, Any]], data: TaskData, answers: Mapping[str, str]) -> dict[str, str]:
     """Items without an answer, for the reasons that the package tells."""
-    told = {row["id"]: str(row["unscored"] or "").removeprefix(_UNANSWERED) for row in rows}
+    told = {row["id"]: str(row["unscored"] or "").removeprefix(UNANSWERED) for row in rows}
     return {item.id: told.get(item.id) or "not answered" for item in data.items if item.id not in answers}
 
 
@@ -151,7 +140,104 @@ def _data(task: TaskSpec, recipe: Mapping[str, Any], options: VerifyOptions) -> 
         with run_data(task, dataset_spec(task.dataset), recipe, data=options.data, source=options.source) as data:
             return data, ""
     except (MissingError, UsageError) as error:
-        return None, str(error).split("\n", 1)[0]
+        return None, _first_line(error)
+
+
+def check_answers(
+    package: Package, task: TaskSpec, rows: Sequence[Mapping[str, Any]], options: VerifyOptions
+) -> tuple[Check, Mapping[str, str] | None]:
+    """Compares the answers with their hashes; also returns item id to answer, None where there are none to score."""
+    title = f"{task.name}: answers"
+    answers: Mapping[str, str] | None = package.answers.get(task.name)
+    source = "of the package"
+    if options.responses is not None:
+        try:
+            answers = _given_answers(task, rows, options.responses, options)
+        except (MissingError, UsageError) as error:
+            return Check(title, "not checked", _first_line(error)), answers
+        source = "given here"
+    if answers is None:
+        detail = "the data are credentialed and the package holds no answers; give them with --responses FILE or RUN"
+        return Check(title, "not checked", detail), None
+    told = {row["id"]: row["answer_sha256"] for row in rows}
+    wrong = [each for each in told if answer_sha256(answers.get(each)) != told[each]]
+    wrong += [each for each in answers if each not in told]
+    if wrong:
+        detail = (
+            f"{len(wrong)} of {len(told)} {source} are not those whose hash is told: {', '.join(map(shown, wrong[:3]))}"
+        )
+        return Check(title, "mismatch", detail), None
+    unanswered = sum(not digest for digest in told.values())
+    detail = f"{len(answers):,} {source} have the hash that is told" + (
+        f", {unanswered} items have none" if unanswered else ""
+    )
+    return Check(title, "match", detail), answers
+
+
+def _given_answers(
+    task: TaskSpec, rows: Sequence[Mapping[str, Any]], place: Path, options: VerifyOptions
+) -> Mapping[str, str]:
+    if not place.is_dir():
+        return read_responses(place, [row["id"] for row in rows])
+    entries = read_results(place)["tasks"]
+    if task.name not in entries:
+        raise UsageError(f"{place}: has no answers to {task.name}, but to {', '.join(entries)}.")
+    recipe = entries[task.name]["recipe"]
+    return answers_of_run(
+        task, recipe, place, responses=None, data=options.data, source=options.source, upstream=options.upstream
+    )
+
+
+def check_data(name: str, recipe: Mapping[str, Any], data: TaskData | None, missing: str) -> Check:
+    """Compares the data of a recipe with those here; `missing` says why there are none."""
+    title, ran = f"{name}: data", recipe["data"]
+    if data is None:
+        return Check(title, "not checked", missing)
+    here = data.revision
+    wrong = [
+        f"{part} {shown(ran[part])} in the package, {shown(here[part])} here"
+        for part in ("version", "rows_sha256")
+        if ran[part] != here[part]
+    ]
+    where = f"{here['name']}/{here['config']}, split {here['split']}"
+    if wrong:
+        return Check(title, "mismatch", f"{where}: another revision: {'; '.join(wrong)}")
+    return Check(title, "match", f"{where}, rows_sha256 {here['rows_sha256'][:16]}")
+
+
+def check_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Sequence[Item]) -> Check:
+    """Compares a package's items with those of the split."""
+    said, here = {row["id"]: row for row in rows}, {item.id: item for item in items}
+    wrong = [
+        f"{len(ids)} {what}: {', '.join(shown(each) for each in ids[:_SHOWN])}"
+        for what, ids in (
+            ("added", [each for each in said if each not in here]),
+            ("missing", [each for each in here if each not in said]),
+            (
+                "in another cluster",
+                [each for each in here if each in said and said[each]["cluster"] != here[each].cluster],
+            ),
+            (
+                "in another group",
+                [each for each in here if each in said and not _same_groups(task, said[each], here[each])],
+            ),
+        )
+        if ids
+    ]
+    if not wrong and list(said) != list(here):
+        wrong = ["they stand in another order"]
+    title = f"{task.name}: items"
+    if wrong:
+        return Check(title, "mismatch", "; ".join(wrong))
+    return Check(title, "match", f"all {len(here):,} items asked, their groups and clusters")
+
+
+def _same_groups(task: TaskSpec, row: Mapping[str, Any], item: Item) -> bool:
+    for by in task.groups:
+        groups = item.groups[by]
+        if row[f"group_{by}"] != (groups if isinstance(groups, str) else " ".join(groups)):
+            return False
+    return True
 
 
 _ALWAYS = ("task", "task_version", "metrics", "statistics")
@@ -159,14 +245,7 @@ Found = tuple[Outcome, str]
 
 
 def check_recipe(task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | None, options: VerifyOptions) -> Check:
-    """Compares a package's recipe with what this version does.
-
-    Args:
-        task: the task.
-        recipe: of the package.
-        data: the data here, for worked examples; None where they are not.
-        options: what there is to check it with.
-    """
+    """Compares a package's recipe with what this version does; `data` are for worked examples, None where they are not here."""
     found = [*_task(task, recipe), *_questions(task, recipe, data, options), *_scoring(task, recipe, options)]
     found += _judge(task, recipe, options)
     wrong = [text for outcome, text in found if outcome == "mismatch"]
@@ -174,7 +253,7 @@ def check_recipe(task: TaskSpec, recipe: Mapping[str, Any], data: TaskData | Non
     same = [text for outcome, text in found if outcome == "match"]
     outcome: Outcome = "mismatch" if wrong else "not checked" if left else "match"
     parts = [("; ".join(wrong)), (f"not checked: {'; '.join(left)}" if left else ""), f"the same: {', '.join(same)}"]
-    return Check(name=f"{task.name}: recipe", outcome=outcome, detail=". ".join(part for part in parts if part))
+    return Check(f"{task.name}: recipe", outcome, ". ".join(part for part in parts if part))
 
 
 def _task(task: TaskSpec, recipe: Mapping[str, Any]) -> Iterator[Found]:
@@ -277,25 +356,14 @@ def _first_line(error: Exception) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """Settings, and what is not known of them.
-
-    Attributes:
-        values: name to value.
-        missing: settings that name a file or a folder, were used, and were not given.
-    """
+    """Settings, and which file or folder settings were used and not given here."""
 
     values: Mapping[str, str]
     missing: tuple[str, ...]
 
 
 def question_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
-    """Settings of the questions: no file that a package names is ever opened.
-
-    Args:
-        task: the task.
-        recipe: of the package.
-        given: by whoever verifies.
-    """
+    """Settings of the questions, `given` by whoever verifies: no file that a package names is ever opened."""
     values: dict[str, str] = {}
     missing: list[str] = []
     for name, value in recipe.get("task_args", {}).items():
@@ -312,13 +380,7 @@ def question_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping
 
 
 def scoring_arguments(task: TaskSpec, recipe: Mapping[str, Any], given: Mapping[str, str]) -> Arguments:
-    """Settings of the scoring, from what the recipe says of them; likewise.
-
-    Args:
-        task: the task.
-        recipe: of the package.
-        given: by whoever verifies.
-    """
+    """Settings of the scoring, from what the recipe says of them; likewise."""
     values = {name: value for name, value in given.items() if name in task.scoring_arguments}
     missing: list[str] = []
     identity = recipe.get("scoring", {})

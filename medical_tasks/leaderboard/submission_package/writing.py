@@ -2,7 +2,6 @@
 
 The run's answers are found again (`run_responses`) and hashed item by item. Those to open data go into the package; of credentialed
 data it holds only what the run's folder holds: ids, hashes and scores.
-
 """
 
 from __future__ import annotations
@@ -18,19 +17,8 @@ from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
 from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text
-from medical_tasks.leaderboard.submission_package.contents import (
-    ANSWERS,
-    DEFAULT_LIMITS,
-    ITEMS,
-    MANIFEST,
-    RESULTS,
-    VERDICTS,
-    Package,
-    PackageError,
-    Submitter,
-    answer_sha256,
-    verdicts_sha256,
-)
+from medical_tasks.leaderboard.submission_package import contents
+from medical_tasks.leaderboard.submission_package.contents import Package, PackageError, Submitter
 from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_allowed
 from medical_tasks.leaderboard.submission_package.reading import make_manifest, read_package
 from medical_tasks.leaderboard.submission_package.results import partial_facts, reported_task
@@ -39,9 +27,6 @@ from medical_tasks.leaderboard.submission_package.submitters import read_submitt
 from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_results
 from medical_tasks.spec import TaskSpec
-
-__all__ = ["answers_of_run", "write_package", "zip_bytes"]
-
 
 _NOT_TASKS_OWN = ("asked", "response_sha256")
 """Columns that a task's items have where the run had something to say there; `sources` names the submitter's files, and stays."""
@@ -62,23 +47,15 @@ def write_package(
     """Writes a finished run as a package.
 
     Args:
-        folder: the run's folder.
+        folder: the run's.
         out: the zip file.
         submitter: who and what.
-        tasks: names of those of the run's tasks that are submitted; all by default.
+        tasks: those of the run's tasks that are submitted; all by default.
         responses: for a run of `medical-tasks score`, the file that was scored.
         data: folder of the built datasets; the user's data home by default.
         source: what the dataset is made of, in place of `data`.
         upstream: the authors' checkout, for a run with the official prompts.
-        allow_partial: write it also when it is not the whole official split that was answered.
-
-    Returns:
-        What was written, as `read_package` reads it.
-
-    Raises:
-        UsageError: The run cannot be submitted; says why.
-        MissingError: The run, its answers or the data are not there.
-        IncompleteError: The disk is full.
+        allow_partial: write it also when the answers are not of the whole official split.
     """
     checked = read_submitter("the submitter", submitter_values(submitter))
     raw = read_results(folder)
@@ -112,12 +89,12 @@ def write_package(
             ]
         items += _item_rows(folder, task, own, judged, found)
         kept += judged
-    files = {RESULTS: _json(results), ITEMS: _lines(items)}
-    files |= {ANSWERS: _lines(answers)} if answers else {}
-    files |= {VERDICTS: _lines(kept)} if kept else {}
-    content = zip_bytes({MANIFEST: _json(make_manifest(checked, names, partial, files)), **files})
+    files = {contents.RESULTS: _json(results), contents.ITEMS: _lines(items)}
+    files |= {contents.ANSWERS: _lines(answers)} if answers else {}
+    files |= {contents.VERDICTS: _lines(kept)} if kept else {}
+    content = zip_bytes({contents.MANIFEST: _json(make_manifest(checked, names, partial, files)), **files})
     try:
-        # What is handed in is what a stranger would take.
+        # What is submitted is what a stranger would take.
         package = read_package(content)
     except PackageError as error:
         raise UsageError(f"{folder}: cannot be submitted as it is: {error}") from error
@@ -139,7 +116,7 @@ def _chosen(folder: Path, entries: Mapping[str, Any], wanted: Sequence[str]) -> 
     return chosen
 
 
-def _check_size(folder: Path, counts: Mapping[str, int], most: int = DEFAULT_LIMITS.items) -> None:
+def _check_size(folder: Path, counts: Mapping[str, int], most: int = contents.DEFAULT_LIMITS.items) -> None:
     """Refuses a run that no reader would take, before its answers are looked for."""
     if sum(counts.values()) <= most:
         return
@@ -178,14 +155,16 @@ def _item_rows(
     for row in rows:
         made = {name: _value(row.get(name)) for name in columns}
         made |= {name: row[name] for name in _NOT_TASKS_OWN if row.get(name) is not None}
-        answered = not str(row["unscored"] or "").startswith("no answer: ")
-        digest = str(row.get("response_sha256") or "") if answers is None else answer_sha256(answers.get(row["id"]))
+        answered = not str(row["unscored"] or "").startswith(contents.UNANSWERED)
+        digest = (
+            str(row.get("response_sha256") or "") if answers is None else contents.answer_sha256(answers.get(row["id"]))
+        )
         if answered != bool(digest):
             raise UsageError(
                 f"{folder}: the answer to {row['id']!r} of {task.name} is not found again, or was not there when the run was "
                 "scored. Give the run's command again, then this one."
             )
-        yield {**made, "answer_sha256": digest, "verdicts_sha256": verdicts_sha256(by_item.get(row["id"], ()))}
+        yield {**made, "answer_sha256": digest, "verdicts_sha256": contents.verdicts_sha256(by_item.get(row["id"], ()))}
 
 
 def _value(value: Any) -> Any:
@@ -211,24 +190,7 @@ def answers_of_run(
     source: Path | None,
     upstream: Path | None,
 ) -> dict[str, str]:
-    """Finds the answers that a run scored.
-
-    Args:
-        task: the task.
-        recipe: as the run's `results.json` has it.
-        folder: the run's folder.
-        responses: for a run of `medical-tasks score`, the file that was scored.
-        data: folder of the built datasets; the user's data home by default.
-        source: what the dataset is made of, in place of `data`.
-        upstream: the authors' checkout, for a run with the official prompts.
-
-    Returns:
-        Item id to answer, for each answered item.
-
-    Raises:
-        MissingError: The data, the run's store or the file is not there.
-        UsageError: They are not those of the run.
-    """
+    """Finds the answers that a run scored, item id to answer; the options are those of `write_package`."""
     check_recipe(folder, recipe)
     scored = recipe["model"]["name"].startswith("responses/")
     with run_data(task, dataset_spec(task.dataset), recipe, data=data, source=source) as found:
@@ -241,14 +203,7 @@ _PLAIN_FILE: Final = 0o100644 << 16
 
 
 def zip_bytes(files: Mapping[str, bytes]) -> bytes:
-    """Packs files.
-
-    Args:
-        files: name to content, in the order in which they are to stand there.
-
-    Returns:
-        A zip file without times, comments and extra fields.
-    """
+    """Packs files, in this order, without times, comments and extra fields."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=9) as package:
         for name, content in files.items():

@@ -19,8 +19,8 @@ import httpx
 import pytest
 
 from medical_tasks.errors import UsageError
-from medical_tasks.leaderboard.app import serve
 from medical_tasks.leaderboard.app.door import HEADERS, LONGEST_CALL, LONGEST_HEAD, PAGE_POLICY, POLICY
+from medical_tasks.leaderboard.app.serving import serve
 from tests.leaderboard.app.space_process import Served, served
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -156,57 +156,24 @@ def addresses(port: int, upload: Path) -> list[str]:
     host = f"127.0.0.1:{port}"
     plain = f"http://{host}/x.png"
     separators = (
-        "\uff1a//",
-        ":\uff0f\uff0f",
-        "\u2236//",
-        ":\u2044\u2044",
-        ":\\\\",
-        ":\\/",
-        ":/\\",
-        ":////",
-        ":/",
-        ":",
-        "://\u200b",
-    )
+        "\uff1a//", ":\uff0f\uff0f", "\u2236//", ":\u2044\u2044", ":\\\\", ":\\/", ":/\\", ":////", ":/", ":", "://\u200b",
+    )  # fmt: skip
     schemes = (
-        "https",
-        "HTTP",
-        "hTtP",
-        "ftp",
-        "file",
-        "ws",
-        "gopher",
-        "jar:http",
-        "view-source:http",
-        "blob:http",
-        "http+unix",
-    )
+        "https", "HTTP", "hTtP", "ftp", "file", "ws", "gopher", "jar:http", "view-source:http", "blob:http", "http+unix",
+    )  # fmt: skip
     return [
         plain,
         *(f"http{separator}{host}/x.png" for separator in separators),
         *(f"{scheme}://{host}/x.png" for scheme in schemes),
         *(f"{space}{plain}{space}" for space in (" ", "\t", "\r\n", "\u00a0", "\u3000", "\ufeff", "\x00", "\u202e")),
         *(f"{slashes}{host}/x.png" for slashes in ("//", "///", "\\\\", "/\\", "\uff0f\uff0f")),
-        *(
-            f"http://{name}/x.png"
-            for name in (f"user:word@{host}", f"localhost:{port}", "name.test", "[::1]", "2130706433")
-        ),
-        *(
-            f"http://{name}:{port}/x.png"
-            for name in ("0x7f.1", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]", "127。0。0。1")
-        ),
-        "data:text/html,<script>1</script>",
-        "data:image/svg+xml;base64,PHN2Zy8+",
-        "javascript:alert(1)",
-        "file:///etc/passwd",
-        "/etc/passwd",
-        "../../../etc/passwd",
-        "~root/.profile",
-        "C:\\windows\\win.ini",
-        str(upload),
+        *(f"http://{name}/x.png" for name in (f"user:word@{host}", f"localhost:{port}", "name.test", "[::1]", "2130706433")),
+        *(f"http://{one}:{port}/x.png" for one in ("0x7f.1", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]", "127。0。0。1")),
+        "data:text/html,<script>1</script>", "data:image/svg+xml;base64,PHN2Zy8+", "javascript:alert(1)", "file:///etc/passwd",
+        "/etc/passwd", "../../../etc/passwd", "~root/.profile", "C:\\windows\\win.ini", str(upload),
         f"{plain}?next={plain}#/assets/index.js",
         f"/assets/index.js;{plain}",
-    ]
+    ]  # fmt: skip
 
 
 ROUTES = (
@@ -257,27 +224,15 @@ def test_an_event_names_texts_and_uploads_alone(space: Served, outside: int) -> 
     kept = upload(space)
     named = [*addresses(outside, space.uploads / kept), f"{kept}/../b", f"{kept}/b", f"{space.uploads}/a.zip"]
     bodies: list[Any] = [
-        None,
-        [],
-        {},
-        {"data": None},
-        {"data": {"a": 1}},
-        {"data": "a"},
-        {"data": [1]},
-        {"data": [{"path": [kept]}]},
-    ]
+        None, [], {}, {"data": None}, {"data": {"a": 1}}, {"data": "a"}, {"data": [1]}, {"data": [{"path": [kept]}]},
+    ]  # fmt: skip
     for address, place in itertools.chain(
         zip(named, itertools.cycle(range(6)), strict=False), ((named[0], one) for one in range(6))
     ):
         file = {"path": address, "meta": {"_type": "gradio.FileData"}}
         data = (
-            file,
-            [file],
-            {"a": file},
-            {"value": file},
-            file | {"is_stream": True},
-            {"url": address, "meta": file["meta"]},
-        )[place]
+            file, [file], {"a": file}, {"value": file}, file | {"is_stream": True}, {"url": address, "meta": file["meta"]},
+        )[place]  # fmt: skip
         bodies += [{"data": [data]}, {"data": ["", None, data]}]
     assert len(bodies) > 100
     for body in bodies:

@@ -1,4 +1,4 @@
-"""Uploads: read within the limit, refused without a trace, handed in once."""
+"""Uploads: read within the limit, refused without a trace, submitted once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from medical_tasks.errors import MissingError
 from medical_tasks.leaderboard.app.door import discard, upload_path, uploaded
 from medical_tasks.leaderboard.app.snapshot import Content
-from medical_tasks.leaderboard.app.submitting import check, hand_in, introduction, refused
+from medical_tasks.leaderboard.app.submitting import check, introduction, refused, submit
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
@@ -48,13 +48,13 @@ def test_a_sound_package_is_shown_and_waits(tmp_path: Path) -> None:
     assert rows(step.html, "submit-numbers")[0] == ["medcalc", "accuracy", "50.0 %35.2 to 64.8", "40/40"]
 
 
-def test_handing_in_gives_a_place_in_the_queue_and_keeps_no_upload(tmp_path: Path, content: Content) -> None:
-    first = hand_in(content, put(tmp_path / "1", package("One", of=40)))
+def test_submitting_gives_a_place_in_the_queue_and_keeps_no_upload(tmp_path: Path, content: Content) -> None:
+    first = submit(content, put(tmp_path / "1", package("One", of=40)))
     assert "It is number 1 of 1 in the queue." in first.html
-    second = hand_in(content, put(tmp_path / "2", package("Two", of=40)))
+    second = submit(content, put(tmp_path / "2", package("Two", of=40)))
     assert "It is number 2 of 2 in the queue." in second.html
-    again = hand_in(content, put(tmp_path / "3", package("Two", of=40)))
-    assert "This package was handed in before" in again.html
+    again = submit(content, put(tmp_path / "3", package("Two", of=40)))
+    assert "This package was submitted before" in again.html
     assert not any(step.waits for step in (first, second, again))
     assert [path for path in tmp_path.rglob("*.zip") if "store" not in path.parts] == []
     assert len(content.snapshot().pending()) == 2
@@ -71,7 +71,7 @@ def test_handing_in_gives_a_place_in_the_queue_and_keeps_no_upload(tmp_path: Pat
     ids=["empty", "text", "cut", "not taken here"],
 )
 def test_a_bad_package_is_refused_and_nothing_is_kept(tmp_path: Path, content: Content, data: bytes, said: str) -> None:
-    for act in (check, lambda path: hand_in(content, path)):
+    for act in (check, lambda path: submit(content, path)):
         path = put(tmp_path, data)
         step = act(path)
         assert said in step.html
@@ -114,7 +114,7 @@ def test_only_uploads_are_uploads(tmp_path: Path) -> None:
             upload_path(value, tmp_path)
 
 
-@pytest.mark.parametrize("act", ["check", "hand_in"])
+@pytest.mark.parametrize("act", ["check", "submit"])
 def test_a_fault_of_the_server_tells_no_place_and_keeps_nothing(
     tmp_path: Path, content: Content, act: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -124,7 +124,7 @@ def test_a_fault_of_the_server_tells_no_place_and_keeps_nothing(
     monkeypatch.setattr("medical_tasks.leaderboard.app.submitting.check_admission", full)
     monkeypatch.setattr(Board, "submit", full)
     path = put(tmp_path, package(of=40))
-    step = check(path) if act == "check" else hand_in(content, path)
+    step = check(path) if act == "check" else submit(content, path)
     assert "The server could not store it now." in step.html
     assert str(tmp_path) not in step.html
     assert f"{tmp_path}: the disk is full" in caplog.text

@@ -93,7 +93,7 @@ class Opened:
         return rehashed(members)
 
 
-def forged(package: bytes, change: Callable[[Opened], None], *, totals: bool = True) -> bytes:
+def forged(package: bytes, change: Callable[[Opened], Any], *, totals: bool = True) -> bytes:
     """Changes a package and makes it whole again.
 
     Args:

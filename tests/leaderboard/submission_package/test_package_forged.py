@@ -12,11 +12,10 @@ import pytest
 
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
-from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
+from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS, Verification, VerifyOptions
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
-from medical_tasks.leaderboard.submission_package.verification import Verification
-from medical_tasks.leaderboard.submission_package.verifying import VerifyOptions, verify_package
+from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import item_rows, summarise
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
 from tests.leaderboard.submission_package.conftest import CREDENTIALED, Runs
@@ -35,28 +34,31 @@ def detail(found: Verification, part: str) -> str:
     return next(check.detail for check in found.checks if check.name.endswith(part))
 
 
-def made_right(row: dict[str, Any]) -> None:
-    row.update(accuracy=1.0, accuracy_official=1.0, accuracy_recomputed=1.0, accuracy_agreed=1.0)
+def right_row(opened: Opened) -> dict[str, Any]:
+    return next(row for row in opened.items if row["accuracy"] == 1.0)
+
+
+def wrong_row(opened: Opened) -> dict[str, Any]:
+    return next(row for row in opened.items if row["accuracy"] == 0.0)
 
 
 def changed_answer(opened: Opened) -> None:
     """An answer that was right is replaced, its score is kept."""
-    row = next(row for row in opened.items if row["accuracy"] == 1.0)
-    opened.answer(row["id"])["response"] = '{"answer": "-7777"}'
+    opened.answer(right_row(opened)["id"])["response"] = '{"answer": "-7777"}'
 
 
 def better_score(opened: Opened) -> None:
-    made_right(next(row for row in opened.items if row["accuracy"] == 0.0))
+    wrong_row(opened).update(accuracy=1.0, accuracy_official=1.0, accuracy_recomputed=1.0, accuracy_agreed=1.0)
 
 
 def added_item(opened: Opened) -> None:
-    row = next(row for row in opened.items if row["accuracy"] == 1.0)
+    row = right_row(opened)
     opened.items.append({**row, "id": "777"})
     opened.answers.append({**opened.answer(row["id"]), "id": "777"})
 
 
 def dropped_item(opened: Opened) -> None:
-    row = next(row for row in opened.items if row["accuracy"] == 0.0)
+    row = wrong_row(opened)
     opened.items.remove(row)
     opened.answers.remove(opened.answer(row["id"]))
 
@@ -67,28 +69,14 @@ def changed_group(opened: Opened) -> None:
     row["group_category"] = next(group for group in groups if group != row["group_category"])
 
 
-def changed_cluster(opened: Opened) -> None:
-    opened.items[0]["cluster"] = opened.items[-1]["cluster"]
+def recipe(**parts: Any) -> Callable[[Opened], None]:
+    """Entries of parts of the recipe."""
 
+    def change(opened: Opened) -> None:
+        for part, values in parts.items():
+            opened.entry["recipe"][part] |= values
 
-def other_data(opened: Opened) -> None:
-    opened.entry["recipe"]["data"]["rows_sha256"] = "ab" * 32
-
-
-def other_version(opened: Opened) -> None:
-    opened.entry["recipe"]["task_version"] = "0-A"
-
-
-def other_metric(opened: Opened) -> None:
-    opened.entry["recipe"]["metrics"]["accuracy"]["kind"] = "mean"
-
-
-def other_seed(opened: Opened) -> None:
-    opened.entry["recipe"]["statistics"]["bootstrap_seed"] = 7
-
-
-def other_note(opened: Opened) -> None:
-    opened.items[0]["parsed"] = "12"
+    return change
 
 
 @pytest.mark.parametrize(
@@ -99,14 +87,18 @@ def other_note(opened: Opened) -> None:
         (added_item, "items", "1 added: '777'"),
         (dropped_item, "items", "1 missing: "),
         (changed_group, "items", "1 in another group: "),
-        (changed_cluster, "items", "1 in another cluster: "),
-        (other_data, "data", "another revision: rows_sha256 'abababab"),
-        (other_version, "recipe", f"task_version: '0-A' in the package, '{MEDCALC.version}' computed"),
-        (other_metric, "recipe", "metrics, accuracy, kind: 'mean' in the package"),
-        (other_seed, "recipe", "statistics, bootstrap_seed: 7 in the package, 0 computed"),
-        (other_note, "scores", "parsed: reads otherwise"),
+        (lambda opened: opened.items[0].update(cluster=opened.items[-1]["cluster"]), "items", "1 in another cluster: "),
+        (recipe(data={"rows_sha256": "ab" * 32}), "data", "another revision: rows_sha256 'abababab"),
+        (
+            lambda opened: opened.entry["recipe"].update(task_version="0-A"),
+            "recipe",
+            f"task_version: '0-A' in the package, '{MEDCALC.version}' computed",
+        ),
+        (recipe(metrics={"accuracy": {"kind": "mean"}}), "recipe", "metrics, accuracy, kind: 'mean' in the package"),
+        (recipe(statistics={"bootstrap_seed": 7}), "recipe", "statistics, bootstrap_seed: 7 in the package, 0 computed"),
+        (lambda opened: opened.items[0].update(parsed="12"), "scores", "parsed: reads otherwise"),
     ],
-)
+)  # fmt: skip
 def test_forged_numbers_are_found(
     medcalc: bytes, right: bytes, change: Callable[[Opened], None], part: str, said: str
 ) -> None:
@@ -256,19 +248,12 @@ def test_verdicts_on_another_answer_are_found(chat_judged: bytes) -> None:
     assert outcomes(found)["scores"] == "mismatch"
 
 
-def other_judge_prompts(opened: Opened) -> None:
-    opened.entry["recipe"]["judge"]["prompts"]["sha256"] = "cd" * 32
-
-
-def other_threshold(opened: Opened) -> None:
-    opened.entry["recipe"]["judge"]["entails_from"] = "0.1"
-
-
 @pytest.mark.parametrize(
-    ("change", "said"), [(other_judge_prompts, "judge's prompts"), (other_threshold, "entails_from")]
+    ("judge", "said"),
+    [({"prompts": {"set": "own", "sha256": "cd" * 32}}, "judge's prompts"), ({"entails_from": "0.1"}, "entails_from")],
 )
-def test_another_judge_is_found(kqa: bytes, change: Callable[[Opened], None], said: str) -> None:
-    found = verified(forged(kqa, change))
+def test_another_judge_is_found(kqa: bytes, judge: dict[str, Any], said: str) -> None:
+    found = verified(forged(kqa, recipe(judge=judge)))
     assert outcomes(found)["recipe"] == "mismatch"
     assert said in detail(found, "recipe")
 

@@ -21,9 +21,10 @@ from medical_tasks.leaderboard.submission_package.contents import (
     MEMBERS,
     RESULTS,
     Package,
+    PackageError,
     ReadLimits,
 )
-from medical_tasks.leaderboard.submission_package.reading import PackageError, read_package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from tests.leaderboard.submission_package.forged_packages import Opened, forged
 
 Members = dict[str, bytes]
@@ -141,10 +142,7 @@ JSON: list[tuple[Callable[[Members], None], str]] = [
     (in_file(ITEMS, b'"accuracy": 0.0', b'"accuracy": -Infinity'), "not JSON"),
     (in_file(ITEMS, b'"accuracy": 0.0', b'"accuracy": 1e999'), "the number '1e999' is too large"),
     (in_file(ITEMS, b'"accuracy": 0.0', b'"accuracy": ' + b"9" * 5000), "a number of 5,000 characters"),
-    (
-        in_file(ITEMS, b'"accuracy": 0.0', b'"accuracy": 0.5'),
-        "line 1, accuracy: must be 0, 1, null, or the text nan, got 0.5",
-    ),
+    (in_file(ITEMS, b'"accuracy": 0.0', b'"accuracy": 0.5'), "line 1, accuracy: must be 0, 1, null, or the text nan, got 0.5"),
     (in_file(ITEMS, b'"accuracy": 0.0', b'"accuracy": 0.0, "accuracy": 1.0'), "a name stands twice"),
     (in_file(ITEMS, b'"accuracy": 0.0', b'"accuracy": null'), "is null, and unscored does not say why"),
     (in_file(ITEMS, b'"parsed": ', b'"parsed": ' + b"[" * 3000 + b"]" * 3000 + b', "x": '), "more than 24 deep"),
@@ -161,17 +159,14 @@ JSON: list[tuple[Callable[[Members], None], str]] = [
     (in_file(RESULTS, b'"split": "test"', b'"split": "test+"'), "split: must be the name of a split"),
     (in_file(RESULTS, b"baseline/random", b"hf//home/somebody/m"), "names a path, a file or an address of the machine"),
     (in_file(MANIFEST, b'"format": 1', b'"format": 2'), "is of format 2, and this version reads format 1"),
-    (
-        in_file(MANIFEST, b'"model": "A model"', b'"model": "A\\u202emodel"'),
-        "none of them a control or bidirectional one",
-    ),
+    (in_file(MANIFEST, b'"model": "A model"', b'"model": "A\\u202emodel"'), "none of them a control or bidirectional one"),
     (in_file(MANIFEST, b'"model": "A model"', b'"model": ""'), "submitter, model: must be a text of 1 to 96"),
     (in_file(MANIFEST, b'"url": ""', b'"url": "javascript:alert(1)"'), "url: must be an https:// address"),
     (in_file(MANIFEST, b'"url": ""', b'"url": "https://user@example.org/"'), "url: must be an https:// address"),
     (in_file(MANIFEST, b'"parameters": null', b'"parameters": -1'), "parameters: must be a number of"),
     (in_file(MANIFEST, b"synthetic demo records", b"real records"), "partial: is not what the recipes say"),
     (in_file(MANIFEST, b'"medcalc"\n ]', b'"medcalc", "kqa"\n ]'), "its tasks are not those that package.json names"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "said"), JSON)
@@ -201,50 +196,25 @@ def more_answered(opened: Opened) -> None:
     opened.entry["coverage"]["scored"] += 1
 
 
-def no_such_group(opened: Opened) -> None:
-    opened.entry["breakdown"]["category"]["made up"] = {}
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (one_digit, "medcalc, metrics, accuracy, ci_high: .* in the package, .* computed from items.jsonl"),
         (one_in_a_group, "breakdown, category, .*, accuracy, n: "),
         (more_answered, "coverage, scored: 10 in the package, 9 computed"),
-        (no_such_group, "breakdown, category, made up: an object of 0 in the package, nothing computed"),
+        (
+            lambda opened: opened.entry["breakdown"]["category"].update({"made up": {}}),
+            "breakdown, category, made up: an object of 0 in the package, nothing computed",
+        ),
     ],
 )
-def test_numbers_that_the_items_do_not_give(medcalc: bytes, change: Callable[[Opened], None], said: str) -> None:
+def test_numbers_that_the_items_do_not_give(medcalc: bytes, change: Callable[[Opened], Any], said: str) -> None:
     with pytest.raises(PackageError, match=said):
         read_package(forged(medcalc, change, totals=False))
 
 
-def item_twice(opened: Opened) -> None:
-    opened.items.append(opened.items[0])
-
-
-def without_answer(opened: Opened) -> None:
-    opened.answers.pop()
-
-
-def verdict_on_nothing(opened: Opened) -> None:
-    opened.verdicts.append({**opened.verdicts[0], "id": "nobody/must/0"})
-
-
-def vote_against(opened: Opened) -> None:
-    opened.verdicts[0].update(value="entailment", votes=["neutral"])
-
-
 def too_few_votes(opened: Opened) -> None:
     opened.entry["judge"]["votes"] = opened.entry["recipe"]["judge"]["votes"] = 5
-
-
-def cut_too_often(opened: Opened) -> None:
-    opened.entry["cut_at_length"] = 6
-
-
-def shortened_unsaid(opened: Opened) -> None:
-    opened.entry["recipe"]["truncation"] = {"words_left_out": {opened.items[0]["id"]: 3}}
 
 
 def said_comparable(opened: Opened) -> None:
@@ -254,36 +224,43 @@ def said_comparable(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (item_twice, "of kqa stands twice"),
-        (without_answer, "answers.jsonl: lacks the answer to"),
-        (verdict_on_nothing, "the question 'nobody/must/0' is about no item of kqa"),
-        (vote_against, "value: must be what most votes say"),
+        (lambda opened: opened.items.append(opened.items[0]), "of kqa stands twice"),
+        (lambda opened: opened.answers.pop(), "answers.jsonl: lacks the answer to"),
+        (
+            lambda opened: opened.verdicts.append({**opened.verdicts[0], "id": "nobody/must/0"}),
+            "the question 'nobody/must/0' is about no item of kqa",
+        ),
+        (lambda opened: opened.verdicts[0].update(value="entailment", votes=["neutral"]), "value: must be what most votes say"),
         (too_few_votes, "that fewer votes decided than its judge gives"),
-        (cut_too_often, "cut_at_length or shortened is not of as many items"),
-        (shortened_unsaid, "cut_at_length or shortened is not of as many items"),
+        (lambda opened: opened.entry.update(cut_at_length=6), "cut_at_length or shortened is not of as many items"),
+        (
+            lambda opened: opened.entry["recipe"].update(truncation={"words_left_out": {opened.items[0]["id"]: 3}}),
+            "cut_at_length or shortened is not of as many items",
+        ),
         (said_comparable, "the judge lexical is never comparable"),
     ],
-)
-def test_parts_that_do_not_belong_together(kqa: bytes, change: Callable[[Opened], None], said: str) -> None:
+)  # fmt: skip
+def test_parts_that_do_not_belong_together(kqa: bytes, change: Callable[[Opened], Any], said: str) -> None:
     with pytest.raises(PackageError, match=said):
         read_package(forged(kqa, change, totals=False))
 
 
-def quoted(opened: Opened) -> None:
-    opened.items[0]["why"] = "The patient slept badly for three nights."
-
-
-def answered(opened: Opened) -> None:
-    opened.answers.append({"task": "mimic_rrs", "id": opened.items[0]["id"], "response": "He slept."})
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
-    [(quoted, "why: may hold a text, and the data are credentialed"), (answered, "may not leave the machine")],
+    [
+        (
+            lambda opened: opened.items[0].update(why="The patient slept badly."),
+            "why: may hold a text, and the data are credentialed",
+        ),
+        (
+            lambda opened: opened.answers.append(
+                {"task": "mimic_rrs", "id": opened.items[0]["id"], "response": "He slept."}
+            ),
+            "may not leave the machine",
+        ),
+    ],
 )
-def test_no_text_of_credentialed_data_is_taken(
-    credentialed: bytes, change: Callable[[Opened], None], said: str
-) -> None:
+def test_no_text_of_credentialed_data_is_taken(credentialed: bytes, change: Callable[[Opened], Any], said: str) -> None:
     with pytest.raises(PackageError, match=said) as caught:
         read_package(forged(credentialed, change, totals=False))
     assert "slept" not in str(caught.value)

@@ -146,16 +146,10 @@ RECIPES: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"judge": {"name": "openai-api/gpu7/org/judge", "base_url": "http://gpu7.example.org:8000/v1", "votes": 5}},
         {"judge": {"name": "openai-api/[host]/org/judge", "base_url": "[address]", "votes": 5}},
     ),
-    (
-        {"model": {"name": "responses/alice.jsonl", "sha256": "x"}},
-        {"model": {"name": "responses/[file]", "sha256": "x"}},
-    ),
+    ({"model": {"name": "responses/alice.jsonl", "sha256": "x"}}, {"model": {"name": "responses/[file]", "sha256": "x"}}),
     ({"judge": {"name": "recorded/verdicts.jsonl"}}, {"judge": {"name": "recorded/[file]"}}),
     ({"judge": {"name": "inspect/openai/gpt-4o"}}, {"judge": {"name": "inspect/openai/gpt-4o"}}),
-    (
-        {"generation": {"flags": "--template C:\\Users\\bob\\t.jinja --n 2"}},
-        {"generation": {"flags": "--template t.jinja --n 2"}},
-    ),
+    ({"generation": {"flags": "--template C:\\Users\\bob\\t.jinja --n 2"}}, {"generation": {"flags": "--template t.jinja --n 2"}}),
     ({"generation": {"model_args": {"tokenizer": "toks"}}}, {"generation": {"model_args": {"tokenizer": "[path]"}}}),
     ({"task_args": {"documents": "docs", "top_k": "5"}}, {"task_args": {"documents": "[path]", "top_k": "5"}}),
     (
@@ -167,21 +161,15 @@ RECIPES: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"judge": {"name": "vllm-server/m", "flags": "--api-key [secret] --n 2", "note": "[secret]"}},
     ),
     ({"task_args": {"documents": "demo"}}, {"task_args": {"documents": "demo"}}),
-    (
-        {"scoring": {"claims": {"file": "alice.json", "sha256": "x"}}},
-        {"scoring": {"claims": {"file": "[file]", "sha256": "x"}}},
-    ),
+    ({"scoring": {"claims": {"file": "alice.json", "sha256": "x"}}}, {"scoring": {"claims": {"file": "[file]", "sha256": "x"}}}),
     (
         {"data": {"name": "kqa", "source": {"alice.csv": "ab" * 32, "b.csv": "01" * 32}}},
         {"data": {"name": "kqa", "source": {"file 1": "01" * 32, "file 2": "ab" * 32}}},
     ),
     ({"data": {"source": {"seed": "7"}}}, {"data": {"source": {"seed": "7"}}}),
-    (
-        {"protocol": {"runs_at": "10.1.2.3:8080, ~/x, /home/alice"}},
-        {"protocol": {"runs_at": "[address], [path], [path]"}},
-    ),
+    ({"protocol": {"runs_at": "10.1.2.3:8080, ~/x, /home/alice"}}, {"protocol": {"runs_at": "[address], [path], [path]"}}),
     ({"packages": {"torch": "2.11.0.1"}, "python": "3.11.7"}, {"packages": {"torch": "2.11.0.1"}, "python": "3.11.7"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("said", "kept"), RECIPES)
