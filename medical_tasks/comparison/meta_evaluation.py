@@ -46,53 +46,30 @@ _Marks = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class MetaOptions:
-    """What is compared and how.
-
-    Attributes:
-        metrics: columns that are metrics.
-        human: columns of human scores, one an annotator.
-        against: the metric that all others are compared with; None for every two.
-        kendall: `pooled`, one coefficient over all outputs; or `item`, one among each item's outputs, averaged.
-        epsilon: values this close are a tie.
-        seed: of the intervals' random draws.
-        resamples: how many draws.
-    """
+    """What is compared and how."""
 
     metrics: tuple[str, ...]
-    human: tuple[str, ...] = ()
-    against: str | None = None
-    kendall: Kendall = "pooled"
-    epsilon: float = EPSILON
+    human: tuple[str, ...] = ()  # columns of human scores, one an annotator
+    against: str | None = None  # the metric that all others are compared with; None for every two
+    kendall: Kendall = "pooled"  # `pooled`, one coefficient over all outputs; or `item`, one an item, averaged
+    epsilon: float = EPSILON  # values this close are a tie
     seed: int = 0
     resamples: int = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Outputs:
-    """The table as the statistics take it.
-
-    Attributes:
-        columns: the metrics' values.
-        human: the annotators' scores.
-        mean: mean of each output's human scores, `nan` where nobody scored it.
-        clusters: of each output.
-        pairs: of outputs of one item.
-        pair_items: item of each pair.
-        pair_clusters: cluster of each pair.
-        signs: which output of each pair each metric prefers.
-        votes: what people say of each pair; None without preferences.
-        options: what is compared.
-    """
+    """The table as the statistics take it."""
 
     columns: dict[str, Floats]
     human: list[Floats]
-    mean: Floats
-    clusters: list[str]
-    pairs: OutputPairs
-    pair_items: list[str]
-    pair_clusters: list[str]
-    signs: dict[str, Floats]
-    votes: list[list[Vote]] | None
+    mean: Floats  # of each output's human scores, `nan` where nobody scored it
+    clusters: list[str]  # of each output
+    pairs: OutputPairs  # of outputs of one item
+    pair_items: list[str]  # item of each pair
+    pair_clusters: list[str]  # cluster of each pair
+    signs: dict[str, Floats]  # which output of each pair each metric prefers
+    votes: list[list[Vote]] | None  # what people say of each pair; None without preferences
     options: MetaOptions
 
 
@@ -100,11 +77,6 @@ def meta_figures(
     table: OutputTable, options: MetaOptions, preferences: PreferenceTable | None = None
 ) -> dict[str, Any]:
     """Computes everything that is reported.
-
-    Args:
-        table: the outputs.
-        options: what is compared.
-        preferences: what people prefer.
 
     Returns:
         JSON values: `kendall` (every two metrics), `comparisons` (two metrics on the pairs of outputs, and on those where they
@@ -286,15 +258,7 @@ _INTERVAL = "95 % interval"
 
 
 def render_meta(meta: Mapping[str, Any]) -> str:
-    """Writes the figures for a person to read.
-
-    Args:
-        meta: what `--json` prints.
-
-    Returns:
-        Tables: tau-b of every two metrics; pairs of outputs on which two metrics agree; what people prefer, and how they score,
-        where two metrics disagree; each metric against people; the annotators among themselves.
-    """
+    """Writes the figures as tables for a person to read; `meta` is what `--json` prints."""
     lines = [_title(meta)]
     if meta["kendall"]:
         lines += ["", *_kendall_lines(meta)]

@@ -97,10 +97,9 @@ def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool
 
 
 def adjust(entries: Sequence[dict[str, Any]]) -> None:
-    """Adds to a family of tests their p values adjusted by Holm (`p_holm`), and how many there are (`tests`).
+    """Adds to a family of entries their p values adjusted by Holm (`p_holm`), and how many there are (`tests`).
 
-    Args:
-        entries: of `compare_columns`; changed. Those without a p value are no members of the family.
+    Those without a p value are no members of the family.
     """
     adjusted = holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
     tests = sum(entry["p"] is not None for entry in entries)
@@ -170,32 +169,18 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Columns:
-    """A metric of two runs on the same items, in the same order.
-
-    Attributes:
-        metric: the metric.
-        shares: the share of each component in it; one of 1 for a metric that is no average.
-        first: the first run's columns, a numerator and a denominator in turns for each component; `nan` where undecided.
-        second: the second run's.
-        values: both runs' values on each item, `nan` where there is none; None for an average, which items have none of.
-        clusters: the cluster of each item, or None where each stands alone.
-        missing: metrics of an average that are not reported.
-    """
+    """A metric of two runs on the same items, in the same order."""
 
     metric: MetricSpec
-    shares: tuple[float, ...]
-    first: tuple[Floats, ...]
+    shares: tuple[float, ...]  # of each component in it; one of 1 for a metric that is no average
+    first: tuple[Floats, ...]  # a numerator and a denominator in turns for each component; `nan` where undecided
     second: tuple[Floats, ...]
-    values: tuple[Floats, Floats] | None
-    clusters: Sequence[Any] | None
-    missing: tuple[str, ...] = ()
+    values: tuple[Floats, Floats] | None  # both runs' values on each item; None for an average
+    clusters: Sequence[Any] | None  # of each item; None where each stands alone
+    missing: tuple[str, ...] = ()  # metrics of an average that are not reported
 
     def part(self, chosen: npt.NDArray[np.intp]) -> Columns:
-        """The same of some of the items.
-
-        Args:
-            chosen: their places.
-        """
+        """The same of some of the items."""
         return Columns(
             metric=self.metric,
             shares=self.shares,
@@ -210,15 +195,7 @@ class Columns:
 def columns_of(
     metric: MetricSpec, reported: Mapping[str, MetricSpec], first: Rows, second: Rows, clusters: Sequence[Any] | None
 ) -> Columns:
-    """Takes a metric's columns out of rows.
-
-    Args:
-        metric: the metric.
-        reported: all metrics that both runs report, by name.
-        first: the first run's rows.
-        second: the second run's rows of the same items, in the same order.
-        clusters: the cluster of each item, or None where each stands alone.
-    """
+    """Takes a metric's columns out of both runs' rows of the same items, in the same order."""
     made: Components = components(metric, reported)
     sides = tuple(
         tuple(column for name in made.shares for column in _sums(reported[name], rows)) for rows in (first, second)
@@ -322,11 +299,7 @@ def compare_breakdowns(
 
 
 def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
-    """Adjusts p values by Holm: a family is one metric over all groups of a breakdown, and over all pairs of runs given.
-
-    Args:
-        several: breakdowns of one task, one a pair of runs; changed.
-    """
+    """Adjusts p values by Holm: a family is one metric over all groups of a breakdown, and over all pairs of runs given."""
     families: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for breakdowns in several:
         for by, groups in breakdowns.items():

@@ -32,26 +32,14 @@ _NUMBERS = re.compile(r"[\s,;]*(?:[0-9]{1,4}(?:[\s,;]+|$))*")
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRow:
-    """A row of the source.
+    """A row of the source."""
 
-    Attributes:
-        label: file and id, or file and number; no text.
-        texts: its strings, and those of each list in it joined.
-    """
-
-    label: str
-    texts: tuple[str, ...]
+    label: str  # file and id, or file and number; no text
+    texts: tuple[str, ...]  # its strings, and those of each list in it joined
 
 
 def readable_files(path: Path, *, named: str) -> list[Path]:
-    """Finds the files of a source.
-
-    Args:
-        path: a file, or a folder, whose files in subfolders are taken too.
-        named: what the user calls it.
-
-    Returns:
-        The files, in order.
+    """Finds the files of a source, those in subfolders too; `named` is what the user calls it.
 
     Raises:
         UsageError: A file is of another form; nothing is compared then, since what is not read proves nothing.
@@ -90,14 +78,7 @@ def _form(file: Path) -> str:
 
 
 def source_rows(file: Path) -> Iterator[SourceRow]:
-    """Reads a source file row by row.
-
-    Args:
-        file: from `source_files`.
-
-    Raises:
-        UsageError: It cannot be read, or is damaged.
-    """
+    """Reads a source file row by row."""
     form = _form(file)
     try:
         if form == ".parquet":

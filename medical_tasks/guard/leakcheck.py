@@ -49,31 +49,18 @@ _SYNTHETIC = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class LeakReport:
-    """What a comparison found.
+    """What a comparison found."""
 
-    Attributes:
-        words: words of a run.
-        files: files looked through.
-        file_words: words in them, in every reading.
-        rows: rows of the source.
-        source_words: words in them.
-        too_short: texts of the source with too few words to be compared.
-        found: file to number of different runs of the source in it; file names relative to the folder.
-        row_labels: rows of the source that were found, in order; at most the first thousand.
-        unreadable: file to the reasons why it, or a part of it, could not be looked into.
-        pictures: pictures and fonts in them; what they show was not looked at.
-    """
-
-    words: int
+    words: int  # of a run
     files: int
-    file_words: int
-    rows: int
+    file_words: int  # words in the files, in every reading
+    rows: int  # of the source
     source_words: int
-    too_short: int
-    found: dict[str, int]
-    row_labels: tuple[str, ...]
-    unreadable: dict[str, str]
-    pictures: int = 0
+    too_short: int  # texts of the source with too few words to be compared
+    found: dict[str, int]  # file to number of different runs of the source in it
+    row_labels: tuple[str, ...]  # rows of the source that were found; the first thousand
+    unreadable: dict[str, str]  # file to why it, or a part of it, could not be looked into
+    pictures: int = 0  # what they show was not looked at
 
 
 @dataclass(kw_only=True)
@@ -143,15 +130,12 @@ def _constants(node: ast.AST) -> Iterator[str]:
 
 
 def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> LeakReport:
-    """Compares a folder with a source.
+    """Compares a folder, or a single file, with files whose text must not be in it.
 
     Args:
         folder: a run's folder, or any other; or a single file.
         sources: files with the text that must not be found (`data.dataset_store.source_files`).
         words: words of a run.
-
-    Returns:
-        What was found and what could not be read.
 
     Raises:
         UsageError: `words` is too small, the folder holds no file, or the source no text to compare.
@@ -325,12 +309,7 @@ def words_of(text: str) -> list[bytes]:
 
 
 class Batch:
-    """Texts whose words are hashed together.
-
-    Attributes:
-        hashes: the words' hashes, texts one after another.
-        lengths: words of each text.
-    """
+    """Texts whose words are hashed together, one text after another."""
 
     def __init__(self) -> None:
         self.hashes = array("q")
@@ -352,15 +331,10 @@ def _multipliers(size: int) -> Any:
 
 
 def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs, NDArray[np.intp]]:
-    """Numbers the runs of words in a batch; none reaches from one text into the next.
+    """Numbers the runs of `size` words in a batch; none reaches from one text into the next.
 
-    Args:
-        batch: the texts.
-        size: words of a run.
-        whole_texts: only texts that are exactly one run.
-
-    Returns:
-        The runs' numbers, and the position of each one's text in the batch; both of shape (runs,).
+    Returns the runs' numbers and the position of each one's text, both of shape (runs,); with `whole_texts` only of texts that are
+    exactly one run.
     """
     import numpy as np
 
@@ -401,11 +375,7 @@ def distinct(parts: Sequence[Runs]) -> Runs:
 
 
 class RunIndex:
-    """The runs of one size that a set of files holds, for looking up many at once.
-
-    Args:
-        parts: each file's runs.
-    """
+    """The runs of one size that a set of files holds, for looking up many at once."""
 
     def __init__(self, parts: Sequence[Runs]) -> None:
         import numpy as np

@@ -23,14 +23,7 @@ _GIT_WAIT_S: Final = 30
 
 
 def check_place(path: Path) -> None:
-    """Refuses a place from which the file would be passed on.
-
-    Args:
-        path: the file to be written; a link is followed.
-
-    Raises:
-        RefusedError: It is in the folder of a run, or in a git work tree that does not ignore it.
-    """
+    """Refuses a place from which the file would be passed on: a run's folder, a git work tree that does not ignore it."""
     place = path.expanduser().resolve()
     for folder in place.parents:
         if (folder / SETTINGS_FILE).is_file():
@@ -48,16 +41,7 @@ def check_place(path: Path) -> None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Writes the file whole or not at all, mode 0600 from its first byte on.
-
-    Args:
-        path: where it belongs.
-        content: of the file.
-
-    Raises:
-        UsageError: There is something else than a file under that name.
-        IncompleteError: It cannot be written.
-    """
+    """Writes the file whole or not at all, mode 0600 from its first byte on."""
     with WholeFile(path, private=True) as part:
         part.write_bytes(content)
 

@@ -47,32 +47,23 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True, kw_only=True)
 class CsvRow:
-    """One row of a CSV file.
+    """One row of a CSV file."""
 
-    Attributes:
-        line: line of the file on which it ends, from 1.
-        cells: column name to text, exactly as in the file.
-    """
-
-    line: int
-    cells: dict[str, str]
+    line: int  # of the file on which it ends, from 1
+    cells: dict[str, str]  # column name to text, exactly as in the file
 
 
 def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
-    """Reads a CSV file that must have exactly the given columns, in any order.
+    """Reads a CSV file that must have exactly the given columns, in any order; wholly empty lines are no rows.
 
     Args:
-        path: the file; a byte order mark at its start is skipped.
+        path: UTF-8; a byte order mark at its start is skipped.
         columns: their names.
         release: what the file should be, for messages ("MedCalc-Bench v1.0 test set").
         others: whether it may have other columns as well.
 
-    Yields:
-        Its rows in order; wholly empty lines are no rows.
-
     Raises:
-        UsageError: The file cannot be read, is empty, has other columns, is cut off, has a row of another length, or is
-            not UTF-8.
+        UsageError: The file cannot be read, or is not whole.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
     again = f"Download the {release} again; do not open and save it with a spreadsheet program."
@@ -134,15 +125,10 @@ def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamedRow:
-    """A wanted row.
+    """A wanted row."""
 
-    Attributes:
-        line: line of the file on which it begins, from 1; where it is costs a second read, so it is a function.
-        cells: column name to text, exactly as in the file.
-    """
-
-    line: Callable[[], int]
-    cells: dict[str, str]
+    line: Callable[[], int]  # on which it begins, from 1; costs a second read of the file
+    cells: dict[str, str]  # column name to text, exactly as in the file
 
 
 def stream_rows(
@@ -153,23 +139,18 @@ def stream_rows(
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Generator[StreamedRow, None, None]:
-    """Begins to read a file, and yields the rows that are wanted.
+    """Begins to read a file at once, and yields the rows that are wanted; closing or dropping the generator ends the reading.
 
     Args:
         path: the file, gzip or not by its content; UTF-8, a byte order mark is skipped.
         columns: names the header must have, in any order, and no others.
-        wanted: column name to the texts of which a wanted row has one there, for each column that decides. Rows that are not
-            wanted by their first fields are not looked at further.
+        wanted: column name to the texts of which a wanted row has one there. Rows that are not wanted by their first fields are
+            not looked at further.
         release: what the file should be, for messages.
         on_read: called with the number of bytes of the file that were read so far.
 
-    Returns:
-        Rows in the order of the file. A large file is being read from now on, whether or not any row was asked for; closing
-        or dropping the generator ends that.
-
     Raises:
-        UsageError: From the generator: the file cannot be read, is cut off or damaged, has other columns, a row of another
-            length, a NUL byte, or a wanted row that is not UTF-8.
+        UsageError: From the generator: the file cannot be read, or what was read of it is not whole.
     """
     if pays(path):
         found: RowProcess | Generator[FoundRow, None, None] = RowProcess(
@@ -212,14 +193,7 @@ _CODE = "from medical_tasks.io.csv_files import find_rows_for_parent; find_rows_
 
 
 def pays(path: Path) -> bool:
-    """Says whether a file is large enough, and the machine has a core more, for a process of its own.
-
-    Args:
-        path: the file, which need not be there.
-
-    Returns:
-        Whether a process of its own pays.
-    """
+    """Says whether a file is large enough, and the machine has a core more, for a process of its own."""
     try:
         large = path.is_file() and path.stat().st_size >= _WORTH_BYTES
     except OSError:  # whoever reads it says why
@@ -232,15 +206,7 @@ def _cores() -> int:
 
 
 class RowProcess(Iterator[FoundRow]):
-    """The rows that `csv_rows.find_rows` yields, found in a process of its own; the same arguments and the same errors.
-
-    Args:
-        path: as there.
-        columns: as there.
-        wanted: as there.
-        release: as there.
-        on_read: as there; called when rows are asked for.
-    """
+    """The rows that `csv_rows.find_rows` yields, found in a process of its own; the same arguments and the same errors."""
 
     def __init__(
         self,

@@ -34,14 +34,7 @@ _commas = methodcaller("count", b",")
 
 
 def again_text(release: str) -> str:
-    """Writes the next step for a damaged file.
-
-    Args:
-        release: what the file should be.
-
-    Returns:
-        The end of a message.
-    """
+    """Writes the next step for a damaged file."""
     return f"Download the {release} again; do not open and save it with a spreadsheet program."
 
 
@@ -53,20 +46,9 @@ def find_rows(
     release: str,
     on_read: Callable[[int], None],
 ) -> Generator[FoundRow, None, None]:
-    """Yields the header, then the rows that are wanted or cannot be told from those without parsing them.
+    """Yields the header without byte order mark, then the rows that are wanted or cannot be told from those without parsing them.
 
-    Args:
-        path: as `csv_files.stream_rows`.
-        columns: as there.
-        wanted: as there.
-        release: as there.
-        on_read: as there.
-
-    Yields:
-        Rows in the order of the file; the first is the header, without byte order mark.
-
-    Raises:
-        UsageError: As there, except for what only parsing a row tells.
+    Arguments and errors are those of `csv_files.stream_rows`, except for errors that only parsing a row finds.
     """
     again = again_text(release)
     blocks = read_blocks(path, again=again, on_read=on_read)
@@ -133,15 +115,7 @@ def _may_be_wanted(block: Block, number: int, fields: Sequence[bytes], texts: Ma
 
 
 def parsed_row(path: Path, row: FoundRow, again: str) -> list[str]:
-    """Parses a row.
-
-    Args:
-        path: its file, for messages.
-        row: the row.
-        again: the next step, for messages.
-
-    Returns:
-        The texts of its fields.
+    """Parses a row into the texts of its fields.
 
     Raises:
         UsageError: It is not UTF-8, or what is quoted in it does not make fields.
@@ -187,30 +161,18 @@ UNREAD = b","
 
 
 class FoundRow(NamedTuple):
-    """A row as it stands in the file.
+    """A row as it stands in the file."""
 
-    Attributes:
-        offset: bytes of the unpacked file before it.
-        raw: its bytes, without the line feed at its end.
-    """
-
-    offset: int
-    raw: bytes
+    offset: int  # bytes of the unpacked file before it
+    raw: bytes  # without the line feed at its end
 
 
 class Block:
     """Whole rows and their outlines; asked for one row after another, in their order.
 
-    Args:
-        data: holds the rows.
-        base: bytes of the unpacked file before the data.
-        quotes: where in the data quotes are.
-        begin: where in the data the first row begins.
-
-    Attributes:
-        lines: outlines of the rows; `"` stands for what is quoted in a field.
-        rest: where in the data the row begins that is not whole.
-        inside: whether the data end inside quotes.
+    `base` is the number of bytes of the unpacked file before `data`; `begin` and `quotes` are places in `data`. `lines` are the
+    outlines, with `"` for what is quoted in a field; `rest` is where the row begins that is not whole, `inside` whether the data
+    end inside quotes.
     """
 
     def __init__(self, data: bytes, base: int, quotes: Places, begin: int = 0) -> None:
@@ -273,15 +235,7 @@ class Block:
 
 
 def read_blocks(path: Path, *, again: str, on_read: Callable[[int], None]) -> Iterator[Block]:
-    """Cuts a file into blocks.
-
-    Args:
-        path: the file, plain or gzip.
-        again: the next step, for messages about a damaged file.
-        on_read: as `files.read_chunks`.
-
-    Yields:
-        Blocks of at least one row; the first has the first row alone.
+    """Cuts a file into blocks of at least one row; the first has the first row alone.
 
     Raises:
         UsageError: The file cannot be read, is cut off or damaged, holds a NUL byte, or a quote is not closed.
@@ -349,15 +303,7 @@ def _first_end(chunk: bytes, quotes: Sequence[int], inside: bool) -> int:
 
 
 def line_at(path: Path, offset: int) -> int:
-    """Counts the lines before an offset of the unpacked file; reads it again, which only messages need.
-
-    Args:
-        path: the file.
-        offset: in bytes.
-
-    Returns:
-        The line that holds it, from 1.
-    """
+    """Counts lines up to an offset of the unpacked file, from 1; reads it again, which only messages need."""
     left, lines = offset, 1
     for chunk in read_chunks(path, again=""):
         if left <= 0:

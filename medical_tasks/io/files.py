@@ -47,12 +47,7 @@ _KINDS: Final = {
 
 
 def checked_file(path: Path) -> Path:
-    """Gives a path back, if it is no pipe, socket or device: those may be waited on for ever, or never end.
-
-    Raises:
-        UsageError: It is one.
-        OSError: Nothing is there, or it may not be looked at.
-    """
+    """Gives a path back, if it is no pipe, socket or device: those may be waited on for ever, or never end."""
     path = path.expanduser()
     kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode))
     if kind is not None:
@@ -61,12 +56,7 @@ def checked_file(path: Path) -> Path:
 
 
 def open_file(path: Path, *, stdin: bool = False) -> io.BufferedReader:
-    """Opens a file to read its bytes; errors as `checked_file` and `open` raise them.
-
-    Args:
-        path: the file.
-        stdin: whether it may be what the command is given as its own input (`/dev/stdin`).
-    """
+    """Opens a file to read its bytes; with `stdin` it may be `/dev/stdin`."""
     if stdin and path == Path("/dev/stdin"):
         return path.open("rb")
     return cast(io.BufferedReader, _opened(path, "rb"))
@@ -97,11 +87,7 @@ def read_text(path: Path, *, encoding: str = "utf-8", errors: str | None = None)
 
 
 def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:
-    """The lines of a CSV file, for `csv.reader`, as far as it is a table and not absurdly wide.
-
-    Raises:
-        UsageError: A line is too long, or the first has too many columns.
-    """
+    """The lines of a CSV file, for `csv.reader`, as far as it is a table and not absurdly wide."""
     first = True
     while line := stream.readline(LONGEST_LINE + 1):
         check_line(path, line)
@@ -113,11 +99,7 @@ def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:
 
 
 def check_line(path: Path, line: str | bytes, *, where: str = "") -> None:
-    """Refuses a line of more than 16 Mi characters or bytes, before a parser takes it for data.
-
-    Raises:
-        UsageError: It is longer.
-    """
+    """Refuses a line of more than 16 Mi characters or bytes, before a parser takes it for data."""
     if len(line) > LONGEST_LINE:
         raise UsageError(
             f"{path}{where}: a line has more than {LONGEST_LINE:,} characters, the most that is read. Is it a text file with "
@@ -129,11 +111,8 @@ class WholeFile:
     """A file, of UTF-8 text or of bytes, that takes its place when the `with` block ends, and not when it ends by an error.
 
     It is written beside its place under a hidden name and renamed into it, so that nobody ever reads half of it and an
-    older file of that name stays as it was until then. Folders on the way are made.
-
-    Args:
-        path: where it belongs. A link is followed.
-        private: whether nobody but its owner may read it, from its first byte on.
+    older file of that name stays as it was until then. Folders on the way are made, a link is followed; a `private` file has mode
+    0600 from its first byte on.
 
     Raises:
         UsageError: There is something else than a file under that name.
@@ -161,23 +140,12 @@ class WholeFile:
         return self
 
     def write(self, text: str) -> int:
-        """Adds text, line ends as they are.
-
-        Returns:
-            The number of characters, as every text stream does.
-
-        Raises:
-            IncompleteError: The disk is full or gone.
-        """
+        """Adds text, line ends as they are; returns the number of characters, as every text stream does."""
         self.write_bytes(text.encode("utf-8", "backslashreplace"))
         return len(text)
 
     def write_bytes(self, content: bytes) -> None:
-        """Adds bytes.
-
-        Raises:
-            IncompleteError: The disk is full or gone.
-        """
+        """Adds bytes."""
         if self._stream is None:
             raise ValueError(f"{self.path}: not open; use it in a with block")
         try:
@@ -224,15 +192,12 @@ _Chunk = tuple[bytes, int]  # and how far the file was read for it
 def read_chunks(
     path: Path, *, again: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Generator[bytes, None, None]:
-    """Reads a file whose kind is told by its content.
+    """Yields the content of a plain or gzip file, told apart by content, in pieces that are not empty.
 
     Args:
         path: the file; gzip may have one member or several, and zeros behind each.
         again: the next step, for messages about a damaged file.
         on_read: called, in the caller's thread, with the number of bytes of the file that were read so far.
-
-    Yields:
-        The unpacked bytes in order, in pieces that are not empty.
 
     Raises:
         UsageError: The file cannot be read, or its gzip data are cut off, damaged or followed by something else.

@@ -33,17 +33,10 @@ class PlainXmlError(ValueError):
 
 
 def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
-    """Reads a document.
-
-    Args:
-        data: all of it, UTF-8 with or without a byte order mark.
-        limit_bytes: the most it may have.
-
-    Returns:
-        Its outermost element; comments and processing instructions are left out.
+    """Reads a document, UTF-8 with or without a byte order mark, without its comments and processing instructions.
 
     Raises:
-        PlainXmlError: It is too long or too deep, no UTF-8, has a document type, or is not whole.
+        PlainXmlError: It is too long or too deep, not UTF-8, has a document type, or is not whole.
     """
     if len(data) > limit_bytes:
         raise PlainXmlError(f"has {len(data):,} bytes, more than {limit_bytes:,}")
@@ -97,27 +90,14 @@ _SHOWN_CHARS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class XlsxRow:
-    """One row of a sheet.
+    """One row of a sheet."""
 
-    Attributes:
-        row: its number in the sheet, from 1.
-        cells: column name to text; numbers as the file writes them, "" for an empty cell.
-    """
-
-    row: int
-    cells: dict[str, str]
+    row: int  # number in the sheet, from 1
+    cells: dict[str, str]  # column name to text; numbers as the file writes them
 
 
 def read_xlsx(path: Path, columns: Sequence[str], *, release: str) -> list[XlsxRow]:
-    """Reads the first sheet of a workbook, whose first row must have exactly the given names, in any order.
-
-    Args:
-        path: the file.
-        columns: their names.
-        release: what the file should be, for messages ("MeQSum").
-
-    Returns:
-        The rows below the names, in order; wholly empty ones are none.
+    """Reads the first sheet of a workbook, whose first row must have exactly the given names, in any order; empty rows are none.
 
     Raises:
         UsageError: The file is no whole XLSX file, is larger than such a table can be, or is not this table.

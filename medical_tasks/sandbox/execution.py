@@ -35,25 +35,13 @@ Exit = Literal["ok", "error", "timeout", "memory", "output"]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one program may use.
-
-    Attributes:
-        cpu_seconds: processor time.
-        wall_seconds: time from start to end, waiting included.
-        memory_mb: address space in MiB, the interpreter's own included.
-        output_bytes: standard output, and likewise standard error.
-        folder_mb: size of all files it writes, in MiB; they are in memory.
-        open_files: files open at once.
-
-    Raises:
-        UsageError: A limit is not above its smallest useful value.
-    """
+    """What one program may use."""
 
     cpu_seconds: int = 5
-    wall_seconds: float = 20.0
-    memory_mb: int = 512
-    output_bytes: int = 65_536
-    folder_mb: int = 8
+    wall_seconds: float = 20.0  # from start to end, waiting included
+    memory_mb: int = 512  # address space in MiB, the interpreter's own included
+    output_bytes: int = 65_536  # standard output, and likewise standard error
+    folder_mb: int = 8  # of all files it writes, in MiB; they are in memory
     open_files: int = 32
 
     def __post_init__(self) -> None:
@@ -73,18 +61,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a program ended.
+    """How a program ended."""
 
-    Attributes:
-        stdout: what it printed, up to the limit.
-        stderr_tail: the end of what it wrote to standard error; for a program that was stopped, why.
-        exit: `ok`; `error` (an exception, an exit code, a crash); `timeout` (processor or wall-clock time); `memory`;
-            `output` (more than it may print).
-        seconds: from start to end.
-    """
-
-    stdout: str
-    stderr_tail: str
+    stdout: str  # up to the limit
+    stderr_tail: str  # for a program that was stopped, why
     exit: Exit
     seconds: float
 
@@ -108,13 +88,7 @@ _PIECE: Final = 65_536
 
 
 class SandboxError(MissingError):
-    """The sandbox could not be made; no program was run.
-
-    Args:
-        stage: what was being done.
-        reason: why it failed.
-        number: the system's error number, where there is one.
-    """
+    """The sandbox could not be made; no program was run. `number` is the system's error number."""
 
     def __init__(self, stage: str, reason: str, number: int | None = None) -> None:
         super().__init__(
@@ -125,16 +99,9 @@ class SandboxError(MissingError):
 
 
 def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
-    """Runs a Python program, closed off from this machine.
+    """Runs a Python program, closed off from this machine; nothing of it is left when this returns.
 
-    Safe to call from several threads at once. Nothing of the program is left when it returns.
-
-    Args:
-        code: the program's text, whatever a model wrote.
-        limits: what it may use; the default limits when None.
-
-    Returns:
-        What it printed and how it ended.
+    Safe to call from several threads at once.
 
     Raises:
         MissingError: The sandbox cannot be made on this machine; the program was not run.
@@ -333,11 +300,7 @@ class _Run:
             process.wait()
 
     def outcome(self) -> Outcome:
-        """What became of the program.
-
-        Raises:
-            SandboxError: The sandbox fell apart before the program ended by itself or was stopped.
-        """
+        """What became of the program."""
         entries = self._entries()
         for entry in entries:
             if "failed" in entry:

@@ -33,11 +33,7 @@ _SLEEP: Final = Limits(wall_seconds=0.5)
 
 @functools.cache
 def require_sandbox() -> None:
-    """Makes sure, once a process, that programs of a model can be run here.
-
-    Raises:
-        MissingError: They cannot; the message says what is missing and what to do. There is no weaker mode.
-    """
+    """Makes sure, once a process, that programs of a model can be run here; there is no weaker mode."""
     found = probe()
     if found is not None:
         raise MissingError(
@@ -47,11 +43,7 @@ def require_sandbox() -> None:
 
 
 def probe() -> str | None:
-    """Tries the sandbox out: what must work, then what must not.
-
-    Returns:
-        None when all is well, else what is wrong.
-    """
+    """Tries the sandbox out: what must work, then what must not. Returns what is wrong, or None."""
     try:
         return _works() or _holds() or _stops()
     except SandboxError as failure:
@@ -246,7 +238,7 @@ print(json.dumps(reached))
 def attempts_program(
     machine: str, *, port: int, pid: int, files: Sequence[str] = (), folders: Sequence[str] = ()
 ) -> str:
-    """Makes the program.
+    """Makes the program that prints a JSON list of those of `ATTEMPTS` that succeeded.
 
     Args:
         machine: key of `system_calls.MACHINES`.
@@ -254,9 +246,6 @@ def attempts_program(
         pid: a process of this machine.
         files: files of this machine to try to open.
         folders: folders of this machine to try to list.
-
-    Returns:
-        A program that prints a JSON list of those of `ATTEMPTS` that succeeded.
     """
     given = {
         "calls": _CALLS[machine],

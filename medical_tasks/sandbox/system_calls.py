@@ -153,19 +153,12 @@ _OTHERS: Final[tuple[tuple[str, int, int], ...]] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A processor the sandbox knows.
+    """A processor the sandbox knows."""
 
-    Attributes:
-        audit_arch: the kernel's name for it (`linux/audit.h`).
-        allowed: name to number of each call a program may make whatever its arguments.
-        others: name to number of the calls that are told apart by their arguments, or made by the sandbox itself.
-        first_foreign: calls from this number on belong to another interface (x32), None where there is none.
-    """
-
-    audit_arch: int
-    allowed: Mapping[str, int]
-    others: Mapping[str, int]
-    first_foreign: int | None
+    audit_arch: int  # the kernel's name for it (`linux/audit.h`)
+    allowed: Mapping[str, int]  # calls a program may make whatever its arguments, by name
+    others: Mapping[str, int]  # calls told apart by their arguments, or made by the sandbox itself
+    first_foreign: int | None  # calls from this number on belong to another interface (x32)
 
 
 def _machine(column: int, audit_arch: int, first_foreign: int | None) -> Machine:
@@ -209,12 +202,8 @@ def refuse(number: int) -> int:
 def filter_program(machine: Machine) -> bytes:
     """Makes the filter.
 
-    Args:
-        machine: the processor.
-
-    Returns:
-        The program: calls for another processor or interface kill the process, calls on the list pass, `clone3` is
-        not implemented (so that the C library falls back to `clone`, which is not allowed), all others are not permitted.
+    Calls for another processor or interface kill the process, calls on the list pass, `clone3` is not implemented (so that the C
+    library falls back to `clone`, which is not allowed), all others are not permitted.
     """
     steps: list[tuple[int, int, int, int]] = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, machine.audit_arch), _end(KILL)]
     steps.append((_LOAD, 0, 0, _NUMBER))
