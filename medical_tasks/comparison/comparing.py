@@ -22,17 +22,9 @@ if TYPE_CHECKING:
     from medical_tasks.comparison.statistics import Columns
 
 __all__ = [
-    "Compared",
-    "Pair",
-    "Selection",
-    "compare_pairs",
-    "compare_results",
-    "compare_runs",
-    "letter",
-    "read_compared",
-    "recipe_differences",
-    "shared_rows",
-]
+    "Compared", "Pair", "Selection", "compare_pairs", "compare_results", "compare_runs", "letter", "read_compared",
+    "recipe_differences", "shared_rows",
+]  # fmt: skip
 
 
 NONE, ALL = "none", "all"

@@ -29,20 +29,9 @@ from medical_tasks.scoring.statistics import (
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = [
-    "CHANGED",
-    "FEWEST",
-    "GROUP_RESAMPLES",
-    "RESAMPLES",
-    "Columns",
-    "adjust",
-    "adjust_breakdowns",
-    "breakdown_names",
-    "columns_of",
-    "compare_breakdowns",
-    "compare_columns",
-    "is_counted",
-    "item_value",
-]
+    "CHANGED", "FEWEST", "GROUP_RESAMPLES", "RESAMPLES", "Columns", "adjust", "adjust_breakdowns", "breakdown_names",
+    "columns_of", "compare_breakdowns", "compare_columns", "is_counted", "item_value",
+]  # fmt: skip
 
 
 FEWEST: Final = 10

@@ -25,18 +25,9 @@ from medical_tasks.guard.policy import HOME_VARIABLE
 from medical_tasks.io.files import read_text
 
 __all__ = [
-    "SETTINGS_FILE",
-    "PrivateFolder",
-    "in_use",
-    "list_folders",
-    "new_private_id",
-    "private_folder",
-    "private_home",
-    "purge",
-    "redact_reason",
-    "redact_row",
-    "redact_value",
-]
+    "SETTINGS_FILE", "PrivateFolder", "in_use", "list_folders", "new_private_id", "private_folder", "private_home",
+    "purge", "redact_reason", "redact_row", "redact_value",
+]  # fmt: skip
 
 
 SETTINGS_FILE = "run.json"

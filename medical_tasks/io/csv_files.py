@@ -26,23 +26,15 @@ from types import TracebackType
 
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io.csv_rows import ROW_LIMIT_BYTES, FoundRow, again_text, find_rows, line_at, parsed_row
-from medical_tasks.io.files import csv_lines, open_text
+from medical_tasks.io.files import check_columns, csv_lines, open_text
 
 __all__ = [
-    "FIELD_LIMIT_BYTES",
-    "ROW_LIMIT_BYTES",
-    "CsvRow",
-    "RowProcess",
-    "StreamedRow",
-    "pays",
-    "read_csv",
-    "stream_rows",
-]
+    "FIELD_LIMIT_BYTES", "ROW_LIMIT_BYTES", "CsvRow", "RowProcess", "StreamedRow", "pays", "read_csv", "stream_rows",
+]  # fmt: skip
 
 
 # A lost quote makes the rest of a file one field; the limit must not hide that behind another message.
 FIELD_LIMIT_BYTES = 256 * 1024 * 1024
-_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +69,7 @@ def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool =
             header = next(reader, None)
             if header is None:
                 raise UsageError(f"{path}: is empty. {again}")
-            _check_header(path, header, columns, release=release, others=others)
+            check_columns(path, header, columns, release=release, others=others)
             count = 0
             for values in reader:
                 if not values:
@@ -100,27 +92,6 @@ def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool =
             raise UsageError(
                 f"{path}: not UTF-8 after line {reader.line_num} (byte 0x{error.object[error.start]:02x}). {again}"
             ) from error
-
-
-def _shown(name: str) -> str:
-    """A column's name for a message; where the header is lost, the first row's texts stand in its place."""
-    return repr(name) if len(name) <= _LONGEST_NAME else f"a text of {len(name)} characters"
-
-
-def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, release: str, others: bool) -> None:
-    missing = [name for name in columns if name not in header]
-    unexpected = [] if others else [name for name in header if name not in columns]
-    twice = sorted({name for name in (columns if others else header) if header.count(name) > 1})
-    problems = [
-        f"{label}: {', '.join(map(_shown, names))}"
-        for label, names in (("missing", missing), ("unexpected", unexpected), ("twice", twice))
-        if names
-    ]
-    if problems:
-        raise UsageError(
-            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}. "
-            "Give the file as its source publishes it."
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,10 +133,7 @@ def stream_rows(
 
 
 def _wanted_rows(
-    path: Path,
-    found: RowProcess | Generator[FoundRow, None, None],
-    wanted: Mapping[str, Collection[str]],
-    again: str,
+    path: Path, found: RowProcess | Generator[FoundRow, None, None], wanted: Mapping[str, Collection[str]], again: str
 ) -> Generator[StreamedRow, None, None]:
     texts = {name: frozenset(each) for name, each in wanted.items()}
     with contextlib.closing(found):

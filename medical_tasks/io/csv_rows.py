@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import read_chunks
+from medical_tasks.io.files import check_columns, read_chunks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ def find_rows(
         raise UsageError(f"{path}: is empty, expected the {release}. {again}")
     head = FoundRow(0, first.row(0).raw.removeprefix(_MARK))
     header = parsed_row(path, head, again)
-    _check_header(path, header, columns, release=release)
+    check_columns(path, header, columns, release=release, private=True)
     yield head
     texts = {
         header.index(name): frozenset(text.replace('"', '""').encode() for text in each)
@@ -136,21 +136,6 @@ def parsed_row(path: Path, row: FoundRow, again: str) -> list[str]:
             f"{path}: the row that begins on line {line_at(path, row.offset)} is not whole ({error}). {again}"
         ) from error
     return rows[0]
-
-
-def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, release: str) -> None:
-    missing = [name for name in columns if name not in header]
-    extra = len([name for name in header if name not in columns])
-    twice = sorted({name for name in columns if header.count(name) > 1})
-    # Where the header is lost the first row stands in its place: other names than the expected ones are not shown.
-    problems = [f"missing: {', '.join(map(repr, missing))}"] if missing else []
-    problems += [f"{extra} unexpected"] if extra else []
-    problems += [f"twice: {', '.join(map(repr, twice))}"] if twice else []
-    if problems:
-        raise UsageError(
-            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}. "
-            "Give the file as its source publishes it."
-        )
 
 
 # The longest notes have about 100 KB; a row beyond this is the rest of a file behind a lost quote.

@@ -14,7 +14,7 @@ import os
 import stat
 import threading
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -24,20 +24,14 @@ from typing import Any, BinaryIO, Final, Self, cast
 from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
 
 __all__ = [
-    "WholeFile",
-    "check_line",
-    "checked_file",
-    "csv_lines",
-    "open_file",
-    "open_text",
-    "read_bytes",
-    "read_chunks",
-    "read_text",
-]
+    "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines", "open_file", "open_text", "read_bytes",
+    "read_chunks", "read_text",
+]  # fmt: skip
 
 
 LONGEST_LINE: Final = 1 << 24
 MOST_COLUMNS: Final = 2_000
+_LONGEST_NAME: Final = 60
 _KINDS: Final = {
     stat.S_IFIFO: "a pipe (FIFO)",
     stat.S_IFSOCK: "a socket",
@@ -104,6 +98,34 @@ def check_line(path: Path, line: str | bytes, *, where: str = "") -> None:
         raise UsageError(
             f"{path}{where}: a line has more than {LONGEST_LINE:,} characters, the most that is read. Is it a text file with "
             "line ends, and the right one?"
+        )
+
+
+def check_columns(
+    path: Path,
+    header: Sequence[str],
+    columns: Sequence[str],
+    *,
+    release: str,
+    others: bool = False,
+    private: bool = False,
+) -> None:
+    """Refuses a header without these columns, or with others; where the header is lost, texts of the first row stand in its place.
+
+    So long ones are not shown, and of a `private` file none.
+    """
+    missing = [name for name in columns if name not in header]
+    unexpected = [] if others else [name for name in header if name not in columns]
+    twice = sorted({name for name in columns if header.count(name) > 1})
+    shown = (repr(name) if len(name) <= _LONGEST_NAME else f"a text of {len(name)} characters" for name in unexpected)
+    problems = [f"missing: {', '.join(map(repr, missing))}"] if missing else []
+    if unexpected:
+        problems.append(f"{len(unexpected)} unexpected" if private else f"unexpected: {', '.join(shown)}")
+    problems += [f"twice: {', '.join(map(repr, twice))}"] if twice else []
+    if problems:
+        raise UsageError(
+            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}. "
+            "Give the file as its source publishes it."
         )
 
 

@@ -17,22 +17,9 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import check_line, read_bytes
 
 __all__ = [
-    "LONGEST_ID",
-    "Field",
-    "Record",
-    "is_list_of",
-    "is_text",
-    "is_text_or_null",
-    "json_objects",
-    "json_values",
-    "named",
-    "once",
-    "one_of",
-    "optional",
-    "read_records",
-    "shown",
-    "text_id",
-]
+    "LONGEST_ID", "Field", "Record", "is_list_of", "is_text", "is_text_or_null", "json_objects", "json_values",
+    "named", "once", "one_of", "optional", "read_records", "shown", "text_id",
+]  # fmt: skip
 
 
 _SHOWN_CHARS = 60

@@ -19,7 +19,7 @@ from typing import Any, Final
 from xml.parsers.expat import ErrorString
 
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import checked_file
+from medical_tasks.io.files import check_columns, checked_file
 
 __all__ = ["DEPTH_LIMIT", "PART_LIMIT_BYTES", "PlainXmlError", "XlsxRow", "read_xlsx", "xml_root"]
 
@@ -108,31 +108,11 @@ def read_xlsx(path: Path, columns: Sequence[str], *, release: str) -> list[XlsxR
         _, names = next(rows)
     except StopIteration:
         raise UsageError(f"{path}: the first sheet is empty. {book.again}") from None
-    _check_names(path, list(names.values()), columns, release)
+    check_columns(path, list(names.values()), columns, release=release)
     table = [_row(path, number, cells, names) for number, cells in rows if any(cells.values())]
     if not table:
         raise UsageError(f"{path}: has names of columns and no rows. {book.again}")
     return table
-
-
-def _check_names(path: Path, names: Sequence[str], columns: Sequence[str], release: str) -> None:
-    missing = [name for name in columns if name not in names]
-    unexpected = [name for name in names if name not in columns]
-    twice = sorted({name for name in columns if names.count(name) > 1})
-    shown = [repr(name) if len(name) <= _SHOWN_CHARS else f"a text of {len(name)} characters" for name in unexpected]
-    problems = [
-        f"{label}: {', '.join(each)}"
-        for label, each in (
-            ("missing", [repr(name) for name in missing]),
-            ("unexpected", shown),
-            ("twice", [repr(name) for name in twice]),
-        )
-        if each
-    ]
-    if problems:
-        raise UsageError(
-            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}."
-        )
 
 
 def _row(path: Path, number: int, cells: dict[int, str], names: dict[int, str]) -> XlsxRow:
