@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io import csv_rows, files
+from medical_tasks.io import csv_files, files
 from medical_tasks.io.csv_files import stream_rows
 
 COLUMNS = ("id", "who", "text")
@@ -229,7 +229,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes, message: str,
 
 
 def test_a_row_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_rows, "ROW_LIMIT_BYTES", 100_000)
+    monkeypatch.setattr(csv_files, "ROW_LIMIT_BYTES", 100_000)
     monkeypatch.setattr(files, "_CHUNK_BYTES", 10_000)
     whole = HEAD + b'1,8,x\n1,7,"' + b"a" * 90_000 + b'"\n'
     assert len(rows_of(write(tmp_path / "x", whole), "7")[0][1]["text"]) == 90_000
