@@ -8,7 +8,7 @@ Kendall's tau-b between metrics is over outputs, not over systems (section 4.4, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal
 
@@ -163,13 +163,8 @@ def _compared(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
         "one": one,
         "other": other,
         "pairs": {
-            "same": found.same,
-            "opposite": found.opposite,
-            "tied": found.tied,
-            "missing": found.missing,
-            "share_same": as_json(found.share_same),
-            "share_opposite": as_json(found.share_opposite),
-            "share_decided": as_json(found.share_decided),
+            **asdict(found),
+            **{name: as_json(getattr(found, name)) for name in ("share_same", "share_opposite", "share_decided")},
         },
         "preferences": None,
         "scores": None,
@@ -210,15 +205,7 @@ def _people(outputs: _Outputs, name: str, among: _Marks) -> HumanAgreement:
 
 
 def _agreed(found: HumanAgreement) -> dict[str, Any]:
-    return {
-        "same": found.same,
-        "opposite": found.opposite,
-        "metric_tied": found.metric_tied,
-        "human_tied": found.human_tied,
-        "no_majority": found.no_majority,
-        "not_annotated": found.not_annotated,
-        "share": as_json(found.share),
-    }
+    return {**asdict(found), "share": as_json(found.share)}
 
 
 def _scored(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -170,14 +170,12 @@ class Columns:
 
     def part(self, chosen: npt.NDArray[np.intp]) -> Columns:
         """The same of some of the items."""
-        return Columns(
-            metric=self.metric,
-            shares=self.shares,
+        return replace(
+            self,
             first=tuple(column[chosen] for column in self.first),
             second=tuple(column[chosen] for column in self.second),
             values=None if self.values is None else (self.values[0][chosen], self.values[1][chosen]),
             clusters=None if self.clusters is None else [self.clusters[place] for place in chosen],
-            missing=self.missing,
         )
 
 
@@ -189,9 +187,7 @@ def columns_of(
     sides = tuple(
         tuple(column for name in made.shares for column in _sums(reported[name], rows)) for rows in (first, second)
     )
-    values = None
-    if metric.kind != "average":
-        values = (_values(metric, first), _values(metric, second))
+    values = None if metric.kind == "average" else (_values(metric, first), _values(metric, second))
     return Columns(
         metric=metric,
         shares=tuple(made.shares.values()),
@@ -218,10 +214,8 @@ def is_counted(metric: MetricSpec, row: Mapping[str, Any]) -> bool:
 
 
 def _sums(metric: MetricSpec, rows: Rows) -> tuple[Floats, Floats]:
-    pairs = [_item_sums(metric, row) for row in rows]
-    return np.array([above for above, _ in pairs], dtype=np.float64), np.array(
-        [below for _, below in pairs], dtype=np.float64
-    )
+    above, below = np.array([_item_sums(metric, row) for row in rows], dtype=np.float64).reshape(-1, 2).T.copy()
+    return above, below
 
 
 def _item_sums(metric: MetricSpec, row: Mapping[str, Any]) -> tuple[float, float]:

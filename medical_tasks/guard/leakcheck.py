@@ -42,9 +42,7 @@ LEAST_WORDS = 4
 _BATCH_WORDS = 200_000
 _ROWS_KEPT = 1000
 _TEXTS = (".py", ".json", ".md", ".txt", ".html", ".js", ".css", ".csv")
-_SYNTHETIC = re.compile(
-    r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]"
-)  # names of modules and values with synthetic patients
+_SYNTHETIC = re.compile(r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]")  # names of what holds synthetic patients
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,15 +63,7 @@ class LeakReport:
 
 @dataclass(kw_only=True)
 class _Folder:
-    """What a folder holds.
-
-    Attributes:
-        runs: each file's runs by size.
-        names: the files.
-        words: words in them.
-        unreadable: what could not be looked into.
-        pictures: pictures and fonts.
-    """
+    """What a folder holds: each file's runs by size, and what could not be looked into."""
 
     runs: dict[str, dict[int, Any]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)

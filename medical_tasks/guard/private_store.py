@@ -15,6 +15,7 @@ import re
 import secrets
 import shutil
 import stat
+import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,11 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
 from medical_tasks.guard.policy import HOME_VARIABLE
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import WholeFile, read_text
 
 __all__ = [
-    "SETTINGS_FILE", "PrivateFolder", "in_use", "list_folders", "new_private_id", "private_folder", "private_home",
-    "purge", "redact_reason", "redact_row", "redact_value",
+    "SETTINGS_FILE", "PrivateFolder", "check_place", "in_use", "list_folders", "new_private_id", "private_folder",
+    "private_home", "purge", "redact_reason", "redact_row", "redact_value", "write_private",
 ]  # fmt: skip
 
 
@@ -34,6 +35,7 @@ SETTINGS_FILE = "run.json"
 """What makes a folder that of a run: no text of credentialed data lies beside or below it."""
 _ID = re.compile(r"[0-9a-f]{32}")
 _OWNER_FILE = "run.txt"
+_GIT_WAIT_S = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +238,47 @@ def _deleted(path: Path, *, dry_run: bool) -> bool:
         if not dry_run:
             shutil.rmtree(path)  # never leaves the folder: links inside are unlinked
     return True
+
+
+def check_place(path: Path) -> None:
+    """Refuses a place from which the file would be passed on: a run's folder, a git work tree that does not ignore it."""
+    place = path.expanduser().resolve()
+    for folder in place.parents:
+        if (folder / SETTINGS_FILE).is_file():
+            raise RefusedError(
+                f"{path}: lies in the run's folder {folder}, which holds no text of credentialed data and may be passed on. Choose "
+                "another --out."
+            )
+        if (folder / ".git").exists():
+            if _ignored(place, folder):
+                return
+            raise RefusedError(
+                f"{path}: lies in the git work tree {folder}, with which text of credentialed data would be published. Choose "
+                "another --out, or add the file to .gitignore."
+            )
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Writes the file whole or not at all, mode 0600 from its first byte on."""
+    with WholeFile(path, private=True) as part:
+        part.write_bytes(content)
+
+
+def _ignored(place: Path, work_tree: Path) -> bool:
+    """Whether git leaves the file out; without git nobody knows."""
+    git = shutil.which("git")
+    if git is None:
+        return False
+    # Such a variable could name another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = [git, "-C", str(work_tree), "check-ignore", "--quiet", "--", str(place)]
+    try:
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_GIT_WAIT_S
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
 
 
 _KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored"})

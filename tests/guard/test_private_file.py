@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import RefusedError
-from medical_tasks.guard.private_file import check_place, write_private
+from medical_tasks.guard.private_store import check_place, write_private
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
