@@ -1,8 +1,7 @@
-"""Reading and writing files: whole, or in chunks that are read and unpacked ahead of their use.
+"""Reading and writing files: whole, or in chunks.
 
 Only files are opened: a pipe, a socket or a device may never end. A file is written whole or not at all. Unpacking is most of
-the work of reading a large gzip file; it runs in a thread of its own, with zlib-ng where that is installed (two to three times
-as fast as Python's zlib, with the same interface and results).
+the work of reading a large gzip file; zlib-ng does it two to three times as fast as Python's zlib, with the same results.
 """
 
 from __future__ import annotations
@@ -12,13 +11,9 @@ import importlib
 import io
 import os
 import stat
-import threading
-import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, BinaryIO, Final, Self, cast
 
 from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
@@ -203,7 +198,6 @@ class WholeFile:
 
 _CHUNK_BYTES = 4 * 1024 * 1024  # unpacked
 _PACKED_BYTES = 384 * 1024
-_AHEAD = 4
 _KEPT_BYTES = 16 * 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31  # zlib: a gzip header and trailer, the checksum compared
@@ -219,7 +213,7 @@ def read_chunks(
     Args:
         path: the file; gzip may have one member or several, and zeros behind each.
         again: the next step, for messages about a damaged file.
-        on_read: called, in the caller's thread, with the number of bytes of the file that were read so far.
+        on_read: called with the number of bytes of the file that were read so far.
 
     Raises:
         UsageError: The file cannot be read, or its gzip data are cut off, damaged or followed by something else.
@@ -227,41 +221,14 @@ def read_chunks(
     # glibc keeps freed memory for its next use up to the largest size that was ever freed; else each chunk is handed back to
     # the system and fetched again page by page, which takes a quarter of the whole time. Never touched, it costs nothing.
     bytearray(_KEPT_BYTES)
-    allowed: SimpleQueue[bool] = SimpleQueue()  # True: read one more chunk; False: nobody wants any more
-    ready: SimpleQueue[_Chunk | BaseException | None] = SimpleQueue()  # None is the end
-    for _ in range(_AHEAD):
-        allowed.put(True)
-    source = _chunks(path, again)
-    threading.Thread(target=_read_ahead, args=(source, allowed, ready), name=f"reading {path}", daemon=True).start()
     told = 0
-    try:
-        while isinstance(item := ready.get(), tuple):
-            allowed.put(True)
-            chunk, read = item
+    with contextlib.closing(_chunks(path, again)) as chunks:
+        for chunk, read in chunks:
             if read != told:
                 told = read
                 on_read(told)
             if chunk:
                 yield chunk
-    finally:
-        # Nothing else: when the garbage collector closes this generator, in whichever thread, waiting could be for ever.
-        allowed.put(False)
-    if item is not None:
-        raise item
-
-
-def _read_ahead(
-    source: Generator[_Chunk, None, None], allowed: SimpleQueue[bool], ready: SimpleQueue[_Chunk | BaseException | None]
-) -> None:
-    """Runs in the thread."""
-    end: BaseException | None = None
-    try:
-        with contextlib.closing(source):
-            while allowed.get() and (item := next(source, None)):
-                ready.put(item)
-    except BaseException as error:  # raised again where the chunks are used
-        end = error
-    ready.put(end)
 
 
 def _chunks(path: Path, again: str) -> Generator[_Chunk, None, None]:
@@ -280,10 +247,9 @@ def _chunks(path: Path, again: str) -> Generator[_Chunk, None, None]:
 
 def _unpacked(path: Path, stream: BinaryIO, again: str) -> Generator[_Chunk, None, None]:
     """Unpacks members, whose lengths and checksums zlib compares; what is unpacked at a time is bounded."""
-    library = _zlib()
-    new_unpacker = getattr(library, "_ZlibDecompressor", None) or partial(_Unpacker, library)
+    zlib: Any = importlib.import_module("zlib_ng.zlib_ng")
     member: Any = None  # the one that is open
-    read = 0  # counted: asking the stream is a system call, each of which may wait for the interpreter's lock
+    read = 0
     try:
         while packed := stream.read(_PACKED_BYTES):
             read += len(packed)
@@ -292,7 +258,7 @@ def _unpacked(path: Path, stream: BinaryIO, again: str) -> Generator[_Chunk, Non
                     packed = packed.lstrip(b"\0")  # padding between members is allowed
                     if not packed:
                         break
-                    member = new_unpacker(_GZIP_WINDOW)
+                    member = zlib._ZlibDecompressor(_GZIP_WINDOW)
                 yield member.decompress(packed, _CHUNK_BYTES), read
                 while not (member.eof or member.needs_input):
                     yield member.decompress(b"", _CHUNK_BYTES), read
@@ -306,40 +272,7 @@ def _unpacked(path: Path, stream: BinaryIO, again: str) -> Generator[_Chunk, Non
             elif not chunk:
                 break
             yield chunk, read
-    except library.error as error:
+    except zlib.error as error:
         raise UsageError(f"{path}: damaged, cannot be unpacked near byte {read:,} ({error}). {again}") from error
     if member is not None:
         raise UsageError(f"{path}: cut off, the gzip data end amid ({read:,} bytes are there). {again}")
-
-
-class _Unpacker:
-    """Unpacks a member with the interface that zlib-ng has and Python's zlib lacks: input left over is kept here.
-
-    Both check the same and say the same. But zlib-ng's own makes room for a whole chunk at once and unpacks it without the
-    interpreter's lock, where a `decompressobj` begins with 16 KiB and takes the lock again at each doubling.
-    """
-
-    def __init__(self, library: ModuleType, window: int) -> None:
-        self._object = library.decompressobj(window)
-
-    @property
-    def eof(self) -> bool:
-        return bool(self._object.eof)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._object.unconsumed_tail
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._object.unused_data)
-
-    def decompress(self, packed: bytes, most: int) -> bytes:
-        return bytes(self._object.decompress(self._object.unconsumed_tail + packed, most))
-
-
-def _zlib() -> ModuleType:
-    try:
-        return importlib.import_module("zlib_ng.zlib_ng")
-    except ImportError:  # a platform it has no wheel for: slower, nothing else
-        return zlib

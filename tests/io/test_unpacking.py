@@ -1,13 +1,9 @@
-"""Chunks hold the file's bytes with each library, damage gives the same message, and the thread never outlives its use for long."""
+"""Chunks hold the file's bytes, and damage gives the message of Python's own zlib."""
 
 from __future__ import annotations
 
 import gzip
-import sys
-import threading
-import time
 import zlib
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,16 +14,6 @@ from medical_tasks.io.files import read_chunks
 
 TEXT = b"".join(b"line %d, some words that repeat\n" % number for number in range(20_000))
 PACKED = gzip.compress(TEXT, mtime=0)
-needs_zlib_ng = pytest.mark.skipif(find_spec("zlib_ng") is None, reason="zlib-ng is not installed")
-
-
-@pytest.fixture(params=["zlib", pytest.param("zlib_ng", marks=needs_zlib_ng)], autouse=True)
-def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "zlib":
-        monkeypatch.setitem(sys.modules, "zlib_ng.zlib_ng", None)
-        assert files._zlib() is zlib
-    else:
-        assert files._zlib().__name__ == "zlib_ng.zlib_ng"
 
 
 def by_zlib(content: bytes) -> str:
@@ -86,39 +72,6 @@ def test_damage_is_told_as_zlib_tells_it(tmp_path: Path) -> None:
             assert told == f"{path}: damaged, cannot be unpacked near byte {len(content):,} ({problem}). Again."
             damaged += 1
     assert damaged > 20
-
-
-@pytest.mark.parametrize("collected", [False, True])
-def test_a_reader_that_stops_early_leaves_no_thread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, collected: bool
-) -> None:
-    monkeypatch.setattr(files, "_CHUNK_BYTES", 1000)  # far more of them than are read ahead
-    path = tmp_path / "x"
-    path.write_bytes(gzip.compress(TEXT * 10))
-
-    def reading() -> int:
-        """How many threads read the file; others come and go (a library's, an earlier test's)."""
-        return sum(thread.name == f"reading {path}" for thread in threading.enumerate())
-
-    chunks = read_chunks(path, again="")
-    next(chunks)
-    assert reading() == 1
-    if collected:
-        del chunks
-    else:
-        chunks.close()
-    until = time.monotonic() + 20
-    while reading() and time.monotonic() < until:
-        time.sleep(0.01)
-    assert reading() == 0
-
-
-def test_an_error_that_is_not_the_files_reaches_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(PACKED)
-    monkeypatch.setattr(files, "_GZIP_WINDOW", "wrong")
-    with pytest.raises(TypeError):
-        list(read_chunks(path, again=""))
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
