@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from medical_tasks.data.dataset_store import source_files
     from medical_tasks.guard.leakcheck import LeakReport
 
 __all__ = ["add_arguments", "run"]
@@ -44,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         RefusedError: Text of the source stands in the folder.
         IncompleteError: None was found, but some files could not be looked into.
     """
+    from medical_tasks.data.dataset_store import source_files
     from medical_tasks.errors import IncompleteError, RefusedError
     from medical_tasks.guard.leakcheck import check_leaks
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Compared", "Pair", "Selection", "compare_pairs", "compare_results", "compare_runs", "letter", "read_compared",
-    "recipe_differences", "shared_rows",
+    "recipe_differences", "rows_by_task", "shared_rows",
 ]  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def compare_tasks(
     wanted = selection or Selection()
     names = dict.fromkeys([*first.results["tasks"], *second.results["tasks"]])
     chosen = [name for name in names if not wanted.tasks or name in wanted.tasks]
-    rows = (_by_task(first), _by_task(second))
+    rows = (rows_by_task(first), rows_by_task(second))
     compared: dict[str, Any] = {}
     for name in chosen:
         entries = [each.results["tasks"].get(name) for each in (first, second)]
@@ -120,7 +120,8 @@ def _refused(reasons: list[str]) -> dict[str, Any]:
     return {"n_items": 0, "warnings": [], "metrics": {}, "breakdown": {}, "refused": reasons}
 
 
-def _by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
+def rows_by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """The rows of a run by task and item; a row without them, or a second one, is damage."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in run.rows:
         if not ("task" in row and "id" in row):
@@ -223,7 +224,6 @@ def _unreported(
     rows: Sequence[Mapping[str, Mapping[str, Any]]],
     differences: RecipeDifferences,
 ) -> list[str]:
-    """Says of each metric asked for why it cannot be compared."""
     said = []
     for name in names:
         metric = next((each for each in task.metrics if name in (each.name, each.whole)), None)
@@ -275,7 +275,6 @@ def _reports(metric: MetricSpec, entry: Mapping[str, Any], rows: Mapping[str, Ma
 
 
 def _needing(task: TaskSpec, differences: RecipeDifferences) -> dict[str, str]:
-    """Names of the metrics that a setting leaves out, to why."""
     return {
         ", ".join(metric.name for metric in task.metrics if metric.needs == key) + " cannot be compared": why
         for key, why in differences.left_out.items()

@@ -59,8 +59,6 @@ class MetaOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _Outputs:
-    """The table as the statistics take it."""
-
     columns: dict[str, Floats]
     human: list[Floats]
     mean: Floats  # of each output's human scores, `nan` where nobody scored it
@@ -209,7 +207,6 @@ def _agreed(found: HumanAgreement) -> dict[str, Any]:
 
 
 def _scored(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:
-    """A metric against the mean human score."""
     options = outputs.options
     found = clustered_correlation(
         np.where(among, outputs.columns[name], np.nan),
@@ -242,6 +239,7 @@ def _both(found: RankCorrelation) -> dict[str, Any]:
 _NONE = "n/a"
 _MOST_COLUMNS = 9
 _INTERVAL = "95 % interval"
+_COUNTS = ("same", "opposite", "tied", "missing")
 
 
 def render_meta(meta: Mapping[str, Any]) -> str:
@@ -296,24 +294,11 @@ def _pairs(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = []
     for each in comparisons:
         pairs = each["pairs"]
-        counts = [str(pairs[name]) for name in ("same", "opposite", "tied", "missing")]
+        counts = [str(pairs[name]) for name in _COUNTS]
         same, opposite = _share(pairs["share_same"]), _share(pairs["share_opposite"])
         rows.append((each["one"], each["other"], "", *counts, *same[:2], *opposite))
-    header = (
-        "metric",
-        "with",
-        "",
-        "same",
-        "opposite",
-        "tied",
-        "missing",
-        "same %",
-        _INTERVAL,
-        "opposite %",
-        _INTERVAL,
-        "pairs",
-    )
-    return align(header, rows)
+    shares = ("same %", _INTERVAL, "opposite %", _INTERVAL, "pairs")
+    return align(("metric", "with", "", *_COUNTS, *shares), rows)
 
 
 def _sides(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:

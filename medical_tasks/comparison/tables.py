@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from medical_tasks.comparison.comparing import Compared, Pair, letter, shared_rows
+from medical_tasks.comparison.comparing import Compared, Pair, letter, rows_by_task, shared_rows
 from medical_tasks.comparison.statistics import CHANGED, FEWEST, GROUP_RESAMPLES, item_value
 from medical_tasks.io.table import align
 from medical_tasks.runs.numbers import NOT_COMPUTABLE, interval, metric_label, number, valued
@@ -76,17 +76,8 @@ def _metrics(pairs: Sequence[Pair], name: str) -> list[str]:
 
 def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[str, ...]:
     sides = ("pair", "test", "first", "second", "difference") if several else ("test", "A", "B", "B - A")
-    return (
-        *first,
-        *sides,
-        "95 % interval",
-        "p",
-        *(("p Holm",) if adjusted else ()),
-        "detectable",
-        "better",
-        "worse",
-        "same",
-    )
+    p_values = ("p", "p Holm") if adjusted else ("p",)
+    return (*first, *sides, "95 % interval", *p_values, "detectable", "better", "worse", "same")
 
 
 def _row(
@@ -109,12 +100,8 @@ def _row(
 
 
 def _counted(entry: Mapping[str, Any]) -> str:
-    """How many independent pairs there are."""
-    return (
-        f"{entry['n_clusters']}"
-        if entry["n_clusters"] == entry["n"]
-        else f"{entry['n_clusters']} (of {entry['n']} items)"
-    )
+    groups = entry["n_clusters"]
+    return f"{groups}" if groups == entry["n"] else f"{groups} (of {entry['n']} items)"
 
 
 def _breakdown(pairs: Sequence[Pair], name: str, by: str) -> Section:
@@ -322,7 +309,7 @@ def add_flips(
 
     Without `metrics`, of the first one of each task; `parsed` names the tasks whose answers may be shown as they were read.
     """
-    sides = [_rows(runs[place]) for place in (pair.first, pair.second)]
+    sides = [rows_by_task(runs[place]) for place in (pair.first, pair.second)]
     for name, entry in pair.tasks.items():
         if not entry["metrics"]:
             continue
@@ -332,13 +319,6 @@ def add_flips(
             if metric in entry["metrics"] and known[metric].kind != "average":
                 found = flipped_items(known[metric], *rows, most=most, parsed=name in parsed)
                 entry["metrics"][metric]["items"] = found
-
-
-def _rows(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for row in run.rows:
-        found.setdefault(row["task"], {})[row["id"]] = row
-    return found
 
 
 def _by_number(text: str) -> list[tuple[int, int, str]]:

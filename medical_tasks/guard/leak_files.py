@@ -178,7 +178,6 @@ class Looking:
                 self._closed(f"{type(error).__name__} while reading a member of an archive")
 
     def _unpack(self, blocks: Iterable[bytes], depth: int) -> Iterator[str]:
-        """Looks through what comes out of an archive."""
         if depth >= _DEEPEST:
             self._closed(f"more than {_DEEPEST} encodings and archives in one another")
             return

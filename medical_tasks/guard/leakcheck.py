@@ -82,7 +82,6 @@ class _Wanted:
         self._indexes = indexes
 
     def found(self, size: int, runs: Any) -> Any:
-        """Returns the positions of the runs that stand in the folder and are not the package's own."""
         found = self._indexes[size].found(runs)
         return self._others[size].found(runs) if len(found) else found
 
@@ -208,8 +207,6 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
 
 
 class _Collected:
-    """The different runs of one file."""
-
     def __init__(self, sizes: Iterable[int]) -> None:
         self.words = 0
         self._batch = Batch()

@@ -182,7 +182,6 @@ class _Policy:
         )
 
     def about(self) -> str:
-        """Names the tasks, and each source's rule once."""
         rules = dict.fromkeys(subject.rule for subject in self.subjects)
         return f"{', '.join(dict.fromkeys(subject.name for subject in self.subjects))}: {'; '.join(rules)}"
 

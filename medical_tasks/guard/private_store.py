@@ -136,7 +136,6 @@ def _close(path: Path) -> None:
 
 
 def _opened(path: Path) -> int:
-    """Opens a folder that is no link."""
     try:
         return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
     except OSError as error:
@@ -265,7 +264,6 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def _ignored(place: Path, work_tree: Path) -> bool:
-    """Whether git leaves the file out; without git nobody knows."""
     git = shutil.which("git")
     if git is None:
         return False

@@ -252,8 +252,6 @@ _UNREAD = b","
 
 
 class _FoundRow(NamedTuple):
-    """A row as it stands in the file."""
-
     offset: int  # bytes of the unpacked file before it
     raw: bytes  # without the line feed at its end
 
@@ -287,7 +285,6 @@ class _Block:
 
     @cached_property
     def _begins(self) -> list[int]:
-        """Where in the outline each row begins."""
         return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
 
     def cells(self) -> list[bytes]:
@@ -297,7 +294,6 @@ class _Block:
         return cells
 
     def row(self, number: int) -> _FoundRow:
-        """A row by its number, from 0."""
         start = self._place(self._begins[number])
         return _FoundRow(self._base + start, self._data[start : self._place(self._begins[number + 1] - 1)])
 

@@ -214,7 +214,6 @@ def _is_text(cells: Sequence[str]) -> bool:
 
 
 def _names(path: Path, lines: Sequence[int], columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The names of the rows: none empty, none twice."""
     line_of: dict[str, int] = {}
     for line, *cells in zip(lines, *columns, strict=True):
         name = " / ".join(cells)
@@ -230,7 +229,6 @@ def _names(path: Path, lines: Sequence[int], columns: Sequence[Sequence[str]]) -
 
 
 def _numbers(path: Path, column: str, lines: Sequence[int], cells: Sequence[str]) -> tuple[float, ...]:
-    """The column's numbers."""
     numbers = []
     for line, cell in zip(lines, cells, strict=True):
         if cell.lower() in MISSING:

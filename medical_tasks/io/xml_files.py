@@ -62,8 +62,6 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
 
 
 class _Bounded(ET.TreeBuilder):
-    """Builds the tree, down to a depth."""
-
     def __init__(self) -> None:
         super().__init__()
         self._depth = 0
@@ -123,8 +121,6 @@ def _row(path: Path, number: int, cells: dict[int, str], names: dict[int, str]) 
 
 
 class _Workbook:
-    """The parts of one file."""
-
     def __init__(self, path: Path, again: str) -> None:
         self.path, self.again = path, again
 

@@ -33,6 +33,16 @@ MAX_PROGRAM_BYTES: Final = 1 << 20
 Exit = Literal["ok", "error", "timeout", "memory", "output"]
 
 
+_LEAST: Final = {
+    "cpu_seconds": 1,
+    "wall_seconds": 0.1,
+    "memory_mb": 64,
+    "output_bytes": 1,
+    "folder_mb": 1,
+    "open_files": 16,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """What one program may use."""
@@ -46,15 +56,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         """Refuse limits under which no program could start."""
-        least = {
-            "cpu_seconds": 1,
-            "wall_seconds": 0.1,
-            "memory_mb": 64,
-            "output_bytes": 1,
-            "folder_mb": 1,
-            "open_files": 16,
-        }
-        for name, smallest in least.items():
+        for name, smallest in _LEAST.items():
             if not getattr(self, name) >= smallest:
                 raise UsageError(f"sandbox limit {name} must be {smallest} or more, got {getattr(self, name)}.")
 
@@ -149,8 +151,6 @@ def _fixed_plan() -> Mapping[str, Any]:
 
 
 class _Run:
-    """One program from start to end."""
-
     def __init__(self, code: str, limits: Limits) -> None:
         self.limits = limits
         self.plan = {
@@ -172,7 +172,6 @@ class _Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End everything, whatever happened (an interrupt among it)."""
         try:
             self.end()
         finally:
@@ -184,7 +183,6 @@ class _Run:
                     _close(pipe)
 
     def start(self) -> None:
-        """Starts the sandbox and waits until the program is about to run."""
         here = Path(__file__).resolve().parent
         self.status, theirs = os.pipe()
         try:
@@ -269,7 +267,6 @@ class _Run:
         return bool(events)
 
     def watch(self) -> None:
-        """Reads until the program ends or has to be stopped."""
         started = time.monotonic()
         deadline = started + self.limits.wall_seconds
         while self.selector.get_map() and not any("code" in entry or "failed" in entry for entry in self._entries()):
@@ -300,7 +297,6 @@ class _Run:
             process.wait()
 
     def outcome(self) -> Outcome:
-        """What became of the program."""
         entries = self._entries()
         for entry in entries:
             if "failed" in entry:
@@ -339,6 +335,5 @@ class _Run:
 
 
 def _close(pipe: Any) -> None:
-    """Closes a pipe whose other end may be gone."""
     if pipe is not None and not pipe.closed:
         pipe.close()

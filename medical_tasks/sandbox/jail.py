@@ -147,8 +147,6 @@ _MIB: Final = 1 << 20
 
 
 class _Report:
-    """The pipe to the starter, and what is being done."""
-
     def __init__(self, pipe: int) -> None:
         self.pipe = pipe
 

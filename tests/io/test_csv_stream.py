@@ -161,44 +161,7 @@ def test_the_same_rows_or_the_same_refusal_as_byte_by_byte(
         assert [row.cells for row in rows] == expected
 
 
-def test_two_columns_decide_also_in_quotes(tmp_path: Path) -> None:
-    content = HEAD + b'1,7,x\n"1","7","a ""b"""\n1,"8",x\n2,7,x\n"1",7,y\n'
-    path = write(tmp_path / "x", content)
-    found = stream_rows(path, COLUMNS, wanted={"id": ["1"], "who": ["7"]}, release="test file")
-    assert [(row.line(), row.cells["text"]) for row in found] == [(2, "x"), (3, 'a "b"'), (6, "y")]
-
-
-def test_a_wanted_text_may_hold_a_quote(tmp_path: Path) -> None:
-    path = write(tmp_path / "x", HEAD + b'1,"7 ""b""",x\n2,7,x\n')
-    assert [cells["id"] for _, cells in rows_of(path, '7 "b"')] == ["1"]
-
-
-def test_progress_ends_at_the_size(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.gz", gzip.compress(HEAD + b"1,7,x\n"))
-    told: list[int] = []
-    assert len(list(stream_rows(path, COLUMNS, wanted={"who": ["7"]}, release="f", on_read=told.append))) == 1
-    assert told == [path.stat().st_size]
-
-
 GOOD = HEAD + b'1,7,"the secret"\n' * 2000
-PACKED = gzip.compress(GOOD, mtime=0)
-
-
-@pytest.mark.parametrize("kept", [3, 12, 40, len(PACKED) - 9, len(PACKED) - 1])
-def test_a_gzip_file_that_is_cut_off(tmp_path: Path, kept: int) -> None:
-    assert f"cut off, the gzip data end amid ({kept:,} bytes are there)" in refusal(
-        write(tmp_path / "x", PACKED[:kept])
-    )
-
-
-@pytest.mark.parametrize("place", [10, 30, len(PACKED) - 6, len(PACKED) - 2])
-def test_a_gzip_file_with_a_changed_byte(tmp_path: Path, place: int) -> None:
-    changed = PACKED[:place] + bytes([PACKED[place] ^ 0xFF]) + PACKED[place + 1 :]
-    assert "damaged, cannot be unpacked" in refusal(write(tmp_path / "x", changed))
-
-
-def test_something_behind_the_gzip_data(tmp_path: Path) -> None:
-    assert "damaged, cannot be unpacked" in refusal(write(tmp_path / "x", PACKED + b"secret"))
 
 
 @pytest.mark.parametrize(
