@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.leak_files import Looking
-from medical_tasks.guard.leak_sources import source_rows
+from medical_tasks.guard.leak_sources import source_rows, walked
 from medical_tasks.guard.leak_views import readings
 from medical_tasks.io.files import read_text
 from medical_tasks.io.progress import Progress
@@ -190,18 +190,9 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
         yield folder.name, folder, ""
         return
     denied: list[OSError] = []
-    seen: set[tuple[int, int]] = set()
-    for place, folders, files in os.walk(folder, followlinks=True, onerror=denied.append):
-        status = Path(place).stat()
-        if (status.st_dev, status.st_ino) in seen:
-            folders.clear()  # a link that leads back
-            continue
-        seen.add((status.st_dev, status.st_ino))
-        folders.sort()
-        for file in sorted(files):
-            path = Path(place) / file
-            name = str(path.relative_to(folder))
-            yield name, path, "" if path.is_file() else "a link that leads nowhere, a socket, a pipe or a device"
+    for path in walked(folder, denied=denied.append):
+        fault = "" if path.is_file() else "a link that leads nowhere, a socket, a pipe or a device"
+        yield str(path.relative_to(folder)), path, fault
     for error in denied:
         yield os.path.relpath(str(error.filename), folder), Path(str(error.filename)), "a folder that cannot be entered"
 

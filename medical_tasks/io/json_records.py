@@ -117,12 +117,6 @@ def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again
 
 
 def _object(path: Path, number: int, raw: bytes, again: str, *, private: bool) -> dict[str, Any]:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        values = dict(pairs)
-        if len(values) != len(pairs):
-            raise ValueError("a field stands twice")
-        return values
-
     try:
         values = json.loads(raw.decode("utf-8"), object_pairs_hook=once)
     except UnicodeDecodeError as error:

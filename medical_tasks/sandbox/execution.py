@@ -139,10 +139,7 @@ def _fixed_plan() -> Mapping[str, Any]:
         raise SandboxError("place", f"none of {', '.join(map(str, places))} is a folder without Python in it")
     return {
         "base": str(base),
-        "binds": runtime.binds,
-        "withheld": runtime.withheld,
-        "links": runtime.links,
-        "command": runtime.command,
+        **dataclasses.asdict(runtime),
         "environment": _ENVIRONMENT,
         "filter": filter_program(machine).hex(),
         "capset": machine.others["capset"],
