@@ -6,7 +6,6 @@ For each number of notes (a tenth of MIMIC-IV-Note's 331,794, then all) a synthe
 written to a temporary folder, which is removed at the end; the largest takes a minute or two and some hundred megabytes. Each
 measured thing is a process of its own from its start to its end, run a few times by turns: the medians of its times and of the
 processor seconds it took (which other programs on the machine change less), its least time, and the largest memory it had.
-Processor seconds and memory are those of the process and of the one it reads with, together.
 """
 
 from __future__ import annotations

@@ -22,17 +22,9 @@ if TYPE_CHECKING:
     from medical_tasks.comparison.statistics import Columns
 
 __all__ = [
-    "Compared",
-    "Pair",
-    "Selection",
-    "compare_pairs",
-    "compare_results",
-    "compare_runs",
-    "letter",
-    "read_compared",
-    "recipe_differences",
-    "shared_rows",
-]
+    "Compared", "Pair", "Selection", "compare_pairs", "compare_results", "compare_runs", "letter", "read_compared",
+    "recipe_differences", "rows_by_task", "shared_rows",
+]  # fmt: skip
 
 
 NONE, ALL = "none", "all"
@@ -40,28 +32,16 @@ NONE, ALL = "none", "all"
 
 @dataclass(frozen=True)
 class Compared:
-    """A result to compare.
+    """A result to compare."""
 
-    Attributes:
-        label: what it is called in messages, such as its folder.
-        results: content of `results.json`.
-        rows: rows of `items.parquet`, or of a package's `items.jsonl`.
-    """
-
-    label: str
-    results: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
+    label: str  # what it is called in messages, such as its folder
+    results: Mapping[str, Any]  # content of `results.json`
+    rows: Sequence[Mapping[str, Any]]  # of `items.parquet`, or of a package's `items.jsonl`
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What is compared.
-
-    Attributes:
-        tasks: names of tasks; all when empty.
-        metrics: names of metrics; all when empty.
-        by: breakdown to compare too, `all` of them, or `none`.
-    """
+    """What is compared: all tasks and metrics when none are named; `by` is a breakdown, `all` or `none`."""
 
     tasks: Sequence[str] = ()
     metrics: Sequence[str] = ()
@@ -69,37 +49,21 @@ class Selection:
 
 
 def read_compared(folder: Path) -> Compared:
-    """Reads a run's folder.
-
-    Raises:
-        MissingError: The folder holds no finished run.
-        UsageError: Its files cannot be read.
-    """
+    """Reads a run's folder."""
     return Compared(label=str(folder), results=read_results(folder), rows=read_items(folder))
 
 
 def compare_runs(
     first: Path, second: Path, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
 ) -> dict[str, Any]:
-    """Compares two runs' folders; see `compare_results`.
-
-    Raises:
-        MissingError: A folder holds no finished run.
-        UsageError: As `compare_results`.
-    """
+    """Compares two runs' folders; see `compare_results`."""
     return compare_results(read_compared(first), read_compared(second), tasks, selection=selection)
 
 
 def compare_results(
     first: Compared, second: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection | None = None
 ) -> dict[str, Any]:
-    """Compares every task that both results have.
-
-    Args:
-        first: A.
-        second: B; differences are B minus A.
-        tasks: all tasks by name, for their metrics.
-        selection: which tasks, metrics and breakdowns; without it all tasks and metrics, and no breakdown.
+    """Compares every task that both results have, B (`second`) minus A (`first`).
 
     Returns:
         Task name to `n_items`, `warnings`, `metrics` (name to the entry of `statistics.compare_columns`), `breakdown`
@@ -115,14 +79,7 @@ def compare_results(
 
 
 def refusals(first: Compared, second: Compared, compared: Mapping[str, Any], tasks: Mapping[str, TaskSpec]) -> str:
-    """Says why no task of two results can be compared.
-
-    Args:
-        first: A.
-        second: B.
-        compared: as `compare_tasks` returns it.
-        tasks: all tasks by name.
-    """
+    """Says why no task of two results can be compared."""
     common = [name for name in first.results["tasks"] if name in second.results["tasks"]]
     if not common:
         told = [", ".join(each.results["tasks"]) or "none" for each in (first, second)]
@@ -144,7 +101,7 @@ def compare_tasks(
     wanted = selection or Selection()
     names = dict.fromkeys([*first.results["tasks"], *second.results["tasks"]])
     chosen = [name for name in names if not wanted.tasks or name in wanted.tasks]
-    rows = (_by_task(first), _by_task(second))
+    rows = (rows_by_task(first), rows_by_task(second))
     compared: dict[str, Any] = {}
     for name in chosen:
         entries = [each.results["tasks"].get(name) for each in (first, second)]
@@ -163,7 +120,8 @@ def _refused(reasons: list[str]) -> dict[str, Any]:
     return {"n_items": 0, "warnings": [], "metrics": {}, "breakdown": {}, "refused": reasons}
 
 
-def _by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
+def rows_by_task(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """The rows of a run by task and item; a row without them, or a second one, is damage."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for row in run.rows:
         if not ("task" in row and "id" in row):
@@ -266,7 +224,6 @@ def _unreported(
     rows: Sequence[Mapping[str, Mapping[str, Any]]],
     differences: RecipeDifferences,
 ) -> list[str]:
-    """Says of each metric asked for why it cannot be compared."""
     said = []
     for name in names:
         metric = next((each for each in task.metrics if name in (each.name, each.whole)), None)
@@ -287,12 +244,7 @@ def _unreported(
 def shared_rows(
     first: Mapping[str, Mapping[str, Any]], second: Mapping[str, Mapping[str, Any]]
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Rows of the items that both runs have, in one order.
-
-    Args:
-        first: the first run's rows of a task, by item id.
-        second: the second run's.
-    """
+    """Rows of the items that both runs have, in one order; given are both runs' rows of a task by item id."""
     ids = [item for item in first if item in second]
     return [first[item] for item in ids], [second[item] for item in ids]
 
@@ -323,7 +275,6 @@ def _reports(metric: MetricSpec, entry: Mapping[str, Any], rows: Mapping[str, Ma
 
 
 def _needing(task: TaskSpec, differences: RecipeDifferences) -> dict[str, str]:
-    """Names of the metrics that a setting leaves out, to why."""
     return {
         ", ".join(metric.name for metric in task.metrics if metric.needs == key) + " cannot be compared": why
         for key, why in differences.left_out.items()
@@ -366,17 +317,11 @@ def _groups(entry: Mapping[str, Any], by: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two of the runs.
-
-    Attributes:
-        first: place of A among the runs.
-        second: place of B; differences are B minus A.
-        tasks: as `compare_tasks` returns it.
-    """
+    """Two of the runs, by their places; differences are `second` minus `first`."""
 
     first: int
     second: int
-    tasks: dict[str, Any]
+    tasks: dict[str, Any]  # as `compare_tasks` returns it
 
     @property
     def name(self) -> str:
@@ -401,13 +346,7 @@ def compare_pairs(
     all_pairs: bool = False,
     selection: Selection | None = None,
 ) -> list[Pair]:
-    """Compares each run with the first, or each with each.
-
-    Args:
-        runs: two or more.
-        tasks: all tasks by name.
-        all_pairs: every two runs; else every other one with the first.
-        selection: which tasks, metrics and breakdowns.
+    """Compares each of two or more runs with the first, or each with each (`all_pairs`).
 
     Returns:
         The pairs. `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and pairs.

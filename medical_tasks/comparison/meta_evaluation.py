@@ -8,7 +8,7 @@ Kendall's tau-b between metrics is over outputs, not over systems (section 4.4, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal
 
@@ -46,53 +46,28 @@ _Marks = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class MetaOptions:
-    """What is compared and how.
-
-    Attributes:
-        metrics: columns that are metrics.
-        human: columns of human scores, one an annotator.
-        against: the metric that all others are compared with; None for every two.
-        kendall: `pooled`, one coefficient over all outputs; or `item`, one among each item's outputs, averaged.
-        epsilon: values this close are a tie.
-        seed: of the intervals' random draws.
-        resamples: how many draws.
-    """
+    """What is compared and how."""
 
     metrics: tuple[str, ...]
-    human: tuple[str, ...] = ()
-    against: str | None = None
-    kendall: Kendall = "pooled"
-    epsilon: float = EPSILON
+    human: tuple[str, ...] = ()  # columns of human scores, one an annotator
+    against: str | None = None  # the metric that all others are compared with; None for every two
+    kendall: Kendall = "pooled"  # `pooled`, one coefficient over all outputs; or `item`, one an item, averaged
+    epsilon: float = EPSILON  # values this close are a tie
     seed: int = 0
     resamples: int = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Outputs:
-    """The table as the statistics take it.
-
-    Attributes:
-        columns: the metrics' values.
-        human: the annotators' scores.
-        mean: mean of each output's human scores, `nan` where nobody scored it.
-        clusters: of each output.
-        pairs: of outputs of one item.
-        pair_items: item of each pair.
-        pair_clusters: cluster of each pair.
-        signs: which output of each pair each metric prefers.
-        votes: what people say of each pair; None without preferences.
-        options: what is compared.
-    """
-
     columns: dict[str, Floats]
     human: list[Floats]
-    mean: Floats
-    clusters: list[str]
-    pairs: OutputPairs
-    pair_items: list[str]
-    pair_clusters: list[str]
-    signs: dict[str, Floats]
-    votes: list[list[Vote]] | None
+    mean: Floats  # of each output's human scores, `nan` where nobody scored it
+    clusters: list[str]  # of each output
+    pairs: OutputPairs  # of outputs of one item
+    pair_items: list[str]  # item of each pair
+    pair_clusters: list[str]  # cluster of each pair
+    signs: dict[str, Floats]  # which output of each pair each metric prefers
+    votes: list[list[Vote]] | None  # what people say of each pair; None without preferences
     options: MetaOptions
 
 
@@ -100,11 +75,6 @@ def meta_figures(
     table: OutputTable, options: MetaOptions, preferences: PreferenceTable | None = None
 ) -> dict[str, Any]:
     """Computes everything that is reported.
-
-    Args:
-        table: the outputs.
-        options: what is compared.
-        preferences: what people prefer.
 
     Returns:
         JSON values: `kendall` (every two metrics), `comparisons` (two metrics on the pairs of outputs, and on those where they
@@ -191,13 +161,8 @@ def _compared(outputs: _Outputs, one: str, other: str) -> dict[str, Any]:
         "one": one,
         "other": other,
         "pairs": {
-            "same": found.same,
-            "opposite": found.opposite,
-            "tied": found.tied,
-            "missing": found.missing,
-            "share_same": as_json(found.share_same),
-            "share_opposite": as_json(found.share_opposite),
-            "share_decided": as_json(found.share_decided),
+            **asdict(found),
+            **{name: as_json(getattr(found, name)) for name in ("share_same", "share_opposite", "share_decided")},
         },
         "preferences": None,
         "scores": None,
@@ -238,19 +203,10 @@ def _people(outputs: _Outputs, name: str, among: _Marks) -> HumanAgreement:
 
 
 def _agreed(found: HumanAgreement) -> dict[str, Any]:
-    return {
-        "same": found.same,
-        "opposite": found.opposite,
-        "metric_tied": found.metric_tied,
-        "human_tied": found.human_tied,
-        "no_majority": found.no_majority,
-        "not_annotated": found.not_annotated,
-        "share": as_json(found.share),
-    }
+    return {**asdict(found), "share": as_json(found.share)}
 
 
 def _scored(outputs: _Outputs, name: str, among: _Marks) -> dict[str, Any]:
-    """A metric against the mean human score."""
     options = outputs.options
     found = clustered_correlation(
         np.where(among, outputs.columns[name], np.nan),
@@ -283,18 +239,11 @@ def _both(found: RankCorrelation) -> dict[str, Any]:
 _NONE = "n/a"
 _MOST_COLUMNS = 9
 _INTERVAL = "95 % interval"
+_COUNTS = ("same", "opposite", "tied", "missing")
 
 
 def render_meta(meta: Mapping[str, Any]) -> str:
-    """Writes the figures for a person to read.
-
-    Args:
-        meta: what `--json` prints.
-
-    Returns:
-        Tables: tau-b of every two metrics; pairs of outputs on which two metrics agree; what people prefer, and how they score,
-        where two metrics disagree; each metric against people; the annotators among themselves.
-    """
+    """Writes the figures as tables for a person to read; `meta` is what `--json` prints."""
     lines = [_title(meta)]
     if meta["kendall"]:
         lines += ["", *_kendall_lines(meta)]
@@ -345,24 +294,11 @@ def _pairs(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = []
     for each in comparisons:
         pairs = each["pairs"]
-        counts = [str(pairs[name]) for name in ("same", "opposite", "tied", "missing")]
+        counts = [str(pairs[name]) for name in _COUNTS]
         same, opposite = _share(pairs["share_same"]), _share(pairs["share_opposite"])
         rows.append((each["one"], each["other"], "", *counts, *same[:2], *opposite))
-    header = (
-        "metric",
-        "with",
-        "",
-        "same",
-        "opposite",
-        "tied",
-        "missing",
-        "same %",
-        _INTERVAL,
-        "opposite %",
-        _INTERVAL,
-        "pairs",
-    )
-    return align(header, rows)
+    shares = ("same %", _INTERVAL, "opposite %", _INTERVAL, "pairs")
+    return align(("metric", "with", "", *_COUNTS, *shares), rows)
 
 
 def _sides(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:

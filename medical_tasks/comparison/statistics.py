@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -29,20 +29,9 @@ from medical_tasks.scoring.statistics import (
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = [
-    "CHANGED",
-    "FEWEST",
-    "GROUP_RESAMPLES",
-    "RESAMPLES",
-    "Columns",
-    "adjust",
-    "adjust_breakdowns",
-    "breakdown_names",
-    "columns_of",
-    "compare_breakdowns",
-    "compare_columns",
-    "is_counted",
-    "item_value",
-]
+    "CHANGED", "FEWEST", "GROUP_RESAMPLES", "RESAMPLES", "Columns", "adjust", "adjust_breakdowns", "breakdown_names",
+    "columns_of", "compare_breakdowns", "compare_columns", "is_counted", "item_value",
+]  # fmt: skip
 
 
 FEWEST: Final = 10
@@ -97,10 +86,9 @@ def compare_columns(columns: Columns, *, resamples: int = RESAMPLES, whole: bool
 
 
 def adjust(entries: Sequence[dict[str, Any]]) -> None:
-    """Adds to a family of tests their p values adjusted by Holm (`p_holm`), and how many there are (`tests`).
+    """Adds to a family of entries their p values adjusted by Holm (`p_holm`), and how many there are (`tests`).
 
-    Args:
-        entries: of `compare_columns`; changed. Those without a p value are no members of the family.
+    Those without a p value are no members of the family.
     """
     adjusted = holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
     tests = sum(entry["p"] is not None for entry in entries)
@@ -170,62 +158,36 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Columns:
-    """A metric of two runs on the same items, in the same order.
-
-    Attributes:
-        metric: the metric.
-        shares: the share of each component in it; one of 1 for a metric that is no average.
-        first: the first run's columns, a numerator and a denominator in turns for each component; `nan` where undecided.
-        second: the second run's.
-        values: both runs' values on each item, `nan` where there is none; None for an average, which items have none of.
-        clusters: the cluster of each item, or None where each stands alone.
-        missing: metrics of an average that are not reported.
-    """
+    """A metric of two runs on the same items, in the same order."""
 
     metric: MetricSpec
-    shares: tuple[float, ...]
-    first: tuple[Floats, ...]
+    shares: tuple[float, ...]  # of each component in it; one of 1 for a metric that is no average
+    first: tuple[Floats, ...]  # a numerator and a denominator in turns for each component; `nan` where undecided
     second: tuple[Floats, ...]
-    values: tuple[Floats, Floats] | None
-    clusters: Sequence[Any] | None
-    missing: tuple[str, ...] = ()
+    values: tuple[Floats, Floats] | None  # both runs' values on each item; None for an average
+    clusters: Sequence[Any] | None  # of each item; None where each stands alone
+    missing: tuple[str, ...] = ()  # metrics of an average that are not reported
 
     def part(self, chosen: npt.NDArray[np.intp]) -> Columns:
-        """The same of some of the items.
-
-        Args:
-            chosen: their places.
-        """
-        return Columns(
-            metric=self.metric,
-            shares=self.shares,
+        """The same of some of the items."""
+        return replace(
+            self,
             first=tuple(column[chosen] for column in self.first),
             second=tuple(column[chosen] for column in self.second),
             values=None if self.values is None else (self.values[0][chosen], self.values[1][chosen]),
             clusters=None if self.clusters is None else [self.clusters[place] for place in chosen],
-            missing=self.missing,
         )
 
 
 def columns_of(
     metric: MetricSpec, reported: Mapping[str, MetricSpec], first: Rows, second: Rows, clusters: Sequence[Any] | None
 ) -> Columns:
-    """Takes a metric's columns out of rows.
-
-    Args:
-        metric: the metric.
-        reported: all metrics that both runs report, by name.
-        first: the first run's rows.
-        second: the second run's rows of the same items, in the same order.
-        clusters: the cluster of each item, or None where each stands alone.
-    """
+    """Takes a metric's columns out of both runs' rows of the same items, in the same order."""
     made: Components = components(metric, reported)
     sides = tuple(
         tuple(column for name in made.shares for column in _sums(reported[name], rows)) for rows in (first, second)
     )
-    values = None
-    if metric.kind != "average":
-        values = (_values(metric, first), _values(metric, second))
+    values = None if metric.kind == "average" else (_values(metric, first), _values(metric, second))
     return Columns(
         metric=metric,
         shares=tuple(made.shares.values()),
@@ -252,10 +214,8 @@ def is_counted(metric: MetricSpec, row: Mapping[str, Any]) -> bool:
 
 
 def _sums(metric: MetricSpec, rows: Rows) -> tuple[Floats, Floats]:
-    pairs = [_item_sums(metric, row) for row in rows]
-    return np.array([above for above, _ in pairs], dtype=np.float64), np.array(
-        [below for _, below in pairs], dtype=np.float64
-    )
+    above, below = np.array([_item_sums(metric, row) for row in rows], dtype=np.float64).reshape(-1, 2).T.copy()
+    return above, below
 
 
 def _item_sums(metric: MetricSpec, row: Mapping[str, Any]) -> tuple[float, float]:
@@ -322,11 +282,7 @@ def compare_breakdowns(
 
 
 def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
-    """Adjusts p values by Holm: a family is one metric over all groups of a breakdown, and over all pairs of runs given.
-
-    Args:
-        several: breakdowns of one task, one a pair of runs; changed.
-    """
+    """Adjusts p values by Holm: a family is one metric over all groups of a breakdown, and over all pairs of runs given."""
     families: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for breakdowns in several:
         for by, groups in breakdowns.items():

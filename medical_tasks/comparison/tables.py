@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from medical_tasks.comparison.comparing import Compared, Pair, letter, shared_rows
+from medical_tasks.comparison.comparing import Compared, Pair, letter, rows_by_task, shared_rows
 from medical_tasks.comparison.statistics import CHANGED, FEWEST, GROUP_RESAMPLES, item_value
 from medical_tasks.io.table import align
 from medical_tasks.runs.numbers import NOT_COMPUTABLE, interval, metric_label, number, valued
@@ -23,14 +23,7 @@ _LONGEST_NAME = 160
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A table.
-
-    Attributes:
-        title: its heading, "" for the first.
-        header: names of the columns.
-        rows: the cells; the first three columns are text.
-        notes: sentences below it.
-    """
+    """A table; its first three columns are text."""
 
     title: str
     header: Sequence[str]
@@ -52,11 +45,7 @@ def run_names(runs: Sequence[Compared]) -> list[str]:
 
 
 def sections(pairs: Sequence[Pair]) -> list[Section]:
-    """Makes the tables of a comparison: of all tasks, of each breakdown, and of the items that changed, where there are some.
-
-    Args:
-        pairs: from `compare_pairs`.
-    """
+    """Makes the tables of a comparison: of all tasks, of each breakdown, and of the items that changed, where there are some."""
     several = len(pairs) > 1
     headline = [
         _row((name, metric_label(metric, entry)), entry, pair, several=several, adjusted=several)
@@ -87,17 +76,8 @@ def _metrics(pairs: Sequence[Pair], name: str) -> list[str]:
 
 def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[str, ...]:
     sides = ("pair", "test", "first", "second", "difference") if several else ("test", "A", "B", "B - A")
-    return (
-        *first,
-        *sides,
-        "95 % interval",
-        "p",
-        *(("p Holm",) if adjusted else ()),
-        "detectable",
-        "better",
-        "worse",
-        "same",
-    )
+    p_values = ("p", "p Holm") if adjusted else ("p",)
+    return (*first, *sides, "95 % interval", *p_values, "detectable", "better", "worse", "same")
 
 
 def _row(
@@ -120,12 +100,8 @@ def _row(
 
 
 def _counted(entry: Mapping[str, Any]) -> str:
-    """How many independent pairs there are."""
-    return (
-        f"{entry['n_clusters']}"
-        if entry["n_clusters"] == entry["n"]
-        else f"{entry['n_clusters']} (of {entry['n']} items)"
-    )
+    groups = entry["n_clusters"]
+    return f"{groups}" if groups == entry["n"] else f"{groups} (of {entry['n']} items)"
 
 
 def _breakdown(pairs: Sequence[Pair], name: str, by: str) -> Section:
@@ -193,13 +169,7 @@ _SPECIAL = "\\`*_[]|~$"
 
 
 def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
-    """Sets tables for a terminal.
-
-    Args:
-        names: of the runs, a line each.
-        parts: the tables.
-        more: sentences for the end.
-    """
+    """Sets tables for a terminal, between the runs' names and `more` sentences."""
     lines = [*names, ""]
     for part in parts:
         if part.title:
@@ -213,13 +183,7 @@ def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] 
 
 
 def as_markdown(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
-    """Sets tables as Markdown, everything in them escaped.
-
-    Args:
-        names: of the runs, an entry of a list each.
-        parts: the tables.
-        more: sentences for the end.
-    """
+    """Sets tables as Markdown, everything in them escaped."""
     lines = ["# Comparison", "", *(f"- {_escaped(name)}" for name in names), ""]
     for part in parts:
         if part.title:
@@ -246,11 +210,7 @@ _NAMED: Final = 3
 
 
 def headline_notes(pairs: Sequence[Pair]) -> list[str]:
-    """Explains the columns, then says what each task's comparison lacks.
-
-    Args:
-        pairs: from `compare_pairs`.
-    """
+    """Explains the columns, then says what each task's comparison lacks."""
     several = len(pairs) > 1
     notes = [
         "p: exact McNemar test for proportions (whole clusters where items share a note), paired bootstrap otherwise.",
@@ -273,11 +233,7 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
 
 
 def breakdown_notes(tests: int) -> list[str]:
-    """Says what a breakdown's columns are.
-
-    Args:
-        tests: how many tests its largest family has.
-    """
+    """Says what a breakdown's columns are; `tests` is the size of its largest family."""
     few = f"Groups of fewer than {FEWEST} independent pairs get no interval and no test."
     if not tests:
         return [f"{few} No group has enough: conclude nothing group by group."]
@@ -289,12 +245,7 @@ def breakdown_notes(tests: int) -> list[str]:
 
 
 def change_said(entry: Mapping[str, Any], direction: str) -> str:
-    """Names a change of an item.
-
-    Args:
-        entry: of the metric.
-        direction: `improved` or `worsened`.
-    """
+    """Names a change (`improved` or `worsened`) of an item."""
     if entry["test"] != "McNemar":
         return f"{direction} most"
     words = ("wrong", "right") if entry["higher_is_better"] else ("yes", "no")
@@ -327,18 +278,10 @@ def flipped_items(
     most: int,
     parsed: bool,
 ) -> dict[str, list[dict[str, Any]]]:
-    """Lists the items on which a metric changed.
+    """Lists the items on which a metric changed, as `improved` and `worsened` by the metric's direction.
 
-    Args:
-        metric: one that items have values of.
-        first: the first run's rows.
-        second: the second run's rows of the same items, in the same order.
-        most: how many of either direction at most; of proportions the first by id, of others the largest changes.
-        parsed: whether the answers as they were read may be shown: for open data alone.
-
-    Returns:
-        `improved` and `worsened`, by the metric's direction: a list of `id`, `a`, `b` (both values), and with `parsed` the answers
-        as they were read, `parsed_a` and `parsed_b`, on one line each.
+    At most `most` of either: of proportions the first by id, of others the largest changes. Each has `id`, `a`, `b` (both
+    values), and with `parsed`, for open data alone, the answers as they were read.
     """
     changed = []
     for a, b in zip(first, second, strict=True):
@@ -364,15 +307,9 @@ def add_flips(
 ) -> None:
     """Adds to a pair's entries of metrics the items that changed, under `items`.
 
-    Args:
-        pair: the pair; changed.
-        runs: all runs.
-        tasks: all tasks by name.
-        most: how many of either direction at most.
-        metrics: names of metrics; the first one of each task when empty.
-        parsed: names of the tasks whose answers may be shown as they were read.
+    Without `metrics`, of the first one of each task; `parsed` names the tasks whose answers may be shown as they were read.
     """
-    sides = [_rows(runs[place]) for place in (pair.first, pair.second)]
+    sides = [rows_by_task(runs[place]) for place in (pair.first, pair.second)]
     for name, entry in pair.tasks.items():
         if not entry["metrics"]:
             continue
@@ -382,13 +319,6 @@ def add_flips(
             if metric in entry["metrics"] and known[metric].kind != "average":
                 found = flipped_items(known[metric], *rows, most=most, parsed=name in parsed)
                 entry["metrics"][metric]["items"] = found
-
-
-def _rows(run: Compared) -> dict[str, dict[str, Mapping[str, Any]]]:
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for row in run.rows:
-        found.setdefault(row["task"], {})[row["id"]] = row
-    return found
 
 
 def _by_number(text: str) -> list[tuple[int, int, str]]:

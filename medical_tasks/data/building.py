@@ -21,7 +21,7 @@ from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.data.cards import card_text, croissant_text, eval_text
-from medical_tasks.data.dataset_source import DatasetSource, Row, chosen_options, file_sha256, find_files, steps_to_get
+from medical_tasks.data.dataset_source import DatasetSource, chosen_options, file_sha256, find_files, steps_to_get
 from medical_tasks.data.dataset_store import (
     MARKER,
     BuiltConfig,
@@ -97,8 +97,8 @@ def build_source(
         MissingError: The official files are not there.
         IncompleteError: The disk is full; what was built before is as it was.
     """
-    with _reading_begun(source.placed(config, place), config, place) as begun:
-        return _build(begun, place, config, folder, options or {}, partial=partial, tasks=tasks)
+    placed = source.placed(config, place)
+    return _build(placed, place, config, folder, options or {}, partial=partial, tasks=tasks)
 
 
 def _build(
@@ -148,28 +148,6 @@ def _build(
     ]
     rows = {name: split.rows for name, split in splits.items()}
     return BuiltDataset(folder=folder, config=config, rows=sum(rows.values()), splits=rows, notes=tuple(notes))
-
-
-@contextlib.contextmanager
-def _reading_begun(source: DatasetSource, config: str, place: Path | None) -> Iterator[DatasetSource]:
-    """Lets a reader that works beside its caller begin before the files are hashed and `datasets` is imported.
-
-    Of any other reader nothing runs before its first row is asked for. What is wrong with a file is told when it is read again,
-    after what its checksum says.
-    """
-    begun: list[Iterator[Row]] = []
-    first = source.splits.get(config, ("",))[0]
-    if source.files.get(config):
-        with contextlib.suppress(MedicalTasksError):
-            begun.append(source.read(config, first, find_files(source, config, place)))
-
-    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
-        return begun.pop() if begun and split == first else source.read(config, split, files)
-
-    try:
-        yield dataclasses.replace(source, read=read)
-    finally:
-        begun.clear()
 
 
 def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict[str, str]:

@@ -15,15 +15,9 @@ from urllib.parse import unquote, urlsplit
 from medical_tasks.errors import UsageError
 
 __all__ = [
-    "UNIX_SCHEME",
-    "Address",
-    "Host",
-    "is_local",
-    "is_loopback_host",
-    "is_loopback_number",
-    "read_address",
+    "UNIX_SCHEME", "Address", "Host", "is_local", "is_loopback_host", "is_loopback_number", "read_address",
     "read_host",
-]
+]  # fmt: skip
 
 UNIX_SCHEME = "http+unix"
 _DEFAULT_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
@@ -33,32 +27,20 @@ _HIGHEST_PORT = 65535
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """A host as the user names one.
+    """A host as the user names one; without a port, any."""
 
-    Attributes:
-        name: lower-case name, or an IP address in its standard form; never empty.
-        port: None for any.
-    """
-
-    name: str
+    name: str  # lower-case name, or an IP address in its standard form; never empty
     port: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """What a URL names.
-
-    Attributes:
-        scheme: `http`, `https`, `http+unix` and so on.
-        host: lower-case name, or an IP address in its standard form; "" for a unix socket.
-        port: the one connected to, also where the URL leaves it out; None where the scheme has none of its own.
-        socket: path of the unix socket, "" otherwise.
-    """
+    """What a URL names."""
 
     scheme: str
-    host: str = ""
-    port: int | None = None
-    socket: str = ""
+    host: str = ""  # as `Host.name`; empty for a unix socket
+    port: int | None = None  # the one connected to, also where the URL leaves it out
+    socket: str = ""  # path of the unix socket
 
     def __str__(self) -> str:
         if self.socket:
@@ -68,14 +50,10 @@ class Address:
 
 
 def read_address(url: str) -> Address | None:
-    """Reads a URL as narrowly as possible.
+    """Reads an absolute URL as narrowly as possible.
 
-    Args:
-        url: an absolute URL.
-
-    Returns:
-        What it names; None where two readers could differ (user part, backslash, blanks, letters beyond ASCII, brackets in
-        a wrong place), or where there is nothing to connect to. Such a URL is neither local nor can it be allowed.
+    None where two readers could differ (user part, backslash, blanks, letters beyond ASCII, brackets in a wrong place), or where
+    there is nothing to connect to. Such a URL is neither local nor can it be allowed.
     """
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         return None
@@ -98,11 +76,7 @@ def read_address(url: str) -> Address | None:
 
 
 def read_host(text: str) -> Host:
-    """Reads a host as `--allow-remote` takes it: `name`, `name:port`, an IP address, `[IPv6]:port`.
-
-    Raises:
-        UsageError: It is something else: a URL, a pattern, empty.
-    """
+    """Reads a host as `--allow-remote` takes it: `name`, `name:port`, an IP address, `[IPv6]:port`."""
     address = read_address(f"host://[{text}]" if text.count(":") > 1 and "[" not in text else f"host://{text}")
     if address is None or "/" in text or "?" in text or "#" in text:
         raise UsageError(

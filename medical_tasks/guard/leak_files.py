@@ -55,14 +55,10 @@ _BROKEN_FORMS = (lzma.LZMAError, sqlite3.Error, zipfile.BadZipFile, tarfile.TarE
 
 
 class Looking:
-    """Looks through one file.
+    """Looks through one file; what is unpacked goes through the empty folder `scratch`, which is emptied as it goes.
 
-    Args:
-        scratch: empty folder of the user's own for what is unpacked; emptied as it goes.
-
-    Attributes:
-        reasons: why something in the file could not be looked into; empty when all was.
-        pictures: pictures and fonts, of which only the words in their bytes were looked at.
+    `reasons` says why something in the file could not be looked into. Of `pictures` and fonts only the words in their bytes were
+    looked at.
     """
 
     def __init__(self, scratch: Path) -> None:
@@ -182,7 +178,6 @@ class Looking:
                 self._closed(f"{type(error).__name__} while reading a member of an archive")
 
     def _unpack(self, blocks: Iterable[bytes], depth: int) -> Iterator[str]:
-        """Looks through what comes out of an archive."""
         if depth >= _DEEPEST:
             self._closed(f"more than {_DEEPEST} encodings and archives in one another")
             return

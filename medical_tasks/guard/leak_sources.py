@@ -8,7 +8,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -18,7 +18,7 @@ from medical_tasks.guard.leak_views import Values, readings
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
 from medical_tasks.io.files import checked_file
 
-__all__ = ["SourceRow", "readable_files", "source_rows"]
+__all__ = ["SourceRow", "readable_files", "source_rows", "walked"]
 
 _FORMS = (".csv", ".jsonl", ".ndjson", ".json", ".txt", ".md", ".xml", ".parquet")
 _PLAIN_ID = re.compile(r"[\w.:-]{1,64}")
@@ -32,31 +32,21 @@ _NUMBERS = re.compile(r"[\s,;]*(?:[0-9]{1,4}(?:[\s,;]+|$))*")
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRow:
-    """A row of the source.
+    """A row of the source."""
 
-    Attributes:
-        label: file and id, or file and number; no text.
-        texts: its strings, and those of each list in it joined.
-    """
-
-    label: str
-    texts: tuple[str, ...]
+    label: str  # file and id, or file and number; no text
+    texts: tuple[str, ...]  # its strings, and those of each list in it joined
 
 
 def readable_files(path: Path, *, named: str) -> list[Path]:
-    """Finds the files of a source.
-
-    Args:
-        path: a file, or a folder, whose files in subfolders are taken too.
-        named: what the user calls it.
-
-    Returns:
-        The files, in order.
+    """Finds the files of a source, those in subfolders too; `named` is what the user calls it.
 
     Raises:
         UsageError: A file is of another form; nothing is compared then, since what is not read proves nothing.
     """
-    files = sorted(_files(path)) if path.is_dir() else [path]
+    # Hidden files are none of the source.
+    there = sorted(file for file in walked(path) if not file.name.startswith(".") and file.is_file())
+    files = there if path.is_dir() else [path]
     strange = [str(file) for file in files if _form(file) not in _FORMS]
     if strange or not files:
         shown = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
@@ -68,16 +58,17 @@ def readable_files(path: Path, *, named: str) -> list[Path]:
     return files
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """The files of a folder, those in folders behind links too; hidden ones are none of the source."""
+def walked(folder: Path, *, denied: Callable[[OSError], object] | None = None) -> Iterator[Path]:
+    """Whatever lies in a folder and those below, behind links too, each folder once."""
     seen: set[tuple[int, int]] = set()
-    for place, folders, names in os.walk(folder, followlinks=True):
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=denied):
         status = Path(place).stat()
         if (status.st_dev, status.st_ino) in seen:
             folders.clear()  # a link that leads back
             continue
         seen.add((status.st_dev, status.st_ino))
-        yield from (Path(place) / name for name in names if not name.startswith(".") and (Path(place) / name).is_file())
+        folders.sort()
+        yield from (Path(place) / name for name in sorted(names))
 
 
 def _readings(texts: Iterable[str]) -> tuple[str, ...]:
@@ -90,14 +81,7 @@ def _form(file: Path) -> str:
 
 
 def source_rows(file: Path) -> Iterator[SourceRow]:
-    """Reads a source file row by row.
-
-    Args:
-        file: from `source_files`.
-
-    Raises:
-        UsageError: It cannot be read, or is damaged.
-    """
+    """Reads a source file row by row."""
     form = _form(file)
     try:
         if form == ".parquet":

@@ -513,20 +513,13 @@ class Values:
     """Strings, bytes and whole numbers inside values, by where they stand; lists have one place for all their elements.
 
     So a text that was stored word by word, as lists of tokens are, is a text again. Names of fields are strings as well.
-
-    Attributes:
-        whole: all strings are also joined, as one more place.
-        strings: place to strings, in order.
-        numbers: place to whole numbers.
-        longest: place to the length of the longest list there.
-        blobs: bytes that are no text.
     """
 
-    whole: bool = False
+    whole: bool = False  # all strings are also joined, as one more place
     strings: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     numbers: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
-    longest: dict[tuple[str, ...], int] = field(default_factory=dict)
-    blobs: list[bytes] = field(default_factory=list)
+    longest: dict[tuple[str, ...], int] = field(default_factory=dict)  # list there
+    blobs: list[bytes] = field(default_factory=list)  # bytes that are no text
 
     def collect(self, value: Any, place: tuple[str, ...] = ()) -> None:
         """Adds a value: dicts, lists, strings, bytes and numbers; anything else is passed over."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.leak_files import Looking
-from medical_tasks.guard.leak_sources import source_rows
+from medical_tasks.guard.leak_sources import source_rows, walked
 from medical_tasks.guard.leak_views import readings
 from medical_tasks.io.files import read_text
 from medical_tasks.io.progress import Progress
@@ -42,51 +42,28 @@ LEAST_WORDS = 4
 _BATCH_WORDS = 200_000
 _ROWS_KEPT = 1000
 _TEXTS = (".py", ".json", ".md", ".txt", ".html", ".js", ".css", ".csv")
-_SYNTHETIC = re.compile(
-    r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]"
-)  # names of modules and values with synthetic patients
+_SYNTHETIC = re.compile(r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]")  # names of what holds synthetic patients
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeakReport:
-    """What a comparison found.
+    """What a comparison found."""
 
-    Attributes:
-        words: words of a run.
-        files: files looked through.
-        file_words: words in them, in every reading.
-        rows: rows of the source.
-        source_words: words in them.
-        too_short: texts of the source with too few words to be compared.
-        found: file to number of different runs of the source in it; file names relative to the folder.
-        row_labels: rows of the source that were found, in order; at most the first thousand.
-        unreadable: file to the reasons why it, or a part of it, could not be looked into.
-        pictures: pictures and fonts in them; what they show was not looked at.
-    """
-
-    words: int
+    words: int  # of a run
     files: int
-    file_words: int
-    rows: int
+    file_words: int  # words in the files, in every reading
+    rows: int  # of the source
     source_words: int
-    too_short: int
-    found: dict[str, int]
-    row_labels: tuple[str, ...]
-    unreadable: dict[str, str]
-    pictures: int = 0
+    too_short: int  # texts of the source with too few words to be compared
+    found: dict[str, int]  # file to number of different runs of the source in it
+    row_labels: tuple[str, ...]  # rows of the source that were found; the first thousand
+    unreadable: dict[str, str]  # file to why it, or a part of it, could not be looked into
+    pictures: int = 0  # what they show was not looked at
 
 
 @dataclass(kw_only=True)
 class _Folder:
-    """What a folder holds.
-
-    Attributes:
-        runs: each file's runs by size.
-        names: the files.
-        words: words in them.
-        unreadable: what could not be looked into.
-        pictures: pictures and fonts.
-    """
+    """What a folder holds: each file's runs by size, and what could not be looked into."""
 
     runs: dict[str, dict[int, Any]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
@@ -105,7 +82,6 @@ class _Wanted:
         self._indexes = indexes
 
     def found(self, size: int, runs: Any) -> Any:
-        """Returns the positions of the runs that stand in the folder and are not the package's own."""
         found = self._indexes[size].found(runs)
         return self._others[size].found(runs) if len(found) else found
 
@@ -143,15 +119,12 @@ def _constants(node: ast.AST) -> Iterator[str]:
 
 
 def check_leaks(folder: Path, sources: Sequence[Path], *, words: int = 12) -> LeakReport:
-    """Compares a folder with a source.
+    """Compares a folder, or a single file, with files whose text must not be in it.
 
     Args:
         folder: a run's folder, or any other; or a single file.
         sources: files with the text that must not be found (`data.dataset_store.source_files`).
         words: words of a run.
-
-    Returns:
-        What was found and what could not be read.
 
     Raises:
         UsageError: `words` is too small, the folder holds no file, or the source no text to compare.
@@ -217,25 +190,14 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
         yield folder.name, folder, ""
         return
     denied: list[OSError] = []
-    seen: set[tuple[int, int]] = set()
-    for place, folders, files in os.walk(folder, followlinks=True, onerror=denied.append):
-        status = Path(place).stat()
-        if (status.st_dev, status.st_ino) in seen:
-            folders.clear()  # a link that leads back
-            continue
-        seen.add((status.st_dev, status.st_ino))
-        folders.sort()
-        for file in sorted(files):
-            path = Path(place) / file
-            name = str(path.relative_to(folder))
-            yield name, path, "" if path.is_file() else "a link that leads nowhere, a socket, a pipe or a device"
+    for path in walked(folder, denied=denied.append):
+        fault = "" if path.is_file() else "a link that leads nowhere, a socket, a pipe or a device"
+        yield str(path.relative_to(folder)), path, fault
     for error in denied:
         yield os.path.relpath(str(error.filename), folder), Path(str(error.filename)), "a folder that cannot be entered"
 
 
 class _Collected:
-    """The different runs of one file."""
-
     def __init__(self, sizes: Iterable[int]) -> None:
         self.words = 0
         self._batch = Batch()
@@ -325,12 +287,7 @@ def words_of(text: str) -> list[bytes]:
 
 
 class Batch:
-    """Texts whose words are hashed together.
-
-    Attributes:
-        hashes: the words' hashes, texts one after another.
-        lengths: words of each text.
-    """
+    """Texts whose words are hashed together, one text after another."""
 
     def __init__(self) -> None:
         self.hashes = array("q")
@@ -352,15 +309,10 @@ def _multipliers(size: int) -> Any:
 
 
 def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs, NDArray[np.intp]]:
-    """Numbers the runs of words in a batch; none reaches from one text into the next.
+    """Numbers the runs of `size` words in a batch; none reaches from one text into the next.
 
-    Args:
-        batch: the texts.
-        size: words of a run.
-        whole_texts: only texts that are exactly one run.
-
-    Returns:
-        The runs' numbers, and the position of each one's text in the batch; both of shape (runs,).
+    Returns the runs' numbers and the position of each one's text, both of shape (runs,); with `whole_texts` only of texts that are
+    exactly one run.
     """
     import numpy as np
 
@@ -401,11 +353,7 @@ def distinct(parts: Sequence[Runs]) -> Runs:
 
 
 class RunIndex:
-    """The runs of one size that a set of files holds, for looking up many at once.
-
-    Args:
-        parts: each file's runs.
-    """
+    """The runs of one size that a set of files holds, for looking up many at once."""
 
     def __init__(self, parts: Sequence[Runs]) -> None:
         import numpy as np

@@ -57,19 +57,12 @@ _ANY_CREDENTIALED = "access is given person by person: its text stays with those
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """Whose text is held.
+    """Whose text is held."""
 
-    Attributes:
-        name: the task, or the dataset when no task is in play.
-        dataset: the dataset.
-        access: its access class.
-        rule: what its source demands, in one sentence without a full stop.
-    """
-
-    name: str
+    name: str  # the task, or the dataset when no task is in play
     dataset: str
     access: Access
-    rule: str
+    rule: str  # what its source demands, in one sentence without a full stop
 
     @classmethod
     def of(cls, spec: DatasetSpec, *, task: str = "") -> Subject:
@@ -81,12 +74,7 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Attestation:
-    """What somebody answers for.
-
-    Attributes:
-        hosts: where text may be sent to.
-        zero_retention: whether none of them keeps it.
-    """
+    """What somebody answers for: the hosts text may be sent to, and that none of them keeps it."""
 
     hosts: tuple[Host, ...] = ()
     zero_retention: bool = False
@@ -116,11 +104,7 @@ def add_guard_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def attestation_from(arguments: argparse.Namespace) -> Attestation:
-    """Reads the two options.
-
-    Raises:
-        UsageError: Only one of them is there, or a host is not of the form.
-    """
+    """Reads the two options; one of them alone is refused."""
     hosts: list[str] = arguments.allow_remote
     attested: bool = arguments.attest_zero_retention
     if hosts and not attested:
@@ -198,7 +182,6 @@ class _Policy:
         )
 
     def about(self) -> str:
-        """Names the tasks, and each source's rule once."""
         rules = dict.fromkeys(subject.rule for subject in self.subjects)
         return f"{', '.join(dict.fromkeys(subject.name for subject in self.subjects))}: {'; '.join(rules)}"
 
@@ -212,12 +195,8 @@ def protect(
 ) -> Iterator[None]:
     """Guards the text of some tasks or datasets in this whole process, for the length of a `with` block.
 
-    Meanwhile neither this process nor one it starts leaves its memory in a core file.
-
-    Args:
-        subjects: whose text is held; open ones change nothing.
-        attestation: what the user answers for.
-        audit: the log of decisions; the user's own by default.
+    Meanwhile neither this process nor one it starts leaves its memory in a core file. Open subjects change nothing; `audit` is the
+    log of decisions, the user's own by default.
 
     Raises:
         WithheldError: In place of an error that is not of this package: its words may quote the text that is held.
@@ -255,22 +234,14 @@ def require_endpoint(url: str | None, purpose: str) -> None:
         purpose: what it is for: `model`, `judge`.
 
     Raises:
-        RefusedError: It may not: names the tasks, their sources' rules, the host, the purpose, and the two options.
+        RefusedError: It may not.
     """
     for policy in tuple(_policies):
         policy.require(url, purpose)
 
 
 def require_visible_endpoint(what: str, purpose: str) -> None:
-    """Refuses a model whose address cannot be seen from here (a provider of another package, a hosted service).
-
-    Args:
-        what: how to name it.
-        purpose: as in `require_endpoint`.
-
-    Raises:
-        RefusedError: Credentialed text is held; nothing that is attested changes this.
-    """
+    """Refuses a model whose address cannot be seen from here (another package's provider), whatever is attested."""
     for policy in tuple(_policies):
         policy.require(None, purpose, what=what)
 
@@ -279,9 +250,6 @@ def require_processes() -> None:
     """Asks whether questions and answers may be shared with processes of this run on other machines (`torchrun --nnodes`).
 
     Where they are is named by `MASTER_ADDR` alone, which therefore is the host to attest.
-
-    Raises:
-        RefusedError: They may not.
     """
     everywhere = os.environ.get("WORLD_SIZE", "1")
     if everywhere not in ("1", os.environ.get("LOCAL_WORLD_SIZE")):
@@ -290,26 +258,12 @@ def require_processes() -> None:
 
 
 def require_push(what: str) -> None:
-    """Refuses to publish rows or answers; nothing that is attested changes this.
-
-    Args:
-        what: what would be pushed, and where to.
-
-    Raises:
-        RefusedError: Credentialed text is held.
-    """
+    """Refuses to publish rows or answers; nothing that is attested changes this."""
     _refuse(what, "would leave this machine with it, for others to read")
 
 
 def require_text_outlet(kind: str) -> None:
-    """Refuses a place where questions or answers would be written as text: details, logs of samples, trackers.
-
-    Args:
-        kind: what it is (`--save-details`).
-
-    Raises:
-        RefusedError: Credentialed text is held.
-    """
+    """Refuses a place where questions or answers would be written as text: details, logs of samples, trackers."""
     _refuse(kind, "would hold questions and answers as text outside the private store")
 
 
@@ -332,14 +286,7 @@ def is_full_disk(error: BaseException) -> bool:
 
 
 def told(error: BaseException) -> str:
-    """Says of what kinds an error and those behind it are, and where in the code they were raised.
-
-    Args:
-        error: any error.
-
-    Returns:
-        Lines with class names, source files, lines and functions; nothing that an error says.
-    """
+    """Says of what kinds an error and those behind it are, and where in the code they were raised; nothing that an error says."""
     lines = ["an unexpected error; its words are left out, since they may quote text of credentialed data."]
     seen: set[int] = set()
     waiting: list[BaseException] = [error]
@@ -389,11 +336,7 @@ def audit_path() -> Path:
 
 
 def write_decision(path: Path, decision: Mapping[str, Any]) -> None:
-    """Adds a line, with the time, the suite's version and who ran it.
-
-    Args:
-        path: the log; made if need be, readable by its owner alone.
-        decision: JSON values.
+    """Adds a line, with the time, the suite's version and who ran it, to a log that is readable by its owner alone.
 
     Raises:
         RefusedError: It cannot be written as it must be; a decision without its line does not count.

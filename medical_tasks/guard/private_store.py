@@ -15,6 +15,7 @@ import re
 import secrets
 import shutil
 import stat
+import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,61 +23,39 @@ from typing import Any
 
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
 from medical_tasks.guard.policy import HOME_VARIABLE
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import WholeFile, read_text
 
 __all__ = [
-    "SETTINGS_FILE",
-    "PrivateFolder",
-    "in_use",
-    "list_folders",
-    "new_private_id",
-    "private_folder",
-    "private_home",
-    "purge",
-    "redact_reason",
-    "redact_row",
-    "redact_value",
-]
+    "SETTINGS_FILE", "PrivateFolder", "check_place", "in_use", "list_folders", "new_private_id", "private_folder",
+    "private_home", "purge", "redact_reason", "redact_row", "redact_value", "write_private",
+]  # fmt: skip
 
 
 SETTINGS_FILE = "run.json"
 """What makes a folder that of a run: no text of credentialed data lies beside or below it."""
 _ID = re.compile(r"[0-9a-f]{32}")
 _OWNER_FILE = "run.txt"
+_GIT_WAIT_S = 30
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateFolder:
-    """A run's part of the store.
-
-    Attributes:
-        private_id: its name.
-        path: where it is.
-        run: the run's folder when it was last opened, "" when it does not say.
-        files: number of files.
-        bytes: their size.
-    """
+    """A run's part of the store."""
 
     private_id: str
     path: Path
-    run: str
-    files: int
-    bytes: int
+    run: str  # the run's folder when it was last opened, "" when it does not say
+    files: int  # number of files
+    bytes: int  # their size
 
 
 @dataclass(frozen=True, kw_only=True)
 class Purged:
-    """What a purge did, or would do.
-
-    Attributes:
-        removed: what went.
-        used: what stayed because a command is using it.
-        strange: names of entries that are not of this package; they stayed.
-    """
+    """What a purge did, or would do."""
 
     removed: tuple[PrivateFolder, ...]
-    used: tuple[PrivateFolder, ...]
-    strange: tuple[str, ...]
+    used: tuple[PrivateFolder, ...]  # stayed because a command is using it
+    strange: tuple[str, ...]  # entries that are not of this package; they stayed
 
 
 def private_home() -> Path:
@@ -95,14 +74,9 @@ def new_private_id() -> str:
 
 
 def private_folder(private_id: str, *, run: Path | None = None) -> Path:
-    """Makes or enters a run's folder in the store, and closes it to others.
+    """Makes or enters a run's folder in the store (mode 0700), and closes it to others.
 
-    Args:
-        private_id: from `new_private_id`.
-        run: the run's folder, so that `purge` can name it.
-
-    Returns:
-        The folder: mode 0700, its files 0600.
+    `run` is the run's folder, so that `purge` can name it.
 
     Raises:
         UsageError: The id is not one.
@@ -162,11 +136,6 @@ def _close(path: Path) -> None:
 
 
 def _opened(path: Path) -> int:
-    """Opens a folder that is no link.
-
-    Raises:
-        RefusedError: It is a link, or no folder.
-    """
     try:
         return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
     except OSError as error:
@@ -185,9 +154,6 @@ def _refused(path: Path, why: str) -> RefusedError:
 @contextlib.contextmanager
 def in_use(folder: Path) -> Iterator[None]:
     """Keeps `purge` from a run's folder; several may use it at once. The system frees it however the process ends.
-
-    Args:
-        folder: from `private_folder`.
 
     Raises:
         UsageError: It is being purged at this moment.
@@ -228,9 +194,6 @@ def _described(path: Path) -> PrivateFolder:
 
 def purge(*, dry_run: bool = False) -> Purged:
     """Deletes every run's folder that no command is using. Links are removed, never followed.
-
-    Args:
-        dry_run: only say what would go.
 
     Raises:
         RefusedError: The store belongs to somebody else, or is a link.
@@ -276,6 +239,46 @@ def _deleted(path: Path, *, dry_run: bool) -> bool:
     return True
 
 
+def check_place(path: Path) -> None:
+    """Refuses a place from which the file would be passed on: a run's folder, a git work tree that does not ignore it."""
+    place = path.expanduser().resolve()
+    for folder in place.parents:
+        if (folder / SETTINGS_FILE).is_file():
+            raise RefusedError(
+                f"{path}: lies in the run's folder {folder}, which holds no text of credentialed data and may be passed on. Choose "
+                "another --out."
+            )
+        if (folder / ".git").exists():
+            if _ignored(place, folder):
+                return
+            raise RefusedError(
+                f"{path}: lies in the git work tree {folder}, with which text of credentialed data would be published. Choose "
+                "another --out, or add the file to .gitignore."
+            )
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Writes the file whole or not at all, mode 0600 from its first byte on."""
+    with WholeFile(path, private=True) as part:
+        part.write_bytes(content)
+
+
+def _ignored(place: Path, work_tree: Path) -> bool:
+    git = shutil.which("git")
+    if git is None:
+        return False
+    # Such a variable could name another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = [git, "-C", str(work_tree), "check-ignore", "--quiet", "--", str(place)]
+    try:
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_GIT_WAIT_S
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
 _KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored"})
 _DIGEST = "response_sha256"
 
@@ -304,11 +307,8 @@ _HTTP = re.compile(r"http [1-5]\d\d")
 def redact_reason(reason: str) -> str:
     """Keeps of the reason for which an item has no score what can hold no text of the source.
 
-    Args:
-        reason: as scoring or the runner gives it (`no answer: http 500`, `judge: unreadable reply`).
-
-    Returns:
-        The same when it is one of the classes this package makes itself; else its first part and `other`.
+    That is a class this package makes itself (`no answer: http 500`, `judge: unreadable reply`); of another, its
+    first part and `other`.
     """
     prefix = next((start for start in _PLAIN_PREFIXES if reason.startswith(start)), "")
     rest = reason.removeprefix(prefix)
@@ -318,12 +318,7 @@ def redact_reason(reason: str) -> str:
 def redact_value(value: Any) -> Any:
     """Keeps of a verdict's value what can hold no text: numbers, and single plain words such as labels.
 
-    Args:
-        value: JSON.
-
-    Returns:
-        The same shape, every other string ""; all of them where there are so many different words that they may be a text
-        word by word.
+    Every other string becomes "", and so do all of them where so many different words may be a text word by word.
     """
     words = set(_words(value))
     return _kept(value, words if len(words) <= _MOST_LABELS else frozenset())
@@ -357,15 +352,9 @@ def redact_row(
 ) -> dict[str, Any]:
     """Takes everything out of a row of `items.parquet` that may quote the source.
 
-    Args:
-        row: from `results.item_rows`.
-        response: the answer that was scored, None when there was none.
-        note_words: words that the benchmark's own scoring writes into `parsed` and `why`. A note of these and of numbers alone is
-            kept: it says how the answer was read and holds no word of it.
-
-    Returns:
-        The row with numbers, task, id, cluster and groups as they were, every other text emptied, the reason reduced to its
-        class (`redact_reason`), and `response_sha256`, the answer's SHA-256 ("" for none).
+    Numbers, task, id, cluster and groups stay; every other text is emptied, the reason reduced to its class, and the answer's
+    SHA-256 added ("" for None). `note_words` are words that the benchmark's own scoring writes into `parsed` and `why`: a note
+    of these and of numbers alone is kept.
     """
     made: dict[str, Any] = {}
     for name, value in row.items():

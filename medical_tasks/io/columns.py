@@ -19,21 +19,13 @@ _CROISSANT_TYPES = {"string": "sc:Text", "int64": "sc:Integer", "float64": "sc:F
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """One column, possibly a list (`repeated`) or a record (`struct`).
-
-    Attributes:
-        name: name in the built table.
-        description: what it holds, one line.
-        dtype: type of a value, or of each element when `repeated`.
-        repeated: whether a cell is a list.
-        fields: the members when `dtype` is `struct`, else empty.
-    """
+    """One column, possibly a list (`repeated`) or a record (`struct`)."""
 
     name: str
     description: str
-    dtype: Dtype = "string"
+    dtype: Dtype = "string"  # of a value, or of each element when `repeated`
     repeated: bool = False
-    fields: tuple[Column, ...] = ()
+    fields: tuple[Column, ...] = ()  # the members of a `struct`
 
     def __post_init__(self) -> None:
         if (self.dtype == "struct") != bool(self.fields):
@@ -47,14 +39,7 @@ class Column:
 
 
 def hub_features(columns: Iterable[Column]) -> Any:
-    """Makes the `datasets.Features` of a table.
-
-    Args:
-        columns: in order.
-
-    Returns:
-        The features, in the same order.
-    """
+    """Makes the `datasets.Features` of a table."""
     import datasets
 
     def feature(column: Column) -> Any:
@@ -65,14 +50,7 @@ def hub_features(columns: Iterable[Column]) -> Any:
 
 
 def yaml_features(columns: Iterable[Column]) -> list[dict[str, Any]]:
-    """Makes the `features` list of a card's `dataset_info`, in the form `load_dataset` reads.
-
-    Args:
-        columns: in order.
-
-    Returns:
-        One mapping a column.
-    """
+    """Makes the `features` list of a card's `dataset_info`, in the form `load_dataset` reads."""
 
     def feature(column: Column) -> dict[str, Any]:
         inner: Any = yaml_features(column.fields) if column.fields else column.dtype
@@ -84,15 +62,9 @@ def yaml_features(columns: Iterable[Column]) -> list[dict[str, Any]]:
 
 
 def croissant_fields(columns: Iterable[Column], record_set: str, source: dict[str, Any]) -> list[dict[str, Any]]:
-    """Makes the Croissant fields of a table (Croissant 1.0, section on RecordSets).
+    """Makes the Croissant fields of a table (Croissant 1.0, section on RecordSets); a struct has its members as `subField`.
 
-    Args:
-        columns: in order.
-        record_set: id of the record set; starts every field's id.
-        source: where the columns are read from: `{"fileObject": {"@id": ...}}` or `{"fileSet": {"@id": ...}}`.
-
-    Returns:
-        One field a column; a struct has its members as `subField`.
+    `source` says where the columns are: `{"fileObject": {"@id": ...}}` or `{"fileSet": {"@id": ...}}`.
     """
 
     def field(column: Column, path: tuple[str, ...]) -> dict[str, Any]:

@@ -1,81 +1,65 @@
 """Strict reading of published CSV files: every row of a table, or a few rows out of a very large file.
 
-`read_csv` takes the memory of one row. `stream_rows` is for files of gigabytes of which a few megabytes are needed: every byte has
-to be looked at, so for a large file a second process does that on another core, from the moment the reader is made. Rows
-travel through an anonymous pipe and are stored nowhere else; when nobody reads the pipe any more, the process ends.
+`read_csv` takes the memory of one row. `stream_rows` is for files of gigabytes, plain or gzip, of which a few megabytes are needed.
+The file is cut into blocks of whole rows. What stands in quotes is skipped, which leaves an outline of a few dozen bytes per row:
+enough to tell where the row ends, how many fields it has and, mostly, whether it is wanted. Every row is still checked: that its
+quotes close and that it has as many fields as the header. Its error messages give places, never text: these files are credentialed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
-import json
-import os
-import select
-import signal
-import struct
-import subprocess
-import sys
-import traceback
-import weakref
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import accumulate
+from operator import methodcaller
 from pathlib import Path
-from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple
 
-from medical_tasks.errors import IncompleteError, UsageError
-from medical_tasks.io.csv_rows import ROW_LIMIT_BYTES, FoundRow, again_text, find_rows, line_at, parsed_row
-from medical_tasks.io.files import csv_lines, open_text
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import check_columns, csv_lines, open_text, read_chunks
 
-__all__ = [
-    "FIELD_LIMIT_BYTES",
-    "ROW_LIMIT_BYTES",
-    "CsvRow",
-    "RowProcess",
-    "StreamedRow",
-    "pays",
-    "read_csv",
-    "stream_rows",
-]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Places = NDArray[np.intp]
+
+__all__ = ["FIELD_LIMIT_BYTES", "ROW_LIMIT_BYTES", "CsvRow", "StreamedRow", "read_csv", "stream_rows"]
 
 
 # A lost quote makes the rest of a file one field; the limit must not hide that behind another message.
 FIELD_LIMIT_BYTES = 256 * 1024 * 1024
-_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class CsvRow:
-    """One row of a CSV file.
+    """One row of a CSV file."""
 
-    Attributes:
-        line: line of the file on which it ends, from 1.
-        cells: column name to text, exactly as in the file.
-    """
+    line: int  # of the file on which it ends, from 1
+    cells: dict[str, str]  # column name to text, exactly as in the file
 
-    line: int
-    cells: dict[str, str]
+
+def _again(release: str) -> str:
+    return f"Download the {release} again; do not open and save it with a spreadsheet program."
 
 
 def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool = False) -> Iterator[CsvRow]:
-    """Reads a CSV file that must have exactly the given columns, in any order.
+    """Reads a CSV file that must have exactly the given columns, in any order; wholly empty lines are no rows.
 
     Args:
-        path: the file; a byte order mark at its start is skipped.
+        path: UTF-8; a byte order mark at its start is skipped.
         columns: their names.
         release: what the file should be, for messages ("MedCalc-Bench v1.0 test set").
         others: whether it may have other columns as well.
 
-    Yields:
-        Its rows in order; wholly empty lines are no rows.
-
     Raises:
-        UsageError: The file cannot be read, is empty, has other columns, is cut off, has a row of another length, or is
-            not UTF-8.
+        UsageError: The file cannot be read, or is not whole.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
-    again = f"Download the {release} again; do not open and save it with a spreadsheet program."
+    again = _again(release)
     try:
         stream = open_text(path, encoding="utf-8-sig", newline="")
     except OSError as error:
@@ -86,7 +70,7 @@ def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool =
             header = next(reader, None)
             if header is None:
                 raise UsageError(f"{path}: is empty. {again}")
-            _check_header(path, header, columns, release=release, others=others)
+            check_columns(path, header, columns, release=release, others=others)
             count = 0
             for values in reader:
                 if not values:
@@ -111,38 +95,12 @@ def read_csv(path: Path, columns: Sequence[str], *, release: str, others: bool =
             ) from error
 
 
-def _shown(name: str) -> str:
-    """A column's name for a message; where the header is lost, the first row's texts stand in its place."""
-    return repr(name) if len(name) <= _LONGEST_NAME else f"a text of {len(name)} characters"
-
-
-def _check_header(path: Path, header: Sequence[str], columns: Sequence[str], *, release: str, others: bool) -> None:
-    missing = [name for name in columns if name not in header]
-    unexpected = [] if others else [name for name in header if name not in columns]
-    twice = sorted({name for name in (columns if others else header) if header.count(name) > 1})
-    problems = [
-        f"{label}: {', '.join(map(_shown, names))}"
-        for label, names in (("missing", missing), ("unexpected", unexpected), ("twice", twice))
-        if names
-    ]
-    if problems:
-        raise UsageError(
-            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}. "
-            "Give the file as its source publishes it."
-        )
-
-
 @dataclass(frozen=True, kw_only=True)
 class StreamedRow:
-    """A wanted row.
+    """A wanted row."""
 
-    Attributes:
-        line: line of the file on which it begins, from 1; where it is costs a second read, so it is a function.
-        cells: column name to text, exactly as in the file.
-    """
-
-    line: Callable[[], int]
-    cells: dict[str, str]
+    line: Callable[[], int]  # on which it begins, from 1; costs a second read of the file
+    cells: dict[str, str]  # column name to text, exactly as in the file
 
 
 def stream_rows(
@@ -153,232 +111,290 @@ def stream_rows(
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Generator[StreamedRow, None, None]:
-    """Begins to read a file, and yields the rows that are wanted.
+    """Yields the rows of a file that are wanted.
 
     Args:
         path: the file, gzip or not by its content; UTF-8, a byte order mark is skipped.
         columns: names the header must have, in any order, and no others.
-        wanted: column name to the texts of which a wanted row has one there, for each column that decides. Rows that are not
-            wanted by their first fields are not looked at further.
+        wanted: column name to the texts of which a wanted row has one there. Rows that are not wanted by their first fields are
+            not looked at further.
         release: what the file should be, for messages.
         on_read: called with the number of bytes of the file that were read so far.
 
-    Returns:
-        Rows in the order of the file. A large file is being read from now on, whether or not any row was asked for; closing
-        or dropping the generator ends that.
-
     Raises:
-        UsageError: From the generator: the file cannot be read, is cut off or damaged, has other columns, a row of another
-            length, a NUL byte, or a wanted row that is not UTF-8.
+        UsageError: The file cannot be read, or what was read of it is not whole.
     """
-    if pays(path):
-        found: RowProcess | Generator[FoundRow, None, None] = RowProcess(
-            path, columns, wanted=wanted, release=release, on_read=on_read
-        )
-    else:
-        found = find_rows(path, columns, wanted=wanted, release=release, on_read=on_read)
-    return _wanted_rows(path, found, wanted, again_text(release))
-
-
-def _wanted_rows(
-    path: Path,
-    found: RowProcess | Generator[FoundRow, None, None],
-    wanted: Mapping[str, Collection[str]],
-    again: str,
-) -> Generator[StreamedRow, None, None]:
+    again = _again(release)
     texts = {name: frozenset(each) for name, each in wanted.items()}
-    with contextlib.closing(found):
-        header = parsed_row(path, next(found), again)
+    with contextlib.closing(_find_rows(path, columns, wanted=wanted, release=release, on_read=on_read)) as found:
+        header = _parsed_row(path, next(found), again)
         for row in found:
-            fields = parsed_row(path, row, again)
+            fields = _parsed_row(path, row, again)
             if len(fields) != len(header):
                 raise UsageError(
-                    f"{path}: the row that begins on line {line_at(path, row.offset)} is not whole (a quote amid a field). "
+                    f"{path}: the row that begins on line {_line_at(path, row.offset)} is not whole (a quote amid a field). "
                     f"{again}"
                 )
             cells = dict(zip(header, fields, strict=True))
             if all(cells[name] in each for name, each in texts.items()):
-                yield StreamedRow(line=_later(path, row.offset), cells=cells)
+                yield StreamedRow(line=partial(_line_at, path, row.offset), cells=cells)
 
 
-def _later(path: Path, offset: int) -> Callable[[], int]:
-    return lambda: line_at(path, offset)
+_MARK = b"\xef\xbb\xbf"
+_commas = methodcaller("count", b",")
 
 
-# Below this, starting a process takes longer than what it saves.
-_WORTH_BYTES = 50_000_000
-_PIPE_BYTES = 1024 * 1024
-_CODE = "from medical_tasks.io.csv_files import find_rows_for_parent; find_rows_for_parent()"
+def _find_rows(
+    path: Path,
+    columns: Sequence[str],
+    *,
+    wanted: Mapping[str, Collection[str]],
+    release: str,
+    on_read: Callable[[int], None],
+) -> Generator[_FoundRow, None, None]:
+    """Yields the header without byte order mark, then the rows that are wanted or cannot be told from those without parsing them.
+
+    Arguments and errors are those of `stream_rows`, except for errors that only parsing a row finds.
+    """
+    again = _again(release)
+    blocks = _read_blocks(path, again=again, on_read=on_read)
+    first = next(blocks, None)
+    if first is None:
+        raise UsageError(f"{path}: is empty, expected the {release}. {again}")
+    head = _FoundRow(0, first.row(0).raw.removeprefix(_MARK))
+    header = _parsed_row(path, head, again)
+    check_columns(path, header, columns, release=release, private=True)
+    yield head
+    texts = {
+        header.index(name): frozenset(text.replace('"', '""').encode() for text in each)
+        for name, each in wanted.items()
+    }
+    count = 0
+    for block in blocks:
+        numbers = _wanted_if_regular(block, len(header), texts)
+        if numbers is not None:
+            count += len(block.lines)
+            yield from map(block.row, numbers)
+            continue
+        for number, line in enumerate(block.lines):
+            fields = line.removesuffix(b"\r").split(b",")
+            if len(fields) == len(header):
+                count += 1
+                if _may_be_wanted(block, number, fields, texts):
+                    yield block.row(number)
+            elif line.strip():
+                where = _line_at(path, block.row(number).offset)
+                raise UsageError(
+                    f"{path}: the row that begins on line {where} has {len(fields)} fields, the header has {len(header)}; the "
+                    f"file is cut off or damaged there. {again}"
+                )
+    if not count:
+        raise UsageError(f"{path}: has a header and no rows. {again}")
 
 
-def pays(path: Path) -> bool:
-    """Says whether a file is large enough, and the machine has a core more, for a process of its own.
+def _wanted_if_regular(block: _Block, width: int, texts: Mapping[int, Collection[bytes]]) -> Sequence[int] | None:
+    """The numbers of the wanted rows; None where rows have to be looked at one by one.
 
-    Args:
-        path: the file, which need not be there.
+    That is where some row has another number of fields or a quote in its first ones, or where the last field decides, at which
+    a line end may have left something. It is never so in the files this is for, and looking at all rows of a block together is
+    several times as fast.
+    """
+    deciding = max(texts, default=-1) + 1
+    if set(map(_commas, block.lines)) != {width - 1} or deciding == width:
+        return None
+    cells = block.cells()
+    columns = [cells[position::width] for position in range(deciding)]
+    if any(b'"' in b"".join(column) for column in columns):
+        return None
+    numbers: Sequence[int] = range(len(block.lines))
+    for position, each in texts.items():
+        column = columns[position]
+        numbers = [number for number in numbers if column[number] in each]
+    return numbers
 
-    Returns:
-        Whether a process of its own pays.
+
+def _may_be_wanted(block: _Block, number: int, fields: Sequence[bytes], texts: Mapping[int, Collection[bytes]]) -> bool:
+    start = list(fields[: max(texts, default=-1) + 1])
+    if b'"' in b"".join(start):
+        start = block.with_quoted(number, start)
+    return all(start[position] in each or start[position] == _UNREAD for position, each in texts.items())
+
+
+def _parsed_row(path: Path, row: _FoundRow, again: str) -> list[str]:
+    """Parses a row into the texts of its fields.
+
+    Raises:
+        UsageError: It is not UTF-8, or what is quoted in it does not make fields.
     """
     try:
-        large = path.is_file() and path.stat().st_size >= _WORTH_BYTES
-    except OSError:  # whoever reads it says why
-        return False
-    return large and _cores() > 1 and os.name == "posix" and bool(sys.executable)
+        text = row.raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path}: the row that begins on line {_line_at(path, row.offset)} is not UTF-8 "
+            f"(byte 0x{row.raw[error.start]:02x}). {again}"
+        ) from error
+    csv.field_size_limit(max(csv.field_size_limit(), ROW_LIMIT_BYTES))
+    try:
+        # One "line" with its line ends inside: split into lines, texts would be cut at more than line feeds.
+        rows = list(csv.reader([text.removesuffix("\r")], strict=True))
+    except csv.Error as error:
+        raise UsageError(
+            f"{path}: the row that begins on line {_line_at(path, row.offset)} is not whole ({error}). {again}"
+        ) from error
+    return rows[0]
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+# The longest notes have about 100 KB; a row beyond this is the rest of a file behind a lost quote.
+ROW_LIMIT_BYTES = 16 * 1024 * 1024
+
+# In the place of a field that only parsing the row tells; a field of an outline cannot be this.
+_UNREAD = b","
 
 
-class RowProcess(Iterator[FoundRow]):
-    """The rows that `csv_rows.find_rows` yields, found in a process of its own; the same arguments and the same errors.
+class _FoundRow(NamedTuple):
+    offset: int  # bytes of the unpacked file before it
+    raw: bytes  # without the line feed at its end
 
-    Args:
-        path: as there.
-        columns: as there.
-        wanted: as there.
-        release: as there.
-        on_read: as there; called when rows are asked for.
+
+class _Block:
+    """Whole rows and their outlines; asked for one row after another, in their order.
+
+    `base` is the number of bytes of the unpacked file before `data`; `begin` and `quotes` are places in `data`. `lines` are the
+    outlines, with `"` for what is quoted in a field; `rest` is where the row begins that is not whole, `inside` whether the data
+    end inside quotes.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        columns: Sequence[str],
-        *,
-        wanted: Mapping[str, Collection[str]],
-        release: str,
-        on_read: Callable[[int], None],
-    ) -> None:
-        self._path, self._on_read = path, on_read
-        request = {
-            "path": str(path),
-            "columns": list(columns),
-            "wanted": {name: sorted(texts) for name, texts in wanted.items()},
-            "release": release,
-        }
-        places = os.pathsep.join(place or str(Path.cwd()) for place in sys.path)  # it imports what this process would
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE],
-            bufsize=_PIPE_BYTES,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a traceback could show a text
-            env={**os.environ, "PYTHONPATH": places, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        )
-        self._end = weakref.finalize(self, _ended, self._process)
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise RuntimeError("a process without pipes")
-        self._frames = stdout
-        with contextlib.suppress(BrokenPipeError), stdin:  # whether it lives, its frames tell
-            stdin.write(json.dumps(request).encode())
+    def __init__(self, data: bytes, base: int, quotes: Places, begin: int = 0) -> None:
+        import numpy as np
 
-    def close(self) -> None:
-        """Ends it; without this it ends when it is dropped."""
-        self._end()
+        quotes = quotes[np.searchsorted(quotes, begin) :]
+        self.inside = bool(len(quotes) % 2)
+        starts = np.concatenate(([begin], quotes[1::2] + 1))
+        ends = quotes[::2] if self.inside else np.concatenate((quotes[::2], [len(data)]))
+        # Stretches outside quotes. Between the two quotes of an escaped one there is none: its field is not closed there.
+        kept = starts < ends
+        kept[0] = True
+        self._data, self._base = data, base
+        self._starts: list[int] = starts[kept].tolist()
+        self._ends: list[int] = ends[kept].tolist()
+        self._outline = b'"'.join([data[start:end] for start, end in zip(self._starts, self._ends, strict=True)])
+        self._asked = self._stretch = 0  # the last place in the outline that was asked for, and the stretch it is in
+        self.lines = self._outline.split(b"\n")
+        self.rest = self._place(len(self._outline) - len(self.lines.pop()))
+        self._asked = self._stretch = 0
 
-    def __next__(self) -> FoundRow:
-        while True:
-            head = self._frames.read(_FRAME.size)
-            kind, number, length = _FRAME.unpack(head) if len(head) == _FRAME.size else (b"", 0, 0)
-            payload = self._frames.read(length)
-            if kind == _READ:
-                self._on_read(number)
-            elif kind == _ROW and len(payload) == length:
-                return FoundRow(number, payload)
+    @cached_property
+    def _begins(self) -> list[int]:
+        return list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+
+    def cells(self) -> list[bytes]:
+        """The outlines of all fields of all rows, one after another."""
+        cells = self._outline[: self._begins[-1]].replace(b"\n", b",").split(b",")
+        cells.pop()
+        return cells
+
+    def row(self, number: int) -> _FoundRow:
+        start = self._place(self._begins[number])
+        return _FoundRow(self._base + start, self._data[start : self._place(self._begins[number + 1] - 1)])
+
+    def with_quoted(self, number: int, fields: Sequence[bytes]) -> list[bytes]:
+        """The first fields of a row with what is quoted in them as it stands in the file.
+
+        From the first on that has something beside its quotes it is `_UNREAD`: there the parser says what is wrong.
+        """
+        self._place(self._begins[number])
+        place, found, damaged = self._stretch, [], False
+        for field in fields:
+            quotes = field.count(b'"')
+            damaged = damaged or len(field) > quotes > 0
+            if damaged or not quotes:
+                found.append(_UNREAD if damaged else field)
             else:
-                break
-        self.close()
-        if kind == _DONE:
-            raise StopIteration
-        if kind == _DAMAGED:
-            raise UsageError(payload.decode("utf-8", "surrogateescape"))
-        if kind == _FAULT:
-            raise RuntimeError(f"{self._path}: the process that reads it failed: {payload.decode()}")
-        raise IncompleteError(
-            f"{self._path}: the process that reads it ended amid the file, with status {self._process.returncode}. Look "
-            "whether the machine is out of memory, and give the same command again."
+                found.append(self._data[self._ends[place] + 1 : self._starts[place + 1] - 1])
+            place += quotes
+        return found
+
+    def _place(self, asked: int) -> int:
+        """Finds where in the data a place of the outline is."""
+        self._stretch += self._outline.count(b'"', self._asked, asked)
+        self._asked = asked
+        return self._starts[self._stretch] + asked - self._outline.rfind(b'"', 0, asked) - 1
+
+
+def _read_blocks(path: Path, *, again: str, on_read: Callable[[int], None]) -> Iterator[_Block]:
+    """Cuts a file into blocks of at least one row; the first has the first row alone.
+
+    Raises:
+        UsageError: The file cannot be read, is cut off or damaged, holds a NUL byte, or a quote is not closed.
+    """
+    import numpy as np
+
+    rest, base = b"", 0  # the row that is not whole, and what is before it
+    inside = False  # whether it ends inside quotes
+    for chunk in read_chunks(path, again=again, on_read=on_read):
+        if not np.frombuffer(chunk, np.uint8).min():
+            line = _line_at(path, base + len(rest) + chunk.index(b"\0"))
+            raise UsageError(f"{path}: line {line} holds a NUL byte; the file is damaged there. {again}")
+        quotes = _quotes(chunk)
+        begin = 0
+        if rest or not base:
+            # A row that began before is put together, not the chunks: copying all of them would take long.
+            begin = _first_end(chunk, quotes.tolist(), inside) + 1
+            rest += chunk[: begin or None]
+            if begin:
+                yield _Block(rest, base, _quotes(rest))
+                rest, base = b"", base + len(rest)
+        if rest:
+            inside ^= bool(len(quotes) % 2)
+        else:
+            block = _Block(chunk, base - begin, quotes, begin)
+            if block.lines:
+                yield block
+            rest, base, inside = chunk[block.rest :], base - begin + block.rest, block.inside
+        if len(rest) > ROW_LIMIT_BYTES:
+            raise UsageError(
+                f"{path}: the row that begins on line {_line_at(path, base)} has more than {ROW_LIMIT_BYTES:,} bytes; a "
+                f"quoted field is left open or damaged. {again}"
+            )
+    if not rest.strip():
+        return
+    if inside:
+        raise UsageError(
+            f"{path}: the row that begins on line {_line_at(path, base)} has a quoted field that is left open; the file "
+            f"is cut off or damaged. {again}"
         )
+    yield _Block(rest + b"\n", base, _quotes(rest))
 
 
-def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Ends it, if it has not ended, and lets its remains go."""
-    if process.stdout is not None:
-        process.stdout.close()
-    process.kill()
-    process.wait()
+def _quotes(data: bytes) -> Places:
+    import numpy as np
+
+    found = np.frombuffer(data, np.uint8) == ord('"')
+    whole = len(data) // 8 * 8
+    # Quotes are rare: eight bytes are looked at together, then those of the eights that hold one.
+    eights = np.flatnonzero(found[:whole].view(np.uint64) != 0)
+    places = np.flatnonzero(found[:whole].reshape(-1, 8)[eights])
+    return np.concatenate((eights[places >> 3] * 8 + (places & 7), np.flatnonzero(found[whole:]) + whole))
 
 
-_FRAME = struct.Struct("<cQQ")  # kind, number, length of what follows
-_READ = b"p"  # number: bytes of the file read so far
-_ROW = b"r"  # number: offset; followed by the row
-_DAMAGED = b"d"  # followed by the message of a `UsageError`
-_FAULT = b"f"  # followed by where something else was raised
-_DONE = b"."
-
-_OUTBOX_BYTES = 32 * 1024 * 1024
-_WRITE_BYTES = 1024 * 1024
-
-
-def find_rows_for_parent() -> None:
-    """Runs the process: request from standard input, frames to standard output."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started it, whose end ends this
-    frames = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing that prints gets between the frames
-    outbox = _Outbox(frames)
-    sys.excepthook = partial(_tell_fault, outbox)
-    request = json.load(sys.stdin.buffer)
-    rows = find_rows(
-        Path(request["path"]),
-        request["columns"],
-        wanted=request["wanted"],
-        release=request["release"],
-        on_read=lambda read: outbox.put(_READ, read),
-    )
-    try:
-        try:
-            for row in rows:
-                outbox.put(_ROW, row.offset, row.raw)
-            outbox.put(_DONE)
-        except UsageError as error:
-            outbox.put(_DAMAGED, payload=str(error).encode("utf-8", "surrogateescape"))
-        outbox.flush()
-    except BrokenPipeError:
-        os._exit(1)  # at once: the thread that unpacks has nobody to unpack for
+def _first_end(chunk: bytes, quotes: Sequence[int], inside: bool) -> int:
+    """Finds the first line feed outside quotes; -1 where there is none."""
+    begin = 0
+    for quote in (*quotes, len(chunk)):
+        if not inside:
+            end = chunk.find(b"\n", begin, quote)
+            if end >= 0:
+                return end
+        begin, inside = quote + 1, not inside
+    return -1
 
 
-def _tell_fault(outbox: _Outbox, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    at = traceback.extract_tb(trace)[-1]
-    outbox.put(_FAULT, payload=f"{kind.__name__} in {Path(at.filename).name}, line {at.lineno}".encode())
-    outbox.flush()
-
-
-class _Outbox:
-    """Frames on their way out; takes more while they wait, up to a limit."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._waiting = bytearray()
-        os.set_blocking(descriptor, False)
-
-    def put(self, kind: bytes, number: int = 0, payload: bytes = b"") -> None:
-        self._waiting += _FRAME.pack(kind, number, len(payload)) + payload
-        self._write(_OUTBOX_BYTES)
-
-    def flush(self) -> None:
-        self._write(0)
-
-    def _write(self, most: int) -> None:
-        """Writes what the pipe takes; waits while more than `most` bytes are left."""
-        while self._waiting:
-            try:
-                with memoryview(self._waiting) as view:
-                    written = os.write(self._descriptor, view[:_WRITE_BYTES])
-            except BlockingIOError:
-                if len(self._waiting) <= most:
-                    return
-                select.select((), (self._descriptor,), ())
-            else:
-                del self._waiting[:written]
+def _line_at(path: Path, offset: int) -> int:
+    """Counts lines up to an offset of the unpacked file, from 1; reads it again, which only messages need."""
+    left, lines = offset, 1
+    for chunk in read_chunks(path, again=""):
+        if left <= 0:
+            break
+        lines += chunk[:left].count(b"\n")
+        left -= len(chunk)
+    return lines

@@ -1,8 +1,7 @@
-"""Reading and writing files: whole, or in chunks that are read and unpacked ahead of their use.
+"""Reading and writing files: whole, or in chunks.
 
 Only files are opened: a pipe, a socket or a device may never end. A file is written whole or not at all. Unpacking is most of
-the work of reading a large gzip file; it runs in a thread of its own, with zlib-ng where that is installed (two to three times
-as fast as Python's zlib, with the same interface and results).
+the work of reading a large gzip file; zlib-ng does it two to three times as fast as Python's zlib, with the same results.
 """
 
 from __future__ import annotations
@@ -12,32 +11,22 @@ import importlib
 import io
 import os
 import stat
-import threading
-import zlib
-from collections.abc import Callable, Generator, Iterator
-from functools import partial
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from queue import SimpleQueue
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, BinaryIO, Final, Self, cast
 
 from medical_tasks.errors import IncompleteError, UsageError, doing, system_reason
 
 __all__ = [
-    "WholeFile",
-    "check_line",
-    "checked_file",
-    "csv_lines",
-    "open_file",
-    "open_text",
-    "read_bytes",
-    "read_chunks",
-    "read_text",
-]
+    "WholeFile", "check_columns", "check_line", "checked_file", "csv_lines", "open_file", "open_text", "read_bytes",
+    "read_chunks", "read_text",
+]  # fmt: skip
 
 
 LONGEST_LINE: Final = 1 << 24
 MOST_COLUMNS: Final = 2_000
+_LONGEST_NAME: Final = 60
 _KINDS: Final = {
     stat.S_IFIFO: "a pipe (FIFO)",
     stat.S_IFSOCK: "a socket",
@@ -47,12 +36,7 @@ _KINDS: Final = {
 
 
 def checked_file(path: Path) -> Path:
-    """Gives a path back, if it is no pipe, socket or device: those may be waited on for ever, or never end.
-
-    Raises:
-        UsageError: It is one.
-        OSError: Nothing is there, or it may not be looked at.
-    """
+    """Gives a path back, if it is no pipe, socket or device: those may be waited on for ever, or never end."""
     path = path.expanduser()
     kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode))
     if kind is not None:
@@ -61,12 +45,7 @@ def checked_file(path: Path) -> Path:
 
 
 def open_file(path: Path, *, stdin: bool = False) -> io.BufferedReader:
-    """Opens a file to read its bytes; errors as `checked_file` and `open` raise them.
-
-    Args:
-        path: the file.
-        stdin: whether it may be what the command is given as its own input (`/dev/stdin`).
-    """
+    """Opens a file to read its bytes; with `stdin` it may be `/dev/stdin`."""
     if stdin and path == Path("/dev/stdin"):
         return path.open("rb")
     return cast(io.BufferedReader, _opened(path, "rb"))
@@ -97,11 +76,7 @@ def read_text(path: Path, *, encoding: str = "utf-8", errors: str | None = None)
 
 
 def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:
-    """The lines of a CSV file, for `csv.reader`, as far as it is a table and not absurdly wide.
-
-    Raises:
-        UsageError: A line is too long, or the first has too many columns.
-    """
+    """The lines of a CSV file, for `csv.reader`, as far as it is a table and not absurdly wide."""
     first = True
     while line := stream.readline(LONGEST_LINE + 1):
         check_line(path, line)
@@ -113,11 +88,7 @@ def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:
 
 
 def check_line(path: Path, line: str | bytes, *, where: str = "") -> None:
-    """Refuses a line of more than 16 Mi characters or bytes, before a parser takes it for data.
-
-    Raises:
-        UsageError: It is longer.
-    """
+    """Refuses a line of more than 16 Mi characters or bytes, before a parser takes it for data."""
     if len(line) > LONGEST_LINE:
         raise UsageError(
             f"{path}{where}: a line has more than {LONGEST_LINE:,} characters, the most that is read. Is it a text file with "
@@ -125,15 +96,40 @@ def check_line(path: Path, line: str | bytes, *, where: str = "") -> None:
         )
 
 
+def check_columns(
+    path: Path,
+    header: Sequence[str],
+    columns: Sequence[str],
+    *,
+    release: str,
+    others: bool = False,
+    private: bool = False,
+) -> None:
+    """Refuses a header without these columns, or with others; where the header is lost, texts of the first row stand in its place.
+
+    So long ones are not shown, and of a `private` file none.
+    """
+    missing = [name for name in columns if name not in header]
+    unexpected = [] if others else [name for name in header if name not in columns]
+    twice = sorted({name for name in columns if header.count(name) > 1})
+    shown = (repr(name) if len(name) <= _LONGEST_NAME else f"a text of {len(name)} characters" for name in unexpected)
+    problems = [f"missing: {', '.join(map(repr, missing))}"] if missing else []
+    if unexpected:
+        problems.append(f"{len(unexpected)} unexpected" if private else f"unexpected: {', '.join(shown)}")
+    problems += [f"twice: {', '.join(map(repr, twice))}"] if twice else []
+    if problems:
+        raise UsageError(
+            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}. "
+            "Give the file as its source publishes it."
+        )
+
+
 class WholeFile:
     """A file, of UTF-8 text or of bytes, that takes its place when the `with` block ends, and not when it ends by an error.
 
     It is written beside its place under a hidden name and renamed into it, so that nobody ever reads half of it and an
-    older file of that name stays as it was until then. Folders on the way are made.
-
-    Args:
-        path: where it belongs. A link is followed.
-        private: whether nobody but its owner may read it, from its first byte on.
+    older file of that name stays as it was until then. Folders on the way are made, a link is followed; a `private` file has mode
+    0600 from its first byte on.
 
     Raises:
         UsageError: There is something else than a file under that name.
@@ -161,23 +157,12 @@ class WholeFile:
         return self
 
     def write(self, text: str) -> int:
-        """Adds text, line ends as they are.
-
-        Returns:
-            The number of characters, as every text stream does.
-
-        Raises:
-            IncompleteError: The disk is full or gone.
-        """
+        """Adds text, line ends as they are; returns the number of characters, as every text stream does."""
         self.write_bytes(text.encode("utf-8", "backslashreplace"))
         return len(text)
 
     def write_bytes(self, content: bytes) -> None:
-        """Adds bytes.
-
-        Raises:
-            IncompleteError: The disk is full or gone.
-        """
+        """Adds bytes."""
         if self._stream is None:
             raise ValueError(f"{self.path}: not open; use it in a with block")
         try:
@@ -213,7 +198,6 @@ class WholeFile:
 
 _CHUNK_BYTES = 4 * 1024 * 1024  # unpacked
 _PACKED_BYTES = 384 * 1024
-_AHEAD = 4
 _KEPT_BYTES = 16 * 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31  # zlib: a gzip header and trailer, the checksum compared
@@ -224,15 +208,12 @@ _Chunk = tuple[bytes, int]  # and how far the file was read for it
 def read_chunks(
     path: Path, *, again: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Generator[bytes, None, None]:
-    """Reads a file whose kind is told by its content.
+    """Yields the content of a plain or gzip file, told apart by content, in pieces that are not empty.
 
     Args:
         path: the file; gzip may have one member or several, and zeros behind each.
         again: the next step, for messages about a damaged file.
-        on_read: called, in the caller's thread, with the number of bytes of the file that were read so far.
-
-    Yields:
-        The unpacked bytes in order, in pieces that are not empty.
+        on_read: called with the number of bytes of the file that were read so far.
 
     Raises:
         UsageError: The file cannot be read, or its gzip data are cut off, damaged or followed by something else.
@@ -240,41 +221,14 @@ def read_chunks(
     # glibc keeps freed memory for its next use up to the largest size that was ever freed; else each chunk is handed back to
     # the system and fetched again page by page, which takes a quarter of the whole time. Never touched, it costs nothing.
     bytearray(_KEPT_BYTES)
-    allowed: SimpleQueue[bool] = SimpleQueue()  # True: read one more chunk; False: nobody wants any more
-    ready: SimpleQueue[_Chunk | BaseException | None] = SimpleQueue()  # None is the end
-    for _ in range(_AHEAD):
-        allowed.put(True)
-    source = _chunks(path, again)
-    threading.Thread(target=_read_ahead, args=(source, allowed, ready), name=f"reading {path}", daemon=True).start()
     told = 0
-    try:
-        while isinstance(item := ready.get(), tuple):
-            allowed.put(True)
-            chunk, read = item
+    with contextlib.closing(_chunks(path, again)) as chunks:
+        for chunk, read in chunks:
             if read != told:
                 told = read
                 on_read(told)
             if chunk:
                 yield chunk
-    finally:
-        # Nothing else: when the garbage collector closes this generator, in whichever thread, waiting could be for ever.
-        allowed.put(False)
-    if item is not None:
-        raise item
-
-
-def _read_ahead(
-    source: Generator[_Chunk, None, None], allowed: SimpleQueue[bool], ready: SimpleQueue[_Chunk | BaseException | None]
-) -> None:
-    """Runs in the thread."""
-    end: BaseException | None = None
-    try:
-        with contextlib.closing(source):
-            while allowed.get() and (item := next(source, None)):
-                ready.put(item)
-    except BaseException as error:  # raised again where the chunks are used
-        end = error
-    ready.put(end)
 
 
 def _chunks(path: Path, again: str) -> Generator[_Chunk, None, None]:
@@ -293,10 +247,9 @@ def _chunks(path: Path, again: str) -> Generator[_Chunk, None, None]:
 
 def _unpacked(path: Path, stream: BinaryIO, again: str) -> Generator[_Chunk, None, None]:
     """Unpacks members, whose lengths and checksums zlib compares; what is unpacked at a time is bounded."""
-    library = _zlib()
-    new_unpacker = getattr(library, "_ZlibDecompressor", None) or partial(_Unpacker, library)
+    zlib: Any = importlib.import_module("zlib_ng.zlib_ng")
     member: Any = None  # the one that is open
-    read = 0  # counted: asking the stream is a system call, each of which may wait for the interpreter's lock
+    read = 0
     try:
         while packed := stream.read(_PACKED_BYTES):
             read += len(packed)
@@ -305,7 +258,7 @@ def _unpacked(path: Path, stream: BinaryIO, again: str) -> Generator[_Chunk, Non
                     packed = packed.lstrip(b"\0")  # padding between members is allowed
                     if not packed:
                         break
-                    member = new_unpacker(_GZIP_WINDOW)
+                    member = zlib._ZlibDecompressor(_GZIP_WINDOW)
                 yield member.decompress(packed, _CHUNK_BYTES), read
                 while not (member.eof or member.needs_input):
                     yield member.decompress(b"", _CHUNK_BYTES), read
@@ -319,40 +272,7 @@ def _unpacked(path: Path, stream: BinaryIO, again: str) -> Generator[_Chunk, Non
             elif not chunk:
                 break
             yield chunk, read
-    except library.error as error:
+    except zlib.error as error:
         raise UsageError(f"{path}: damaged, cannot be unpacked near byte {read:,} ({error}). {again}") from error
     if member is not None:
         raise UsageError(f"{path}: cut off, the gzip data end amid ({read:,} bytes are there). {again}")
-
-
-class _Unpacker:
-    """Unpacks a member with the interface that zlib-ng has and Python's zlib lacks: input left over is kept here.
-
-    Both check the same and say the same. But zlib-ng's own makes room for a whole chunk at once and unpacks it without the
-    interpreter's lock, where a `decompressobj` begins with 16 KiB and takes the lock again at each doubling.
-    """
-
-    def __init__(self, library: ModuleType, window: int) -> None:
-        self._object = library.decompressobj(window)
-
-    @property
-    def eof(self) -> bool:
-        return bool(self._object.eof)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._object.unconsumed_tail
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._object.unused_data)
-
-    def decompress(self, packed: bytes, most: int) -> bytes:
-        return bytes(self._object.decompress(self._object.unconsumed_tail + packed, most))
-
-
-def _zlib() -> ModuleType:
-    try:
-        return importlib.import_module("zlib_ng.zlib_ng")
-    except ImportError:  # a platform it has no wheel for: slower, nothing else
-        return zlib

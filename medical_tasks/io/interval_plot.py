@@ -16,15 +16,7 @@ _MOST_LABELS = 20
 
 @dataclass(frozen=True, slots=True)
 class IntervalPoint:
-    """A point of the plot.
-
-    Attributes:
-        x: a whole number.
-        value: proportion in 0-1.
-        low: lower end of its interval.
-        high: upper end.
-        n: how many it is of.
-    """
+    """A proportion in 0-1 with its interval."""
 
     x: int
     value: float
@@ -34,20 +26,7 @@ class IntervalPoint:
 
 
 def interval_plot(points: Sequence[IntervalPoint], *, title: str, x_label: str, y_label: str) -> str:
-    """Draws points with bars for their intervals.
-
-    Args:
-        points: in any order; none gives a plot that says so.
-        title: above the plot, and its accessible name.
-        x_label: below the horizontal axis.
-        y_label: beside the vertical axis, which goes from 0 to 100 %.
-
-    Returns:
-        An SVG document. Its description lists every point in words, and each point says its numbers when pointed at.
-
-    Raises:
-        ValueError: A proportion or an end is outside 0-1.
-    """
+    """Draws points with bars for their intervals as an SVG document, whose description lists every point in words."""
     for point in points:
         if not 0 <= point.low <= point.value <= point.high <= 1:
             raise ValueError(f"a proportion lies in its interval and both in 0 to 1; got {point}")

@@ -17,22 +17,9 @@ from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import check_line, read_bytes
 
 __all__ = [
-    "LONGEST_ID",
-    "Field",
-    "Record",
-    "is_list_of",
-    "is_text",
-    "is_text_or_null",
-    "json_objects",
-    "json_values",
-    "named",
-    "once",
-    "one_of",
-    "optional",
-    "read_records",
-    "shown",
-    "text_id",
-]
+    "LONGEST_ID", "Field", "Record", "is_list_of", "is_text", "is_text_or_null", "json_objects", "json_values",
+    "named", "once", "one_of", "optional", "read_records", "shown", "text_id",
+]  # fmt: skip
 
 
 _SHOWN_CHARS = 60
@@ -40,36 +27,22 @@ _SHOWN_CHARS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """What a field of the file must be.
-
-    Attributes:
-        holds: whether a value is right.
-        rule: the same in words, behind "must be".
-        required: whether every line has it.
-        private: whether messages must not show its value, because the file is credentialed.
-    """
+    """What a field of the file must be."""
 
     holds: Callable[[Any], bool]
-    rule: str
+    rule: str  # in words, behind "must be"
     required: bool = True
-    private: bool = False
+    private: bool = False  # messages must not show its value: the file is credentialed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One line of a file.
-
-    Attributes:
-        path: the file.
-        line: number of the line, from 1.
-        values: field to value, checked.
-        private: fields whose values messages must not show.
-    """
+    """One line of a file."""
 
     path: Path
-    line: int
-    values: Mapping[str, Any]
-    private: frozenset[str] = frozenset()
+    line: int  # from 1
+    values: Mapping[str, Any]  # field to value, checked
+    private: frozenset[str] = frozenset()  # fields whose values messages must not show
 
     def wrong(self, field: str, rule: str) -> UsageError:
         """Makes the error for a field that breaks a rule beyond its type."""
@@ -118,12 +91,8 @@ def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again
         release: what the file should be, for messages ("K-QA file of answered questions").
         again: what to do about a damaged file, one sentence.
 
-    Yields:
-        The lines in order.
-
     Raises:
-        UsageError: The file cannot be read, holds nothing, is cut off, or has a line that is not as it must be; the message
-            names line, field, rule and value.
+        UsageError: The file cannot be read or is damaged, or a line breaks a rule; names line, field, rule and value.
     """
     try:
         content = read_bytes(path)
@@ -148,12 +117,6 @@ def read_records(path: Path, fields: Mapping[str, Field], *, release: str, again
 
 
 def _object(path: Path, number: int, raw: bytes, again: str, *, private: bool) -> dict[str, Any]:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        values = dict(pairs)
-        if len(values) != len(pairs):
-            raise ValueError("a field stands twice")
-        return values
-
     try:
         values = json.loads(raw.decode("utf-8"), object_pairs_hook=once)
     except UnicodeDecodeError as error:
@@ -223,11 +186,7 @@ def shown(value: Any) -> str:
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object whose names are each there once, for `json.loads`: of two values neither may be dropped in silence.
-
-    Raises:
-        ValueError: A name stands twice.
-    """
+    """Makes an object for `json.loads`; refuses a name that stands twice, since neither value may be dropped in silence."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name stands twice in one object")
@@ -235,19 +194,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
-    """Reads a list, whatever its values are.
-
-    Args:
-        path: where the content is from, for messages.
-        content: of the file, UTF-8, with or without a byte order mark.
-        form: a record as it should be, for messages.
-
-    Returns:
-        The values in order, one or more.
-
-    Raises:
-        UsageError: It is no JSON list, or an empty one.
-    """
+    """Reads a JSON list of one value or more; `form` is a record as it should be, for messages."""
     again = f"Write a JSON list of records like {form}"
     if len(content) > _LARGEST:
         raise UsageError(
@@ -266,11 +213,7 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
 
 
 def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any]]:
-    """Reads a list of objects, as `json_values` does.
-
-    Raises:
-        UsageError: It is no JSON list of objects, or an empty one.
-    """
+    """Reads a list of objects, as `json_values` does."""
     found = json_values(path, content, form=form)
     for number, record in enumerate(found, start=1):
         if not isinstance(record, dict):
@@ -281,16 +224,7 @@ def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any
 
 
 def text_id(where: str, name: str, value: Any) -> str:
-    """Reads a record's id: a text without white space at its ends, or a whole number.
-
-    Args:
-        where: the record, for messages.
-        name: of the field.
-        value: in it.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """Reads a record's id: a text without white space at its ends, or a whole number."""
     found = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(found, str) or not 0 < len(found) <= LONGEST_ID or not _plain(found):
         raise UsageError(

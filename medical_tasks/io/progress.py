@@ -12,14 +12,7 @@ _LINE_EVERY_S = 10.0
 
 
 class Progress:
-    """Counts finished steps towards a total, on standard error.
-
-    Args:
-        label: what is counted.
-        total: how many there are.
-        done: how many were done before (a resumed run).
-        quiet: say nothing (every process but the first of a distributed run).
-    """
+    """Counts finished steps towards a total, on standard error; `done` were done before (a resumed run)."""
 
     def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False) -> None:
         self.label = label
@@ -47,11 +40,7 @@ class Progress:
         self.advance_to(self.done + 1)
 
     def advance_to(self, done: int) -> None:
-        """Says how many are finished by now; fewer or as many as before is no news.
-
-        Args:
-            done: their number.
-        """
+        """Says how many are finished by now; fewer or as many as before is no news."""
         if done <= self.done:
             return
         more, self.done = done - self.done, done

@@ -28,21 +28,13 @@ _FORM = "It needs a header and a row a model, such as\nmodel,clinician,benchmark
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreTable:
-    """Scores of named rows.
+    """Scores of named rows."""
 
-    Attributes:
-        files: path of each file as it was given, with the SHA-256 of its content.
-        names: name of each row.
-        scores: a column's name to one number a row; `nan` where there is none.
-        texts: columns that were passed over because they hold text.
-        partial: names of the rows that not all files have.
-    """
-
-    files: dict[str, str]
+    files: dict[str, str]  # path as it was given, to the SHA-256 of its content
     names: tuple[str, ...]
-    scores: dict[str, tuple[float, ...]]
-    texts: tuple[str, ...]
-    partial: tuple[str, ...]
+    scores: dict[str, tuple[float, ...]]  # a column's name to one number a row; `nan` where there is none
+    texts: tuple[str, ...]  # columns that were passed over because they hold text
+    partial: tuple[str, ...]  # names of the rows that not all files have
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +63,9 @@ def read_scores(
         wanted: columns of scores that must be there.
         others: whether to read all other columns too that do not hold text.
 
-    Returns:
-        One table, columns and rows in the order they first appear.
-
     Raises:
         MissingError: There is no such file.
-        UsageError: A file cannot be read, is given twice, has no header, rows of another length, no column that names rows, a
-            name twice, or a cell in a column of scores that is neither a number nor empty; a wanted column is in no file; a
-            column is in two of them; a file has no row in common with those before it.
+        UsageError: A file is no such table, or the files do not fit together.
     """
     files = [_read(path, names, wanted, others=others) for path in paths]
     known = [column for file in files for column in file.columns]
@@ -227,7 +214,6 @@ def _is_text(cells: Sequence[str]) -> bool:
 
 
 def _names(path: Path, lines: Sequence[int], columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The names of the rows: none empty, none twice."""
     line_of: dict[str, int] = {}
     for line, *cells in zip(lines, *columns, strict=True):
         name = " / ".join(cells)
@@ -243,7 +229,6 @@ def _names(path: Path, lines: Sequence[int], columns: Sequence[Sequence[str]]) -
 
 
 def _numbers(path: Path, column: str, lines: Sequence[int], cells: Sequence[str]) -> tuple[float, ...]:
-    """The column's numbers."""
     numbers = []
     for line, cell in zip(lines, cells, strict=True):
         if cell.lower() in MISSING:

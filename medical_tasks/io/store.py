@@ -42,29 +42,14 @@ _PUT = f"{_PUT_FIRST}, payload = excluded.payload"
 
 
 def content_key(parts: Mapping[str, Any]) -> str:
-    """Hashes what decides a record.
-
-    Args:
-        parts: JSON values; order of keys does not matter.
-
-    Returns:
-        64 hexadecimal digits (SHA-256 of the canonical JSON).
-
-    Raises:
-        ValueError: A part is not a JSON value (`nan` included).
-    """
+    """Hashes what decides a record (SHA-256 of the canonical JSON); `nan` is refused."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     # Model text can hold lone surrogates; they must hash, not crash.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Store:
-    """A file of finished records.
-
-    Use as a context manager. Opening creates the file, readable by its owner alone.
-
-    Args:
-        path: the SQLite file; its folder must exist.
+    """A file of finished records, readable by its owner alone; a context manager.
 
     Raises:
         UsageError: The file is not a store, or was written by a newer version.
@@ -128,13 +113,10 @@ class Store:
         """Commits one record; a second one under the same key replaces it and is counted.
 
         Args:
-            kind: what it is (`answer`, `verdict`).
+            kind: `answer`, `verdict`.
             key: from `content_key`.
             payload: JSON values.
             first: keep the record that is there instead, for what several processes may get at once and should agree on.
-
-        Raises:
-            IncompleteError: The disk is full or cannot be written.
         """
         # ASCII JSON carries lone surrogates as escapes, which UTF-8 text cannot.
         text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))
@@ -142,15 +124,7 @@ class Store:
             self._connection.execute(_PUT_FIRST if first else _PUT, (kind, key, text))
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Reads the records that are there.
-
-        Args:
-            kind: what they are.
-            keys: those wanted.
-
-        Returns:
-            Key to payload, for each key found.
-        """
+        """Reads the records that are there, by key."""
         wanted = list(keys)
         found: dict[str, dict[str, Any]] = {}
         for start in range(0, len(wanted), _CHUNK):
@@ -163,14 +137,7 @@ class Store:
         return found
 
     def counts(self, kind: str) -> tuple[int, int]:
-        """Counts records and how often they were made.
-
-        Args:
-            kind: what they are.
-
-        Returns:
-            Number of records, and number of times one was put; equal when nothing was done twice.
-        """
+        """Counts records, and how often one was put; equal when nothing was done twice."""
         row = self._connection.execute(
             "SELECT COUNT(*), COALESCE(SUM(times), 0) FROM records WHERE kind = ?", (kind,)
         ).fetchone()

@@ -19,7 +19,7 @@ from typing import Any, Final
 from xml.parsers.expat import ErrorString
 
 from medical_tasks.errors import UsageError, system_reason
-from medical_tasks.io.files import checked_file
+from medical_tasks.io.files import check_columns, checked_file
 
 __all__ = ["DEPTH_LIMIT", "PART_LIMIT_BYTES", "PlainXmlError", "XlsxRow", "read_xlsx", "xml_root"]
 
@@ -33,17 +33,10 @@ class PlainXmlError(ValueError):
 
 
 def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
-    """Reads a document.
-
-    Args:
-        data: all of it, UTF-8 with or without a byte order mark.
-        limit_bytes: the most it may have.
-
-    Returns:
-        Its outermost element; comments and processing instructions are left out.
+    """Reads a document, UTF-8 with or without a byte order mark, without its comments and processing instructions.
 
     Raises:
-        PlainXmlError: It is too long or too deep, no UTF-8, has a document type, or is not whole.
+        PlainXmlError: It is too long or too deep, not UTF-8, has a document type, or is not whole.
     """
     if len(data) > limit_bytes:
         raise PlainXmlError(f"has {len(data):,} bytes, more than {limit_bytes:,}")
@@ -69,8 +62,6 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
 
 
 class _Bounded(ET.TreeBuilder):
-    """Builds the tree, down to a depth."""
-
     def __init__(self) -> None:
         super().__init__()
         self._depth = 0
@@ -97,27 +88,14 @@ _SHOWN_CHARS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class XlsxRow:
-    """One row of a sheet.
+    """One row of a sheet."""
 
-    Attributes:
-        row: its number in the sheet, from 1.
-        cells: column name to text; numbers as the file writes them, "" for an empty cell.
-    """
-
-    row: int
-    cells: dict[str, str]
+    row: int  # number in the sheet, from 1
+    cells: dict[str, str]  # column name to text; numbers as the file writes them
 
 
 def read_xlsx(path: Path, columns: Sequence[str], *, release: str) -> list[XlsxRow]:
-    """Reads the first sheet of a workbook, whose first row must have exactly the given names, in any order.
-
-    Args:
-        path: the file.
-        columns: their names.
-        release: what the file should be, for messages ("MeQSum").
-
-    Returns:
-        The rows below the names, in order; wholly empty ones are none.
+    """Reads the first sheet of a workbook, whose first row must have exactly the given names, in any order; empty rows are none.
 
     Raises:
         UsageError: The file is no whole XLSX file, is larger than such a table can be, or is not this table.
@@ -128,31 +106,11 @@ def read_xlsx(path: Path, columns: Sequence[str], *, release: str) -> list[XlsxR
         _, names = next(rows)
     except StopIteration:
         raise UsageError(f"{path}: the first sheet is empty. {book.again}") from None
-    _check_names(path, list(names.values()), columns, release)
+    check_columns(path, list(names.values()), columns, release=release)
     table = [_row(path, number, cells, names) for number, cells in rows if any(cells.values())]
     if not table:
         raise UsageError(f"{path}: has names of columns and no rows. {book.again}")
     return table
-
-
-def _check_names(path: Path, names: Sequence[str], columns: Sequence[str], release: str) -> None:
-    missing = [name for name in columns if name not in names]
-    unexpected = [name for name in names if name not in columns]
-    twice = sorted({name for name in columns if names.count(name) > 1})
-    shown = [repr(name) if len(name) <= _SHOWN_CHARS else f"a text of {len(name)} characters" for name in unexpected]
-    problems = [
-        f"{label}: {', '.join(each)}"
-        for label, each in (
-            ("missing", [repr(name) for name in missing]),
-            ("unexpected", shown),
-            ("twice", [repr(name) for name in twice]),
-        )
-        if each
-    ]
-    if problems:
-        raise UsageError(
-            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}."
-        )
 
 
 def _row(path: Path, number: int, cells: dict[int, str], names: dict[int, str]) -> XlsxRow:
@@ -163,8 +121,6 @@ def _row(path: Path, number: int, cells: dict[int, str], names: dict[int, str]) 
 
 
 class _Workbook:
-    """The parts of one file."""
-
     def __init__(self, path: Path, again: str) -> None:
         self.path, self.again = path, again
 

@@ -110,7 +110,7 @@ def _check(arguments: argparse.Namespace, target: Any) -> int:
 def _submit(arguments: argparse.Namespace, target: Any) -> int:
     from medical_tasks.benchmarks.catalog import dataset_spec
     from medical_tasks.guard import policy
-    from medical_tasks.guard.private_file import check_place, write_private
+    from medical_tasks.guard.private_store import check_place, write_private
     from medical_tasks.leaderboard.submission_package.writing import zip_bytes
     from medical_tasks.runs.responses import SUBMISSION
     from medical_tasks.runs.results import read_results

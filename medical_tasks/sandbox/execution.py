@@ -33,58 +33,40 @@ MAX_PROGRAM_BYTES: Final = 1 << 20
 Exit = Literal["ok", "error", "timeout", "memory", "output"]
 
 
+_LEAST: Final = {
+    "cpu_seconds": 1,
+    "wall_seconds": 0.1,
+    "memory_mb": 64,
+    "output_bytes": 1,
+    "folder_mb": 1,
+    "open_files": 16,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one program may use.
-
-    Attributes:
-        cpu_seconds: processor time.
-        wall_seconds: time from start to end, waiting included.
-        memory_mb: address space in MiB, the interpreter's own included.
-        output_bytes: standard output, and likewise standard error.
-        folder_mb: size of all files it writes, in MiB; they are in memory.
-        open_files: files open at once.
-
-    Raises:
-        UsageError: A limit is not above its smallest useful value.
-    """
+    """What one program may use."""
 
     cpu_seconds: int = 5
-    wall_seconds: float = 20.0
-    memory_mb: int = 512
-    output_bytes: int = 65_536
-    folder_mb: int = 8
+    wall_seconds: float = 20.0  # from start to end, waiting included
+    memory_mb: int = 512  # address space in MiB, the interpreter's own included
+    output_bytes: int = 65_536  # standard output, and likewise standard error
+    folder_mb: int = 8  # of all files it writes, in MiB; they are in memory
     open_files: int = 32
 
     def __post_init__(self) -> None:
         """Refuse limits under which no program could start."""
-        least = {
-            "cpu_seconds": 1,
-            "wall_seconds": 0.1,
-            "memory_mb": 64,
-            "output_bytes": 1,
-            "folder_mb": 1,
-            "open_files": 16,
-        }
-        for name, smallest in least.items():
+        for name, smallest in _LEAST.items():
             if not getattr(self, name) >= smallest:
                 raise UsageError(f"sandbox limit {name} must be {smallest} or more, got {getattr(self, name)}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a program ended.
+    """How a program ended."""
 
-    Attributes:
-        stdout: what it printed, up to the limit.
-        stderr_tail: the end of what it wrote to standard error; for a program that was stopped, why.
-        exit: `ok`; `error` (an exception, an exit code, a crash); `timeout` (processor or wall-clock time); `memory`;
-            `output` (more than it may print).
-        seconds: from start to end.
-    """
-
-    stdout: str
-    stderr_tail: str
+    stdout: str  # up to the limit
+    stderr_tail: str  # for a program that was stopped, why
     exit: Exit
     seconds: float
 
@@ -108,13 +90,7 @@ _PIECE: Final = 65_536
 
 
 class SandboxError(MissingError):
-    """The sandbox could not be made; no program was run.
-
-    Args:
-        stage: what was being done.
-        reason: why it failed.
-        number: the system's error number, where there is one.
-    """
+    """The sandbox could not be made; no program was run. `number` is the system's error number."""
 
     def __init__(self, stage: str, reason: str, number: int | None = None) -> None:
         super().__init__(
@@ -125,16 +101,9 @@ class SandboxError(MissingError):
 
 
 def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
-    """Runs a Python program, closed off from this machine.
+    """Runs a Python program, closed off from this machine; nothing of it is left when this returns.
 
-    Safe to call from several threads at once. Nothing of the program is left when it returns.
-
-    Args:
-        code: the program's text, whatever a model wrote.
-        limits: what it may use; the default limits when None.
-
-    Returns:
-        What it printed and how it ended.
+    Safe to call from several threads at once.
 
     Raises:
         MissingError: The sandbox cannot be made on this machine; the program was not run.
@@ -170,10 +139,7 @@ def _fixed_plan() -> Mapping[str, Any]:
         raise SandboxError("place", f"none of {', '.join(map(str, places))} is a folder without Python in it")
     return {
         "base": str(base),
-        "binds": runtime.binds,
-        "withheld": runtime.withheld,
-        "links": runtime.links,
-        "command": runtime.command,
+        **dataclasses.asdict(runtime),
         "environment": _ENVIRONMENT,
         "filter": filter_program(machine).hex(),
         "capset": machine.others["capset"],
@@ -182,8 +148,6 @@ def _fixed_plan() -> Mapping[str, Any]:
 
 
 class _Run:
-    """One program from start to end."""
-
     def __init__(self, code: str, limits: Limits) -> None:
         self.limits = limits
         self.plan = {
@@ -205,7 +169,6 @@ class _Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End everything, whatever happened (an interrupt among it)."""
         try:
             self.end()
         finally:
@@ -217,7 +180,6 @@ class _Run:
                     _close(pipe)
 
     def start(self) -> None:
-        """Starts the sandbox and waits until the program is about to run."""
         here = Path(__file__).resolve().parent
         self.status, theirs = os.pipe()
         try:
@@ -302,7 +264,6 @@ class _Run:
         return bool(events)
 
     def watch(self) -> None:
-        """Reads until the program ends or has to be stopped."""
         started = time.monotonic()
         deadline = started + self.limits.wall_seconds
         while self.selector.get_map() and not any("code" in entry or "failed" in entry for entry in self._entries()):
@@ -333,11 +294,6 @@ class _Run:
             process.wait()
 
     def outcome(self) -> Outcome:
-        """What became of the program.
-
-        Raises:
-            SandboxError: The sandbox fell apart before the program ended by itself or was stopped.
-        """
         entries = self._entries()
         for entry in entries:
             if "failed" in entry:
@@ -376,6 +332,5 @@ class _Run:
 
 
 def _close(pipe: Any) -> None:
-    """Closes a pipe whose other end may be gone."""
     if pipe is not None and not pipe.closed:
         pipe.close()

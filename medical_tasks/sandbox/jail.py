@@ -81,12 +81,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 
 
 def swap_root(folder: str, pivot_root: int) -> None:
-    """Makes a folder, which is a mount, the root of this mount namespace and lets go of the old root.
-
-    Args:
-        folder: the new root.
-        pivot_root: number of the system call, which the C library does not wrap.
-    """
+    """Makes a folder, which is a mount, the root of this mount namespace and lets go of the old root."""
     os.chdir(folder)
     _done(_libc.syscall(ctypes.c_long(pivot_root), b".", b"."), "pivot_root")
     # Both roots are now stacked on one place, the old one on top.
@@ -120,11 +115,7 @@ def drop_bounding_set() -> None:
 
 
 def drop_capabilities(capset: int) -> None:
-    """Gives up every capability this process has.
-
-    Args:
-        capset: number of the system call, which the C library does not wrap.
-    """
+    """Gives up every capability this process has."""
     _done(_prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL), "ambient capabilities")
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     nothing = (ctypes.c_uint32 * 6)()
@@ -137,11 +128,7 @@ def no_new_privileges() -> None:
 
 
 def install_filter(program: bytes) -> None:
-    """Installs the filter of system calls; there is no way back.
-
-    Args:
-        program: classic BPF, eight bytes an instruction.
-    """
+    """Installs the filter of system calls (classic BPF, eight bytes an instruction); there is no way back."""
     buffer = ctypes.create_string_buffer(program, len(program))
     argument = _Filter(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
     _done(_prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(argument)), "seccomp")
@@ -160,8 +147,6 @@ _MIB: Final = 1 << 20
 
 
 class _Report:
-    """The pipe to the starter, and what is being done."""
-
     def __init__(self, pipe: int) -> None:
         self.pipe = pipe
 

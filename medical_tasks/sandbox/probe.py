@@ -18,7 +18,7 @@ from typing import Final
 from medical_tasks.errors import MissingError
 from medical_tasks.sandbox.execution import Limits, SandboxError, run_code
 
-__all__ = ["ATTEMPTS", "attempts_program", "probe", "require_sandbox"]
+__all__ = ["attempts_program", "probe", "require_sandbox"]
 
 
 _ADVICE: Final = (
@@ -33,11 +33,7 @@ _SLEEP: Final = Limits(wall_seconds=0.5)
 
 @functools.cache
 def require_sandbox() -> None:
-    """Makes sure, once a process, that programs of a model can be run here.
-
-    Raises:
-        MissingError: They cannot; the message says what is missing and what to do. There is no weaker mode.
-    """
+    """Makes sure, once a process, that programs of a model can be run here; there is no weaker mode."""
     found = probe()
     if found is not None:
         raise MissingError(
@@ -47,11 +43,7 @@ def require_sandbox() -> None:
 
 
 def probe() -> str | None:
-    """Tries the sandbox out: what must work, then what must not.
-
-    Returns:
-        None when all is well, else what is wrong.
-    """
+    """Tries the sandbox out: what must work, then what must not. Returns what is wrong, or None."""
     try:
         return _works() or _holds() or _stops()
     except SandboxError as failure:
@@ -98,30 +90,6 @@ def _stops() -> str | None:
     return None if done.exit == "timeout" else f"a program that sleeps was not stopped ({done.exit})"
 
 
-ATTEMPTS: Final = (
-    "connect to this machine",
-    "open a socket",
-    "read a file of this machine",
-    "list a folder of this machine",
-    "see processes",
-    "signal another process",
-    "start a process",
-    "start a thread",
-    "trace a process",
-    "mount",
-    "make a namespace",
-    "become root",
-    "change the system call filter",
-    "write outside its folder",
-    "find something in its folder",
-    "run a file it wrote",
-    "find an environment variable",
-    "use an inherited file descriptor",
-    "import a package of this machine",
-    "raise its limits",
-)
-"""Each has failed when the program does not print its name."""
-
 # Numbers of raw system calls, which go past whatever Python itself would refuse.
 _CALLS: Final = {
     "x86_64": {"mount": 165, "ptrace": 101, "unshare": 272, "clone": 56, "kill": 62, "setuid": 105, "prctl": 157},
@@ -131,122 +99,11 @@ _CALLS: Final = {
 # Folders that the sandbox has, too, with other things in them.
 _OWN: Final = {"/", "/lib", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64"}
 
-_PROGRAM: Final = """
-import ctypes, json, os, resource, sys
-
-if not os.path.exists("/program.py"):
-    sys.exit("for the sandbox only: it would mount things")
-given = json.loads(GIVEN)
-calls, reached = given["calls"], []
-libc = ctypes.CDLL(None, use_errno=True)
-
-def call(name, *arguments):
-    return libc.syscall(ctypes.c_long(calls[name]), *[ctypes.c_long(a) if isinstance(a, int) else a for a in arguments])
-
-def attempt(name, action):
-    try:
-        done = action()
-    except (OSError, ImportError, RuntimeError, ValueError, EOFError):
-        done = False
-    if done:
-        reached.append(name)
-
-def connect():
-    import socket
-    return socket.create_connection(("127.0.0.1", given["port"]), timeout=1)
-
-def open_socket():
-    import socket
-    return any(not failed(socket.socket, family, socket.SOCK_STREAM) for family in (socket.AF_INET, socket.AF_UNIX))
-
-def failed(action, *arguments):
-    try:
-        action(*arguments)
-    except OSError:
-        return True
-    return False
-
-def listed(path):
-    try:
-        return os.listdir(path) != []
-    except OSError:
-        return False
-
-def forked():
-    for action in (lambda: call("clone", 17, 0, 0, 0, 0), os.fork):
-        try:
-            child = action()
-        except OSError:
-            continue
-        if child == 0:
-            os._exit(0)
-        if child > 0:
-            return True
-    return False
-
-def thread():
-    import _thread
-    return _thread.start_new_thread(print, ()) is not None
-
-def imported(name):
-    try:
-        return __import__(name) is not None
-    except ImportError:
-        return False
-
-def write(path):
-    return not failed(lambda: open(path, "w").close())
-
-def run_own():
-    with open("own", "wb") as file:
-        file.write(b"#!/usr/bin/python3\\n")
-    os.chmod("own", 0o755)
-    blocked = failed(os.execv, "own", ["own"])
-    os.unlink("own")
-    return not blocked
-
-def raise_limits():
-    hard = {kind: resource.getrlimit(kind)[1] for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE,
-            resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE, resource.RLIMIT_CORE)}
-    if resource.RLIM_INFINITY in hard.values():
-        return True
-    return any(not failed_limit(kind, limit + 1) for kind, limit in hard.items())
-
-def failed_limit(kind, limit):
-    try:
-        resource.setrlimit(kind, (limit, limit))
-    except (OSError, ValueError):
-        return True
-    return False
-
-attempt("connect to this machine", connect)
-attempt("open a socket", open_socket)
-attempt("read a file of this machine", lambda: any(not failed(lambda: open(path).close()) for path in given["files"]))
-attempt("list a folder of this machine", lambda: any(listed(path) for path in given["folders"]))
-attempt("see processes", lambda: os.getpid() != 2 or os.getppid() != 1 or os.path.exists("/proc"))
-attempt("signal another process", lambda: any(call("kill", pid, 0) == 0 for pid in (1, -1, given["pid"])))
-attempt("start a process", forked)
-attempt("start a thread", thread)
-attempt("trace a process", lambda: call("ptrace", 16, 1, 0, 0) == 0 or call("ptrace", 0, 0, 0, 0) == 0)
-attempt("mount", lambda: call("mount", b"tmpfs", b"/tmp", b"tmpfs", 0, None) == 0)
-attempt("make a namespace", lambda: call("unshare", 0x10000000) == 0)
-attempt("become root", lambda: os.getuid() == 0 or call("setuid", 0) == 0)
-attempt("change the system call filter", lambda: call("prctl", 22, 2, 0, 0, 0) == 0 or call("prctl", 21, 0, 0, 0, 0) >= 0)
-attempt("write outside its folder", lambda: any([write(p) for p in ("/x", "/usr/x", "/lib/x", "/program.py", os.__file__)]))
-attempt("find something in its folder", lambda: os.getcwd() != "/tmp" or os.listdir(".") != [])
-attempt("run a file it wrote", run_own)
-attempt("find an environment variable", lambda: set(os.environ) - {"PYTHONHASHSEED", "LC_CTYPE"})
-attempt("use an inherited file descriptor", lambda: any([not failed(os.fstat, number) for number in range(3, 1024)]))
-attempt("import a package of this machine", lambda: any([imported(name) for name in ("medical_tasks", "numpy", "pip")]))
-attempt("raise its limits", raise_limits)
-print(json.dumps(reached))
-"""
-
 
 def attempts_program(
     machine: str, *, port: int, pid: int, files: Sequence[str] = (), folders: Sequence[str] = ()
 ) -> str:
-    """Makes the program.
+    """Makes the program that prints a JSON list of what could be done.
 
     Args:
         machine: key of `system_calls.MACHINES`.
@@ -254,9 +111,6 @@ def attempts_program(
         pid: a process of this machine.
         files: files of this machine to try to open.
         folders: folders of this machine to try to list.
-
-    Returns:
-        A program that prints a JSON list of those of `ATTEMPTS` that succeeded.
     """
     given = {
         "calls": _CALLS[machine],
@@ -265,4 +119,5 @@ def attempts_program(
         "files": ["/etc/passwd", "/proc/self/status", "/proc/1/environ", "/dev/null", *files],
         "folders": sorted({"/etc", "/proc", "/sys", "/dev", "/home", "/var", *folders} - _OWN),
     }
-    return _PROGRAM.replace("GIVEN", repr(json.dumps(given)))
+    program = Path(__file__).with_name("attempts.txt").read_text(encoding="utf-8")
+    return program.replace("GIVEN", repr(json.dumps(given)))

@@ -51,30 +51,18 @@ print(json.dumps([os.path.dirname(os.path.realpath(os.__file__)), sys.platlibdir
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """What is mounted, read-only.
-
-    Attributes:
-        version: of Python.
-        binds: place on this machine to place in the sandbox, files and folders.
-        withheld: folders in the sandbox over which nothing is mounted.
-        links: file name in the sandbox's library folder to the name of the library it stands for.
-        command: what starts the interpreter there.
-    """
+    """What is mounted, read-only."""
 
     version: str
-    binds: tuple[tuple[str, str], ...]
-    withheld: tuple[str, ...]
-    links: tuple[tuple[str, str], ...]
+    binds: tuple[tuple[str, str], ...]  # place on this machine to place in the sandbox
+    withheld: tuple[str, ...]  # folders in the sandbox over which nothing is mounted
+    links: tuple[tuple[str, str], ...]  # name in the sandbox's library folder to the library it stands for
     command: tuple[str, ...]
 
 
 @functools.cache
 def find_runtime() -> Runtime:
-    """Looks up the running interpreter's parts, once a process.
-
-    Raises:
-        MissingError: They cannot be told; the message says what was found.
-    """
+    """Looks up the running interpreter's parts, once a process."""
     interpreter = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
     found = _look(interpreter)
     library, libdir, version, mapped = Path(found[0]), str(found[1]), [int(part) for part in found[2]], found[3]

@@ -9,178 +9,42 @@ program, as `prctl(PR_SET_SECCOMP)` takes it.
 from __future__ import annotations
 
 import errno
+import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from pathlib import Path
 from typing import Final
 
 __all__ = ["ALLOW", "KILL", "MACHINES", "PROGRAM_PID", "Machine", "filter_program", "refuse"]
 
 
-# Name, number on x86_64, number on aarch64; None where the machine has no such call.
-_ALLOWED: Final[tuple[tuple[str, int | None, int | None], ...]] = (
-    # Memory and the start of a program.
-    ("arch_prctl", 158, None),
-    ("brk", 12, 214),
-    ("execve", 59, 221),
-    ("exit", 60, 93),
-    ("exit_group", 231, 94),
-    ("futex", 202, 98),
-    ("getrandom", 318, 278),
-    ("madvise", 28, 233),
-    ("mmap", 9, 222),
-    ("mprotect", 10, 226),
-    ("mremap", 25, 216),
-    ("munmap", 11, 215),
-    ("rseq", 334, 293),
-    ("set_robust_list", 273, 99),
-    ("set_tid_address", 218, 96),
-    # Reading and writing what is open.
-    ("close", 3, 57),
-    ("close_range", 436, 436),
-    ("dup", 32, 23),
-    ("dup2", 33, None),
-    ("dup3", 292, 24),
-    ("fcntl", 72, 25),
-    ("fdatasync", 75, 83),
-    ("flock", 73, 32),
-    ("fstat", 5, 80),
-    ("fsync", 74, 82),
-    ("ftruncate", 77, 46),
-    ("lseek", 8, 62),
-    ("pread64", 17, 67),
-    ("pwrite64", 18, 68),
-    ("read", 0, 63),
-    ("readv", 19, 65),
-    ("sendfile", 40, 71),
-    ("write", 1, 64),
-    ("writev", 20, 66),
-    # Files by name; the file system holds nothing but the runtime and the folder.
-    ("access", 21, None),
-    ("chdir", 80, 49),
-    ("chmod", 90, None),
-    ("faccessat", 269, 48),
-    ("faccessat2", 439, 439),
-    ("fchdir", 81, 50),
-    ("fchmod", 91, 52),
-    ("fchmodat", 268, 53),
-    ("getcwd", 79, 17),
-    ("getdents64", 217, 61),
-    ("link", 86, None),
-    ("linkat", 265, 37),
-    ("lstat", 6, None),
-    ("mkdir", 83, None),
-    ("mkdirat", 258, 34),
-    ("newfstatat", 262, 79),
-    ("open", 2, None),
-    ("openat", 257, 56),
-    ("readlink", 89, None),
-    ("readlinkat", 267, 78),
-    ("rename", 82, None),
-    ("renameat", 264, 38),
-    ("renameat2", 316, 276),
-    ("rmdir", 84, None),
-    ("stat", 4, None),
-    ("statx", 332, 291),
-    ("symlink", 88, None),
-    ("symlinkat", 266, 36),
-    ("truncate", 76, 45),
-    ("umask", 95, 166),
-    ("unlink", 87, None),
-    ("unlinkat", 263, 35),
-    ("utimensat", 280, 88),
-    # Time and waiting.
-    ("alarm", 37, None),
-    ("clock_getres", 229, 114),
-    ("clock_gettime", 228, 113),
-    ("clock_nanosleep", 230, 115),
-    ("getitimer", 36, 102),
-    ("gettimeofday", 96, 169),
-    ("nanosleep", 35, 101),
-    ("pause", 34, None),
-    ("poll", 7, None),
-    ("ppoll", 271, 73),
-    ("pselect6", 270, 72),
-    ("restart_syscall", 219, 128),
-    ("sched_yield", 24, 124),
-    ("select", 23, None),
-    ("setitimer", 38, 103),
-    ("time", 201, None),
-    ("times", 100, 153),
-    # Signals to itself.
-    ("rt_sigaction", 13, 134),
-    ("rt_sigpending", 127, 136),
-    ("rt_sigprocmask", 14, 135),
-    ("rt_sigreturn", 15, 139),
-    ("rt_sigsuspend", 130, 133),
-    ("sigaltstack", 131, 132),
-    # Who it is, in its own namespaces.
-    ("getegid", 108, 177),
-    ("geteuid", 107, 175),
-    ("getgid", 104, 176),
-    ("getgroups", 115, 158),
-    ("getpgid", 121, 155),
-    ("getpgrp", 111, None),
-    ("getpid", 39, 172),
-    ("getppid", 110, 173),
-    ("getresgid", 120, 150),
-    ("getresuid", 118, 148),
-    ("getrlimit", 97, 163),
-    ("getrusage", 98, 165),
-    ("getsid", 124, 156),
-    ("gettid", 186, 178),
-    ("getuid", 102, 174),
-    ("sched_getaffinity", 204, 123),
-    ("setrlimit", 160, 164),
-    ("uname", 63, 160),
-    # There is nobody to wait for; the C library asks all the same.
-    ("wait4", 61, 260),
-    ("waitid", 247, 95),
-)
-# Calls that the filter looks into, or that only the making of the sandbox uses.
-_OTHERS: Final[tuple[tuple[str, int, int], ...]] = (
-    ("capget", 125, 90),
-    ("capset", 126, 91),
-    ("clone3", 435, 435),
-    ("ioctl", 16, 29),
-    ("pivot_root", 155, 41),
-    ("prlimit64", 302, 261),
-    ("tgkill", 234, 131),
-    ("tkill", 200, 130),
-)
+# By group: the name of a call, its number on x86_64 and on aarch64, null where the machine has no such call. The group `others`
+# has the calls that the filter looks into, or that only the making of the sandbox uses.
+_CALLS: Final = json.loads(Path(__file__).with_name("system_calls.json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A processor the sandbox knows.
+    """A processor the sandbox knows."""
 
-    Attributes:
-        audit_arch: the kernel's name for it (`linux/audit.h`).
-        allowed: name to number of each call a program may make whatever its arguments.
-        others: name to number of the calls that are told apart by their arguments, or made by the sandbox itself.
-        first_foreign: calls from this number on belong to another interface (x32), None where there is none.
-    """
-
-    audit_arch: int
-    allowed: Mapping[str, int]
-    others: Mapping[str, int]
-    first_foreign: int | None
+    audit_arch: int  # the kernel's name for it (`linux/audit.h`)
+    allowed: Mapping[str, int]  # calls a program may make whatever its arguments, by name
+    others: Mapping[str, int]  # calls told apart by their arguments, or made by the sandbox itself
+    first_foreign: int | None  # calls from this number on belong to another interface (x32)
 
 
 def _machine(column: int, audit_arch: int, first_foreign: int | None) -> Machine:
-    allowed = {row[0]: row[column] for row in _ALLOWED}
-    return Machine(
-        audit_arch=audit_arch,
-        allowed=MappingProxyType({name: number for name, number in allowed.items() if isinstance(number, int)}),
-        others=MappingProxyType({row[0]: (row[1], row[2])[column - 1] for row in _OTHERS}),
-        first_foreign=first_foreign,
-    )
+    numbers = {group: {name: both[column] for name, both in calls.items()} for group, calls in _CALLS.items()}
+    others = numbers.pop("others")
+    allowed = {name: number for calls in numbers.values() for name, number in calls.items() if number is not None}
+    return Machine(audit_arch=audit_arch, allowed=allowed, others=others, first_foreign=first_foreign)
 
 
-MACHINES: Final[Mapping[str, Machine]] = MappingProxyType(
-    {"x86_64": _machine(1, 0xC000003E, 0x4000_0000), "aarch64": _machine(2, 0xC00000B7, None)}
-)
+MACHINES: Final[Mapping[str, Machine]] = {
+    "x86_64": _machine(0, 0xC000003E, 0x4000_0000),
+    "aarch64": _machine(1, 0xC00000B7, None),
+}
 """`platform.machine()` to what the sandbox knows of it."""
 
 
@@ -209,12 +73,8 @@ def refuse(number: int) -> int:
 def filter_program(machine: Machine) -> bytes:
     """Makes the filter.
 
-    Args:
-        machine: the processor.
-
-    Returns:
-        The program: calls for another processor or interface kill the process, calls on the list pass, `clone3` is
-        not implemented (so that the C library falls back to `clone`, which is not allowed), all others are not permitted.
+    Calls for another processor or interface kill the process, calls on the list pass, `clone3` is not implemented (so that the C
+    library falls back to `clone`, which is not allowed), all others are not permitted.
     """
     steps: list[tuple[int, int, int, int]] = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, machine.audit_arch), _end(KILL)]
     steps.append((_LOAD, 0, 0, _NUMBER))

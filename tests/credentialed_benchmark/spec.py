@@ -5,6 +5,7 @@ Its scorer is careless on purpose: it quotes answers, verdicts and the note wher
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.judges.base import JudgePrompts, Judging
 from medical_tasks.spec import Benchmark, DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec, required
+from tests import tiny_dataset
 from tests.credentialed_benchmark import data, judge_prompts, prompts, scoring
 
 CANARY = "her neighbour found the seventy one year old canary breeder asleep beside four unopened letters from the tax office"
@@ -49,7 +51,7 @@ class PrivateNotes(Benchmark):
     datasets = (DATASET,)
 
     def sources(self) -> tuple[DatasetSource, ...]:
-        return ()
+        return (dataclasses.replace(tiny_dataset.SOURCE, spec=DATASET),)  # never built
 
     def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         return data.load_items(task, rows)

@@ -7,7 +7,7 @@ import re
 import stat
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingTCPServer
@@ -210,18 +210,28 @@ def private_stores() -> list[Path]:
     return sorted(private_home().rglob("*.sqlite"))
 
 
-def check_nothing_is_out(place: Path, said: Any, caplog: pytest.LogCaptureFixture) -> None:
-    assert texts_in(place) == []
-    for text in (said.out, said.err, caplog.text, audit_path().read_text() if audit_path().exists() else ""):
-        assert not any(piece in text for piece in (*PIECES, "anary"))
+Check = Callable[[], Any]
+
+
+@pytest.fixture
+def nothing_is_out(place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Check:
+    """Asserts that no text left the private store, and gives what was said."""
+    caplog.set_level(0)
+
+    def check() -> Any:
+        said = capfd.readouterr()
+        assert texts_in(place) == []
+        for text in (said.out, said.err, caplog.text, audit_path().read_text() if audit_path().exists() else ""):
+            assert not any(piece in text for piece in (*PIECES, "anary"))
+        return said
+
+    return check
 
 
 @pytest.mark.usefixtures("proxy")
 def test_texts_stand_in_the_private_store_alone(
-    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    place: Path, capfd: pytest.CaptureFixture[str], nothing_is_out: Check
 ) -> None:
-    caplog.set_level(0)
-
     def model_fault(call: Call) -> Fault | None:
         return Fault.status_code(500, f"failed on: {call.prompt}") if case(call) == "3" else None
 
@@ -229,7 +239,7 @@ def test_texts_stand_in_the_private_store_alone(
         words = run_words(model.base_url, judge.base_url)
         assert main(words) == 5  # the third item has no answer
         asked = (len(model.calls), len(judge.calls))
-        check_nothing_is_out(place, capfd.readouterr(), caplog)
+        nothing_is_out()
 
         results = json.loads((place / "run" / "results.json").read_text())["tasks"][TASK.name]
         assert results["coverage"]["unscored"] == {"no answer: http 500": 1}
@@ -254,7 +264,7 @@ def test_texts_stand_in_the_private_store_alone(
         # What is kept there is used again.
         assert main(words) == 5
         assert (len(model.calls), len(judge.calls)) == (asked[0] + 1, asked[1])
-        check_nothing_is_out(place, capfd.readouterr(), caplog)
+        nothing_is_out()
 
     assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
     assert "clean: " in capfd.readouterr().out
@@ -265,24 +275,16 @@ def test_texts_stand_in_the_private_store_alone(
     assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
 
 
-def test_errors_that_repeat_the_question_stay_unread(
-    place: Path, echo_server: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(0)
+def test_errors_that_repeat_the_question_stay_unread(echo_server: str, nothing_is_out: Check) -> None:
     assert main(run_words(echo_server, echo_server)) == 5
-    said = capfd.readouterr()
+    said = nothing_is_out()
     assert "http 500" in said.out + said.err
-    check_nothing_is_out(place, said, caplog)
 
 
-def test_a_judge_whose_errors_repeat_the_note(
-    place: Path, echo_server: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(0)
+def test_a_judge_whose_errors_repeat_the_note(place: Path, echo_server: str, nothing_is_out: Check) -> None:
     with FaultServer(answer=quoting_answer) as model:
         assert main(run_words(model.base_url, echo_server)) == 5
-    said = capfd.readouterr()
-    check_nothing_is_out(place, said, caplog)
+    nothing_is_out()
     coverage = json.loads((place / "run" / "results.json").read_text())["tasks"][TASK.name]["coverage"]
     assert coverage["scored"] == 0
     # The careless scorer put the note into its reasons; of them only the class is left.
@@ -308,14 +310,11 @@ def broken_server() -> Iterator[str]:
 
 @pytest.mark.parametrize("broken", ["model", "judge"])
 def test_replies_that_are_no_http_stay_unread(
-    place: Path,
     broken_server: str,
-    capfd: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    nothing_is_out: Check,
     monkeypatch: pytest.MonkeyPatch,
     broken: str,
 ) -> None:
-    caplog.set_level(0)
     monkeypatch.setattr("medical_tasks.models.call_pool.GIVE_UP_AFTER", 2)
     with FaultServer() as server:
         words = (
@@ -324,16 +323,11 @@ def test_replies_that_are_no_http_stay_unread(
             else run_words(server.base_url, broken_server)
         )
         assert main(words) == (3 if broken == "model" else 5)
-    said = capfd.readouterr()
+    said = nothing_is_out()
     assert "RemoteProtocolError" in said.err
-    check_nothing_is_out(place, said, caplog)
 
 
-def test_a_scorer_that_fails_quotes_nothing(
-    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caplog.set_level(0)
-
+def test_a_scorer_that_fails_quotes_nothing(nothing_is_out: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(task: Any, items: Any, responses: list[str], *, judging: Any) -> None:
         raise ValueError(f"cannot read {responses!r} about {items!r}, {CANARY}")
 
@@ -344,7 +338,7 @@ def test_a_scorer_that_fails_quotes_nothing(
     assert "ValueError" in whole
     assert "careless" in whole
     assert not any(piece in whole for piece in PIECES)
-    check_nothing_is_out(place, capfd.readouterr(), caplog)
+    nothing_is_out()
 
 
 def test_rows_that_cannot_be_read_are_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,9 +369,7 @@ def test_answers_in_the_wrong_field_are_not_shown(
         assert "anary" not in capfd.readouterr().err
 
 
-def test_a_second_process_writes_nothing(
-    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_process_writes_nothing(place: Path, nothing_is_out: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     (place / "run").mkdir()
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
@@ -390,51 +382,39 @@ def test_a_second_process_writes_nothing(
         words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={judge.base_url},max_retries=0"]
         assert main(words) in (0, 2)
         assert model.calls == judge.calls == []
-    check_nothing_is_out(place, capfd.readouterr(), caplog)
+    nothing_is_out()
     assert list((place / "run").iterdir()) == []
 
 
-def test_a_judge_that_is_never_readable_and_quotes(
-    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(0)
+def test_a_judge_that_is_never_readable_and_quotes(nothing_is_out: Check) -> None:
     with FaultServer(answer=quoting_answer) as model, FaultServer(answer=lambda call: f"Hm: {CANARY}") as judge:
         assert main(run_words(model.base_url, judge.base_url)) == 5
-    check_nothing_is_out(place, capfd.readouterr(), caplog)
+    nothing_is_out()
 
 
 @pytest.mark.parametrize("model", ["baseline/reference", "baseline/empty"])
-def test_baselines_and_the_lexical_judge(
-    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, model: str
-) -> None:
-    caplog.set_level(0)
+def test_baselines_and_the_lexical_judge(nothing_is_out: Check, model: str) -> None:
     words = ["run", "--tasks", TASK.name, "--config", "demo", "--model", model, "--out", "run"]
     assert main(words) in (0, 5)
-    check_nothing_is_out(place, capfd.readouterr(), caplog)
+    nothing_is_out()
 
 
-def test_answers_that_are_scored_stay_where_they_were(
-    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(0)
+def test_answers_that_are_scored_stay_where_they_were(place: Path, nothing_is_out: Check) -> None:
     answers = place.parent / "answers.jsonl"  # the user's own file, outside the folder that is looked through
     answers.write_text("".join(json.dumps({"id": note["case_id"], "response": CANARY}) + "\n" for note in NOTES))
     with FaultServer(answer=quoting_verdict) as judge:
         words = ["score", TASK.name, "--responses", str(answers), "--config", "demo", "--out", "run"]
         words += ["--judge", "openai-api/judging/j", "--judge-args", f"base_url={judge.base_url},max_retries=0"]
         assert main(words) == 0
-    check_nothing_is_out(place, capfd.readouterr(), caplog)
+    nothing_is_out()
     assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
 
 
-def test_a_forecast_leaves_nothing(
-    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(0)
+def test_a_forecast_leaves_nothing(nothing_is_out: Check) -> None:
     with FaultServer() as server:
         assert main(run_words(server.base_url, server.base_url, "--forecast")) == 0
         assert server.calls == []
-    check_nothing_is_out(place, capfd.readouterr(), caplog)
+    nothing_is_out()
 
 
 # --- the harnesses

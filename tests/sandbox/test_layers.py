@@ -20,7 +20,7 @@ import pytest
 
 from medical_tasks.errors import MissingError
 from medical_tasks.sandbox import Limits, execution, run_code
-from medical_tasks.sandbox.probe import ATTEMPTS, attempts_program, probe, require_sandbox
+from medical_tasks.sandbox.probe import attempts_program, probe, require_sandbox
 from medical_tasks.sandbox.system_calls import ALLOW
 from tests.sandbox.traces import descendants, nothing_left
 
@@ -44,8 +44,7 @@ def tries() -> Iterator[str]:
 
 
 def test_all_attempts_fail(tries: str) -> None:
-    assert re.findall(r'^attempt\("([^"]+)"', tries, re.MULTILINE) == list(ATTEMPTS)
-    assert len(ATTEMPTS) == 20
+    assert len(re.findall(r'^attempt\("([^"]+)"', tries, re.MULTILINE)) == 20
     assert json.loads(run_code(tries).stdout) == []
 
 
@@ -54,7 +53,6 @@ def test_the_attempts_are_real_ones(tries: str) -> None:
     """Without the filter some succeed, so that their failing with it says something; the walls behind it hold."""
     reached = set(json.loads(run_code(tries).stdout))
     assert {"open a socket", "make a namespace", "change the system call filter"} <= reached
-    assert reached <= set(ATTEMPTS)
     walls = {
         "connect to this machine",
         "read a file of this machine",
@@ -71,7 +69,7 @@ def test_the_attempts_are_real_ones(tries: str) -> None:
         "import a package of this machine",
         "raise its limits",
     }
-    assert walls <= set(ATTEMPTS)
+    assert walls <= set(re.findall(r'^attempt\("([^"]+)"', tries, re.MULTILINE))
     assert reached & walls == set()
 
 

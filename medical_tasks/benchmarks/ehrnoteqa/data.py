@@ -322,8 +322,7 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
         files: the question file under `questions`; for `level1`, `level2` and `all` the notes under `notes`; empty for `demo`.
 
     Returns:
-        One mapping a question, with the names and types of `COLUMNS`, in the order of the question file. Notes are being read
-        from now on, beside whatever is done before the first row is asked for.
+        One mapping a question, with the names and types of `COLUMNS`, in the order of the question file.
 
     Raises:
         UsageError: A file is not of the official form, or some questions have not exactly their notes.

@@ -104,7 +104,7 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
 
 
 class NoteReading:
-    """Notes of some patients that are being read, by a process beside this one where the file is large.
+    """Notes of some patients that are to be read.
 
     Args:
         path: as `read_notes`.

@@ -136,7 +136,7 @@ def test_a_wrong_question_line(tmp_path: Path, changes: dict[str, Any], message:
         (b"\n \n", r"is empty"),
         (b"[1]\n", r"line 1 is not a JSON object, got \[1\]"),
         (b'{"Question": "cut', r"line 1 is not a whole JSON object \(Unterminated string"),
-        (b'{"Question": "a", "Question": "b"}', r"line 1 is not a whole JSON object \(a field stands twice\)"),
+        (b'{"Question": "a", "Question": "b"}', r"line 1 is not a whole JSON object \(a name stands twice\b"),
         (b'\n{"Question": "\xff"}', r"line 2 is not UTF-8 \(byte 0xff\)"),
         (b"[" * 100_000, r"line 1 is not a whole JSON object"),
         (b"{}", r"missing: 'Question', 'Free_form_answer', 'Must_have', 'Nice_to_have', 'Sources', 'ICD_10_diag'"),

@@ -1,0 +1,379 @@
+"""Comparisons: whole tasks, groups, several runs, and what holds of every one."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.comparison.comparing import Compared, Selection, compare_pairs, compare_results, compare_runs, letter
+from medical_tasks.comparison.statistics import breakdown_names
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.results import write_run
+from medical_tasks.spec import MetricSpec, TaskSpec
+from tests.comparison.comparison_cases import TASK, TASKS, compared, row, rows
+from tests.support import NO_BENCHMARK
+
+PLAIN = TaskSpec(
+    name="toy",
+    title="Toy",
+    benchmark=NO_BENCHMARK,
+    dataset="none",
+    split="test",
+    metrics=(MetricSpec(name="right", kind="proportion", description="right"),),
+    version="1-A",
+    generation_size=8,
+    cluster="note",
+)
+PLAIN_TASKS = {"toy": PLAIN}
+
+
+def run(folder: Path, right: dict[str, float | None], *, task: str = "toy", **recipe: Any) -> Path:
+    made = {"task_version": "1-A", "data": {"rows_sha256": "a"}, "metrics": {}, "prompts": None, **recipe}
+    rows = [{"task": task, "id": key, "cluster": key, "right": value} for key, value in right.items()]
+    write_run(folder, {"schema_version": 1, "tasks": {task: {"recipe": made}}}, rows)
+    return folder
+
+
+def many(pattern: str) -> dict[str, float | None]:
+    return {str(number): float(letter) for number, letter in enumerate(pattern)}
+
+
+def test_mcnemar_and_difference_by_hand(tmp_path: Path) -> None:
+    # Of 16 items 1 is right in A only and 6 in B only: exact McNemar p = 2 (C(7,0) + C(7,1)) / 2^7 = 0.125.
+    a = run(tmp_path / "a", many("1" + "0" * 6 + "1" * 5 + "0" * 4))
+    b = run(tmp_path / "b", many("0" + "1" * 6 + "1" * 5 + "0" * 4))
+    metric = compare_runs(a, b, PLAIN_TASKS)["toy"]["metrics"]["right"]
+    assert metric["value_a"] == pytest.approx(6 / 16)
+    assert metric["value_b"] == pytest.approx(11 / 16)
+    assert metric["difference"] == pytest.approx(5 / 16)
+    assert (metric["mcnemar"]["only_a"], metric["mcnemar"]["only_b"]) == (1, 6)
+    assert metric["mcnemar"]["p_exact"] == pytest.approx(0.125)
+    assert metric["ci_low"] < metric["difference"] < metric["ci_high"]
+    assert metric["minimum_detectable_difference"] > 0
+
+
+def test_swapping_the_runs_turns_the_difference_round(tmp_path: Path) -> None:
+    a, b = run(tmp_path / "a", many("1100110011")), run(tmp_path / "b", many("1010101111"))
+    one = compare_runs(a, b, PLAIN_TASKS)["toy"]["metrics"]["right"]
+    other = compare_runs(b, a, PLAIN_TASKS)["toy"]["metrics"]["right"]
+    assert one["difference"] == pytest.approx(-other["difference"])
+    assert (one["ci_low"], one["ci_high"]) == pytest.approx((-other["ci_high"], -other["ci_low"]))
+    assert one["mcnemar"]["p_exact"] == pytest.approx(other["mcnemar"]["p_exact"])
+
+
+def test_a_run_against_itself_does_not_differ(tmp_path: Path) -> None:
+    a = run(tmp_path / "a", many("110011"))
+    metric = compare_runs(a, a, PLAIN_TASKS)["toy"]["metrics"]["right"]
+    assert (metric["difference"], metric["p_value"], metric["mcnemar"]["p_exact"]) == (0.0, 1.0, 1.0)
+
+
+def test_items_of_one_run_only_and_unscored_ones_are_left_out_and_said(tmp_path: Path) -> None:
+    a = run(tmp_path / "a", {"1": 1.0, "2": 0.0, "3": None, "4": 1.0})
+    b = run(tmp_path / "b", {"1": 1.0, "2": 1.0, "3": 1.0, "9": 1.0})
+    entry = compare_runs(a, b, PLAIN_TASKS)["toy"]
+    assert entry["n_items"] == 3
+    assert entry["metrics"]["right"]["n"] == 2
+    assert entry["warnings"] == [
+        "2 items are in one run only and are left out",
+        "1 items are not scored in both runs and are left out",
+    ]
+
+
+def test_another_prompt_is_compared_and_said(tmp_path: Path) -> None:
+    a, b = run(tmp_path / "a", many("10")), run(tmp_path / "b", many("11"), prompts={"set": "official"})
+    (told,) = compare_runs(a, b, PLAIN_TASKS)["toy"]["warnings"]
+    assert told.startswith("the prompts differ: only the second run's model was asked by this suite (prompts official)")
+
+
+@pytest.mark.parametrize("part", ["protocol", "baseline"])
+def test_other_ways_of_answering_are_said(tmp_path: Path, part: str) -> None:
+    recipes: list[dict[str, Any]] = [{part: {"tries": tries}} for tries in (1, 5)]
+    a, b = (run(tmp_path / str(place), many("1100"), **recipe) for place, recipe in enumerate(recipes))
+    (told,) = compare_runs(a, b, PLAIN_TASKS)["toy"]["warnings"]
+    assert told.startswith(f"{part} differs: tries 1 and 5. ")
+
+
+def test_the_same_rows_from_a_renamed_file_are_the_same_data(tmp_path: Path) -> None:
+    a = run(tmp_path / "a", many("10"), data={"rows_sha256": "a", "source": {"test_data.csv": "1"}})
+    b = run(tmp_path / "b", many("11"), data={"rows_sha256": "a", "source": {"test_data_v1.csv": "1"}})
+    assert compare_runs(a, b, PLAIN_TASKS)["toy"]["metrics"]["right"]["difference"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"data": {"rows_sha256": "b"}}, "cannot be compared, their data differs"),
+        ({"task_version": "2-A"}, "cannot be compared, their task version differs: '1-A' and '2-A'"),
+    ],
+)
+def test_what_is_not_the_same_thing_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    a, b = run(tmp_path / "a", many("10")), run(tmp_path / "b", many("11"), **change)
+    with pytest.raises(UsageError, match=message):
+        compare_runs(a, b, PLAIN_TASKS)
+
+
+def test_no_common_or_unknown_task(tmp_path: Path) -> None:
+    a, b = run(tmp_path / "a", many("10")), run(tmp_path / "b", many("11"), task="other")
+    with pytest.raises(UsageError, match="no task in common: .*a has toy; .*b has other"):
+        compare_runs(a, b, PLAIN_TASKS)
+    with pytest.raises(UsageError, match="task 'other' of both runs is not known"):
+        compare_runs(b, b, PLAIN_TASKS)
+
+
+ALL = Selection(by="all")
+
+
+def groups(a: list[dict[str, Any]], b: list[dict[str, Any]], known: tuple[str, ...] = ()) -> dict[str, Any]:
+    first, second = compared(a), compared(b)
+    for side in (first, second):
+        side.results["tasks"]["toy"]["breakdown"] = {"kind": {group: {} for group in known}}
+    return dict(compare_results(first, second, TASKS, selection=ALL)["toy"]["breakdown"])
+
+
+def two_kinds(odd: list[float], even: list[float]) -> list[dict[str, Any]]:
+    values = [*[("odd", value) for value in odd], *[("even", value) for value in even]]
+    return [row(str(place), value, group_kind=kind) for place, (kind, value) in enumerate(values)]
+
+
+def test_each_group_has_its_own_difference_and_holm_goes_over_the_groups() -> None:
+    # odd: 7 items right in B only, p = 2 / 2^7. even: 1 in A only and 6 in B only, p = 2 (1 + 7) / 2^7.
+    a = two_kinds([0.0] * 7 + [1.0] * 5, [1.0] + [0.0] * 6 + [1.0] * 5)
+    b = two_kinds([1.0] * 12, [0.0] + [1.0] * 11)
+    kind = groups(a, b)["kind"]
+    odd, even = kind["odd"]["right"], kind["even"]["right"]
+    assert (odd["difference"], even["difference"]) == (pytest.approx(7 / 12), pytest.approx(5 / 12))
+    assert (odd["p"], even["p"]) == (pytest.approx(0.015625), pytest.approx(0.125))
+    assert (odd["p_holm"], even["p_holm"]) == (pytest.approx(0.03125), pytest.approx(0.125))
+    assert odd["ci_low"] < odd["difference"] < odd["ci_high"]
+    assert odd["minimum_detectable_difference"] > 0
+
+
+def test_a_small_group_has_no_interval_and_is_no_member_of_the_family() -> None:
+    a, b = two_kinds([0.0] * 9, [0.0] * 10), two_kinds([1.0] * 9, [1.0] * 10)
+    kind = groups(a, b)["kind"]
+    few = kind["odd"]["right"]
+    assert (few["value_a"], few["value_b"], few["n"], few["too_few"]) == (0.0, 1.0, 9, True)
+    assert [few[key] for key in ("ci_low", "ci_high", "p", "p_holm", "minimum_detectable_difference")] == [None] * 5
+    assert "mcnemar" not in few
+    assert (kind["even"]["right"]["tests"], kind["even"]["right"]["p_holm"]) == (1, kind["even"]["right"]["p"])
+
+
+def test_items_of_one_note_are_one_pair() -> None:
+    a = [{**each, "cluster": "n"} for each in two_kinds([0.0] * 12, [])]
+    b = [{**each, "cluster": "n"} for each in two_kinds([1.0] * 12, [])]
+    assert groups(a, b)["kind"]["odd"]["right"]["too_few"] is True
+
+
+def test_parts_are_compared_under_their_breakdown_and_nowhere_else() -> None:
+    a, b = rows([0.0, 1.0] * 6), rows([1.0] * 12)
+    toy = compare_results(compared(a), compared(b), TASKS, selection=ALL)["toy"]
+    assert "share_top" not in toy["metrics"]
+    top = toy["breakdown"]["section"]["top"]["share"]
+    assert (top["value_a"], top["value_b"]) == (0.5, 1.0)
+    assert list(toy["breakdown"]) == ["section", "kind"] == list(breakdown_names(TASK))
+
+
+@pytest.mark.parametrize(
+    ("told", "known", "expected"),
+    [
+        ("lab test", ("lab test", "risk"), ["lab test"]),
+        ("lab test risk", ("lab test", "risk"), ["lab test", "risk"]),
+        ("risk lab test", ("lab test", "risk"), ["lab test", "risk"]),
+        ("risk risk", ("risk",), ["risk"]),
+        ("lab other", ("lab",), ["lab other"]),
+        ("other lab", ("lab",), ["other lab"]),
+        ("plain", (), ["plain"]),
+        (" ".join(["risk"] * 65), ("risk",), [" ".join(["risk"] * 65)]),
+        ("", (), []),
+    ],
+)
+def test_an_item_counts_in_each_of_its_groups(told: str, known: tuple[str, ...], expected: list[str]) -> None:
+    found = groups(rows([1.0], group_kind=told), rows([1.0], group_kind=told), known)
+    assert sorted(found.get("kind", {})) == expected
+
+
+def test_three_runs_are_adjusted_over_their_pairs() -> None:
+    # B - A: 7 in B only, p = 2 / 2^7. C - A: 1 and 6, p = 16 / 2^7. C - B: 8 in B only, p = 2 / 2^8.
+    a = compared(rows([0.0] * 7 + [1.0] + [1.0] * 4))
+    b = compared(rows([1.0] * 7 + [1.0] + [1.0] * 4))
+    c = compared(rows([1.0] * 6 + [0.0] + [0.0] + [1.0] * 4))
+    two = compare_pairs([a, b, c], TASKS, selection=ALL)
+    assert [pair.name for pair in two] == ["B - A", "C - A"]
+    found = [pair.tasks["toy"]["metrics"]["right"] for pair in two]
+    assert [entry["p"] for entry in found] == [pytest.approx(2 / 128), pytest.approx(16 / 128)]
+    assert [entry["p_holm"] for entry in found] == [pytest.approx(4 / 128), pytest.approx(16 / 128)]
+    groups_of = [pair.tasks["toy"]["breakdown"]["kind"]["odd"]["right"] for pair in two]
+    assert [entry["p_holm"] for entry in groups_of] == [entry["p_holm"] for entry in found]
+    three = compare_pairs([a, b, c], TASKS, all_pairs=True)
+    assert [pair.name for pair in three] == ["B - A", "C - A", "C - B"]
+    assert {pair.tasks["toy"]["metrics"]["right"]["tests"] for pair in three} == {3}
+    assert three[0].tasks["toy"]["metrics"]["right"]["p_holm"] == pytest.approx(6 / 128)
+
+
+def test_one_run_is_no_comparison() -> None:
+    with pytest.raises(UsageError, match="takes two or more runs, got 1"):
+        compare_pairs([compared(rows([1.0]))], TASKS)
+
+
+def test_letters() -> None:
+    assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
+
+
+def with_others(label: str, **tasks: dict[str, Any]) -> Compared:
+    made = compared(rows([1.0, 0.0]), label)
+    made.results["tasks"].update({name: {"recipe": recipe} for name, recipe in tasks.items()})
+    return made
+
+
+def test_what_can_be_compared_is_and_the_rest_says_why_not() -> None:
+    other = {**TASKS, "other": TASK}
+    a = with_others("a", other={"task_version": "1-A"}, alone={}, new={})
+    b = with_others("b", other={"task_version": "2-A"}, new={})
+    found = compare_results(a, b, other)
+    assert found["toy"]["refused"] == []
+    assert found["other"]["refused"][0].startswith(
+        "the runs cannot be compared, their task version differs: '1-A' and '2-A'"
+    )
+    assert found["alone"]["refused"] == ["only a has this task"]
+    assert found["new"]["refused"] == ["this version of the suite does not know the task; update it"]
+    assert {name for name, entry in found.items() if entry["metrics"]} == {"toy"}
+    with pytest.raises(UsageError, match="^alone: only a has this task$"):
+        compare_results(a, b, other, selection=Selection(tasks=["alone"]))
+    with pytest.raises(UsageError, match="^none of the tasks asked for is in a or b. Tasks of both: toy, other, new"):
+        compare_results(a, b, other, selection=Selection(tasks=["nothing"]))
+    with pytest.raises(UsageError, match="^other: the runs cannot be compared"):
+        compare_results(a, b, other, selection=Selection(tasks=["other"]))
+
+
+def test_of_several_pairs_the_comparable_ones_are_compared() -> None:
+    a, b = compared(rows([1.0])), compared(rows([0.0]))
+    c = compared(rows([0.0]), "c", data={"rows_sha256": "b" * 64})
+    pairs = compare_pairs([a, b, c], TASKS)
+    assert [bool(pair.tasks["toy"]["refused"]) for pair in pairs] == [False, True]
+    with pytest.raises(UsageError, match=r"^B - A: toy: the runs .* data differs.*\nC - A: toy: .*data differs"):
+        compare_pairs([c, a, b], TASKS)
+
+
+def test_only_the_metrics_asked_for() -> None:
+    a, b = compared(rows([1.0, 0.0])), compared(rows([1.0, 1.0]))
+    found = compare_results(a, b, TASKS, selection=Selection(metrics=["share"], by="all"))["toy"]
+    assert list(found["metrics"]) == ["share"]
+    assert list(found["breakdown"]["section"]["top"]) == ["share"]
+    gone = [{key: value for key, value in each.items() if key != "costly"} for each in rows([1.0])]
+    with pytest.raises(UsageError, match=r"toy: the first run does not report costly\. .* --task-args weights=VALUE"):
+        compare_results(compared(gone), b, TASKS, selection=Selection(metrics=["costly"]))
+    first, second = (compared(rows([1.0]), scoring={"weights": {"sha256": digest}}) for digest in "ab")
+    with pytest.raises(UsageError, match="toy: costly cannot be compared: its setting differs"):
+        compare_results(first, second, TASKS, selection=Selection(metrics=["costly"]))
+
+
+VALUES = st.sampled_from([0.0, 1.0, None, math.nan])
+PAIRS = st.lists(
+    st.tuples(VALUES, VALUES, st.integers(0, 3), st.sampled_from(["odd", "even", "odd even"])), max_size=30
+)
+Made = list[tuple[float | None, float | None, int, str]]
+
+
+def sides(made: Made) -> list[list[dict[str, Any]]]:
+    return [
+        [
+            row(
+                str(place),
+                (each[0], each[1])[side],
+                cluster=f"note {place // 2 if each[2] else place}",
+                group_kind=each[3],
+            )
+            for place, each in enumerate(made)
+        ]
+        for side in (0, 1)
+    ]
+
+
+def entries(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every entry of a comparison, those of groups too."""
+    toy = found["toy"]
+    groups = {
+        f"{by}/{group}/{name}": entry
+        for by, told in toy["breakdown"].items()
+        for group, metrics in told.items()
+        for name, entry in metrics.items()
+    }
+    return {**toy["metrics"], **groups}
+
+
+@settings(deadline=None, max_examples=8)
+@given(PAIRS)
+def test_a_run_does_not_differ_from_itself(made: Made) -> None:
+    rows = sides(made)[0]
+    found = entries(compare_results(compared(rows), compared(rows), TASKS, selection=ALL))
+    assert {"right", "words", "share", "section/top/share"} <= set(found)
+    for entry in found.values():
+        assert entry["difference"] in (0.0, None)
+        assert entry["p"] in (1.0, None)
+        assert entry["p_holm"] in (1.0, None)
+        if entry["flips"] is not None:
+            assert (entry["flips"]["improved"], entry["flips"]["worsened"]) == (0, 0)
+
+
+@settings(deadline=None, max_examples=8)
+@given(PAIRS)
+def test_swapping_turns_everything_round(made: Made) -> None:
+    a, b = map(compared, sides(made))
+    one = entries(compare_results(a, b, TASKS, selection=ALL))
+    other = entries(compare_results(b, a, TASKS, selection=ALL))
+    assert set(one) == set(other)
+    for name, entry in one.items():
+        turned = other[name]
+        for here, there, sign in [
+            ("difference", "difference", -1),
+            ("ci_low", "ci_high", -1),
+            ("value_a", "value_b", 1),
+            ("p", "p", 1),
+            ("minimum_detectable_difference", "minimum_detectable_difference", 1),
+        ]:
+            assert (entry[here] is None) == (turned[there] is None)
+            assert entry[here] is None or entry[here] == pytest.approx(sign * turned[there], abs=1e-12)
+        if entry["flips"] is not None:
+            assert entry["flips"]["improved"] == turned["flips"]["worsened"]
+            assert entry["flips"]["same"] == turned["flips"]["same"]
+
+
+@settings(deadline=None, max_examples=8)
+@given(PAIRS, st.integers(0, 99))
+def test_the_order_of_rows_changes_nothing(made: Made, seed: int) -> None:
+    a, b = sides(made)
+    whole = compare_results(compared(a), compared(b), TASKS, selection=ALL)
+    random.Random(seed).shuffle(a)
+    random.Random(seed + 1).shuffle(b)
+    assert compare_results(compared(a), compared(b), TASKS, selection=ALL) == whole
+
+
+@settings(deadline=None, max_examples=8)
+@given(PAIRS)
+def test_flips_are_mcnemars_table(made: Made) -> None:
+    a, b = map(compared, sides(made))
+    metrics = compare_results(a, b, TASKS)["toy"]["metrics"]
+    for name, better, worse in (("right", "only_b", "only_a"), ("harm", "only_a", "only_b")):
+        flips, table = metrics[name]["flips"], metrics[name]["mcnemar"]
+        assert flips["improved"] == table[better]
+        assert flips["worsened"] == table[worse]
+        assert flips["same"] == table["both"] + table["neither"]
+    assert metrics["both"]["flips"] is None
+
+
+@settings(deadline=None, max_examples=8)
+@given(PAIRS)
+def test_groups_of_single_groups_make_up_the_whole(made: Made) -> None:
+    single = [(a, b, c, kind.split()[0]) for a, b, c, kind in made]
+    a, b = map(compared, sides(single))
+    toy = compare_results(a, b, TASKS, selection=ALL)["toy"]
+    groups = toy["breakdown"].get("kind", {}).values()
+    for metric in ("right", "share"):
+        assert sum(each[metric]["n"] for each in groups) == toy["metrics"][metric]["n"]
+        assert sum(each[metric]["flips"]["improved"] for each in groups) == toy["metrics"][metric]["flips"]["improved"]
