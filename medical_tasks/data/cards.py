@@ -19,22 +19,6 @@ from medical_tasks.data.dataset_store import BuiltConfig, split_names
 from medical_tasks.io.columns import croissant_fields, yaml_features
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
-__all__ = [
-    "FRAMEWORK",
-    "GATED_FIELDS",
-    "LICENCES",
-    "accepted_configs",
-    "card_metadata",
-    "card_text",
-    "croissant_metadata",
-    "croissant_text",
-    "eval_text",
-    "file_pattern",
-    "leaderboard_config",
-    "licence",
-]
-
-
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _LINE = 120
 
@@ -55,15 +39,7 @@ def file_pattern(config: str, split: str) -> str:
 
 
 def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> dict[str, Any]:
-    """Makes the YAML part of a card.
-
-    Args:
-        source: the dataset.
-        built: what the folder holds; None describes every configuration there can be.
-
-    Returns:
-        Values of plain types, in the order they are written.
-    """
+    """The YAML part of a card; `built` says what the folder holds, None describes every configuration there can be."""
     spec = source.spec
     terms = licence(spec.licence)
     metadata: dict[str, Any] = {"pretty_name": spec.title, "license": terms.hub_id}
@@ -103,15 +79,7 @@ def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None
 
 
 def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
-    """Writes a card.
-
-    Args:
-        source: the dataset.
-        built: what the folder holds; None describes every configuration there can be.
-
-    Returns:
-        The text of `README.md`.
-    """
+    """The text of `README.md`; `built` as in `card_metadata`."""
     import yaml
 
     header = yaml.safe_dump(
@@ -284,15 +252,7 @@ _CONTEXT: dict[str, Any] = {
 
 
 def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> dict[str, Any]:
-    """Makes the description.
-
-    Args:
-        source: the dataset.
-        built: what the folder holds; None describes every configuration there can be.
-
-    Returns:
-        JSON-LD; the record set of a split is called `<config>/<split>`.
-    """
+    """The description as JSON-LD, whose record sets are called `<config>/<split>`; `built` as in `card_metadata`."""
     spec = source.spec
     distribution: list[dict[str, Any]] = []
     record_sets: list[dict[str, Any]] = []
@@ -360,15 +320,7 @@ def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] |
 
 
 def croissant_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
-    """Writes the description.
-
-    Args:
-        source: the dataset.
-        built: what the folder holds; None describes every configuration there can be.
-
-    Returns:
-        The text of `croissant.json`.
-    """
+    """The text of `croissant.json`; `built` as in `card_metadata`."""
     return json.dumps(croissant_metadata(source, built), ensure_ascii=False, indent=2) + "\n"
 
 
@@ -395,15 +347,7 @@ _Dumper.add_representer(str, _text)
 
 
 def leaderboard_tasks(spec: DatasetSpec, tasks: Sequence[TaskSpec]) -> tuple[TaskSpec, ...]:
-    """Picks the tasks that have a leaderboard.
-
-    Args:
-        spec: a dataset.
-        tasks: tasks of the suite.
-
-    Returns:
-        Those on the dataset that ask a model; none for a dataset of each user's own texts.
-    """
+    """The tasks that have a leaderboard: those on the dataset that ask a model; none for a dataset of each user's own texts."""
     if spec.default_config == "own":
         return ()
     return tuple(task for task in tasks if task.dataset == spec.name and not task.baseline)
@@ -423,15 +367,9 @@ def accepted_configs(task: TaskSpec, spec: DatasetSpec) -> tuple[str, ...]:
 def eval_metadata(
     spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
 ) -> dict[str, Any]:
-    """Makes the content of a dataset's `eval.yaml`.
+    """The content of a dataset's `eval.yaml`; empty for a dataset without a leaderboard.
 
-    Args:
-        spec: the dataset.
-        tasks: tasks of the suite.
-        built: the configurations that are there, each with its splits; None for all.
-
-    Returns:
-        Values of plain types, in the order they are written; empty for a dataset without a leaderboard.
+    `built`: the configurations that are there, each with its splits; None for all.
     """
     chosen = [
         task
@@ -460,16 +398,7 @@ def eval_metadata(
 def eval_text(
     spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
 ) -> str:
-    """Writes a dataset's `eval.yaml`.
-
-    Args:
-        spec: the dataset.
-        tasks: tasks of the suite.
-        built: the configurations that are there, each with its splits; None for all.
-
-    Returns:
-        The text; "" for a dataset without a leaderboard.
-    """
+    """The text of a dataset's `eval.yaml`; "" for a dataset without a leaderboard."""
     metadata = eval_metadata(spec, tasks, built=built)
     if not metadata:
         return ""
@@ -479,15 +408,9 @@ def eval_text(
 
 @dataclass(frozen=True, kw_only=True)
 class Licence:
-    """A licence as cards and Croissant files name it.
+    """A licence as cards and Croissant files name it."""
 
-    Attributes:
-        hub_id: the Hub's key, `other` for licences it does not know.
-        name: what people call it.
-        url: where its text is.
-    """
-
-    hub_id: str
+    hub_id: str  # the Hub's key, `other` for licences it does not know
     name: str
     url: str
 
@@ -514,17 +437,7 @@ LICENCES = {
 
 
 def licence(name: str) -> Licence:
-    """Looks a licence up by the name a `DatasetSpec` gives.
-
-    Args:
-        name: `DatasetSpec.licence`.
-
-    Returns:
-        The licence.
-
-    Raises:
-        ValueError: It is not listed here.
-    """
+    """Looks a licence up by `DatasetSpec.licence`; a `ValueError` for one that is not listed here."""
     if name not in LICENCES:
         raise ValueError(f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(LICENCES)}")
     return LICENCES[name]

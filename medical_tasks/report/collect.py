@@ -31,9 +31,6 @@ from medical_tasks.report.texts import DIGEST, TaskTexts, TextPlaces, check_plac
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.spec import DatasetSpec, MetricSpec, Plot, TaskSpec
 
-__all__ = ["owner_of", "report_data", "verdicts_by_item"]
-
-
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
 _UNKNOWN: Final = (
     "This version of the suite does not know the task, so that neither its data nor what its metrics mean can be said: the numbers "
@@ -56,19 +53,12 @@ def report_data(
 ) -> ReportData:
     """Reads finished runs.
 
-    Args:
-        folders: of the runs; one that is given twice counts once.
-        title: heading of the report; made from the runs otherwise.
-        data: folder of the built datasets (or of the one that is needed); the user's data home by default.
-        source: the one file a dataset of the user's own is made of, for runs on that.
-        responses: files that `score` scored, and folders of runs whose answers it scored anew.
-        upstream: the authors' checkout, for runs with the official prompts.
-        items: whether items are shown.
-        max_text_bytes: what all texts of the items may take together.
-        tell: is told what the report is without, a line each.
-
-    Returns:
-        The report's content. Texts of credentialed data were never read.
+    `data`: folder of the built datasets (or of the one that is needed); the user's data home by default.
+    `source`: the one file a dataset of the user's own is made of, for runs on that.
+    `responses`: files that `score` scored, and folders of runs whose answers it scored anew.
+    `upstream`: the authors' checkout, for runs with the official prompts.
+    `max_text_bytes`: what all texts of the items may take together.
+    `tell`: is told what the report is without, a line each.
 
     Raises:
         MissingError: A folder holds no finished run, or a file that was named is not there.
@@ -187,36 +177,21 @@ def _said(part: FittedItems, max_bytes: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFacts:
-    """A task as a report shows it.
+    """A task as a report shows it."""
 
-    Attributes:
-        task: its spec; None for one that this version does not know.
-        dataset: its dataset, likewise.
-        title: its title.
-        benchmark: its benchmark's title; "" where that is not known.
-        private: whether no text of it may be shown.
-        metrics: those that are reported, the headline first.
-        note_words: words of its own notes, for `redaction.redact_row`.
-    """
-
-    task: TaskSpec | None
+    task: TaskSpec | None  # None for one that this version does not know
     dataset: DatasetSpec | None
     title: str
     benchmark: str
-    private: bool
-    metrics: tuple[MetricSpec, ...]
-    note_words: frozenset[str] = frozenset()
+    private: bool  # whether no text of it may be shown
+    metrics: tuple[MetricSpec, ...]  # those that are reported, the headline first
+    note_words: frozenset[str] = frozenset()  # words of its own notes, for `redaction.redact_row`
 
 
 def facts_of(name: str, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> TaskFacts:
     """Looks a task up.
 
     A task that is not known, or whose run was kept without texts, counts as credentialed: what cannot be shown to be open is not.
-
-    Args:
-        name: the task.
-        entry: its entry of `results.json`.
-        rows: its rows of `items.parquet`.
     """
     task = tasks().get(name)
     if task is None:
@@ -251,12 +226,7 @@ def _unknown(name: str, value: Mapping[str, Any]) -> MetricSpec:
 
 
 def shown_entry(entry: Mapping[str, Any], *, private: bool) -> dict[str, Any]:
-    """Copies an entry; of credentialed data with its reasons reduced once more to classes that hold no text.
-
-    Args:
-        entry: of `results.json`.
-        private: whether the data are credentialed.
-    """
+    """Copies an entry; of credentialed data with its reasons reduced once more to classes that hold no text."""
     made = dict(entry)
     if private:
         coverage = entry["coverage"]
@@ -279,12 +249,7 @@ _OF_WORDS: Final = "not comparable with anybody else's numbers"
 
 
 def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple[str, ...]:
-    """Writes the notes.
-
-    Args:
-        shown: every task of every run.
-        repeated: folders that were given more than once.
-    """
+    """The sentences that hold for the whole report."""
     notes = [f"{folder} was given more than once and is shown once." for folder in repeated]
     by_name: dict[str, list[ReportTask]] = {}
     for each in shown:
@@ -329,16 +294,7 @@ def _warnings(shown: Sequence[ReportTask]) -> list[str]:
 def verdicts_by_item(
     lines: Iterable[Mapping[str, Any]], ids: Iterable[str], *, private: bool
 ) -> dict[str, tuple[ReportVerdict, ...]]:
-    """Gives each item its verdicts.
-
-    Args:
-        lines: of `verdicts.jsonl`, of one task.
-        ids: the items'.
-        private: whether the data are credentialed: the judge's words are left out, and values reduced as a run reduces them.
-
-    Returns:
-        Item id to its verdicts in the file's order; a verdict on an item that is not there is left out.
-    """
+    """Gives each item its verdicts."""
     known = frozenset(ids)
     found: dict[str, list[ReportVerdict]] = {}
     for line in lines:
@@ -349,12 +305,7 @@ def verdicts_by_item(
 
 
 def owner_of(verdict: str, ids: frozenset[str]) -> str | None:
-    """Finds whose verdict it is: the longest item id that is the whole of its id, or all before one of its slashes.
-
-    Args:
-        verdict: `ITEM/must/0`; an item's id may have slashes itself.
-        ids: the items'.
-    """
+    """Finds whose verdict it is: the longest item id that is the whole of its id, or all before one of its slashes."""
     place = len(verdict)
     while place > 0:
         if verdict[:place] in ids:

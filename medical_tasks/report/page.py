@@ -49,19 +49,9 @@ from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.runs.numbers import metric_label, percent
 from medical_tasks.spec import Plot, PlotPoint
 
-__all__ = ["render_page"]
-
 
 def render_page(data: ReportData) -> str:
-    """Makes the page.
-
-    Args:
-        data: all that it shows.
-
-    Returns:
-        An HTML document that can be written as UTF-8. Every text of a model, a judge or a user in it is escaped; it asks for
-        nothing from anywhere.
-    """
+    """The page as one HTML document; every text of a model, a judge or a user in it is escaped."""
     by_name: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         by_name.setdefault(task.name, []).append(task)
@@ -189,12 +179,7 @@ def section_id(name: str, place: int) -> str:
 
 
 def task_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    """Makes the section.
-
-    Args:
-        tasks: the task in every run of the report that has it.
-        base: id of the section.
-    """
+    """The section of a task, with every run that has it."""
     first = tasks[0]
     return markup(
         f'<section id="{base}" class="mt-task" aria-labelledby="{base}-h"><h2 id="{base}-h">{escaped(first.title)}</h2>',

@@ -14,18 +14,12 @@ from medical_tasks.report.page_data import ReportItem, ReportTask
 from medical_tasks.runs.numbers import metric_label
 from medical_tasks.spec import MetricSpec
 
-__all__ = ["browser", "decision", "items_json", "script_json"]
-
 _LONE = re.compile("[\ud800-\udfff]")
 _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 def script_json(value: Any) -> Markup:
-    """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal.
-
-    Raises:
-        ValueError: A number in it is not finite.
-    """
+    """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_IN_SCRIPT)
     return Markup(_LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
@@ -42,10 +36,6 @@ class _Strings:
 
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     """Sorts an item under one word by the metric that decides.
-
-    Args:
-        item: the item.
-        metric: the task's headline, None without one.
 
     Returns:
         `right` or `wrong` for a metric that is one or the other; `full`, `partly` or `zero` for a share; `scored` for a count;
@@ -68,17 +58,14 @@ def _known(value: float | None) -> float | None:
 
 
 def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
-    """Makes what the page holds of a task's items.
-
-    Args:
-        tasks: the task in every run.
+    """What the page holds of a task's items.
 
     Returns:
         `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of breakdowns); `strings`; `runs`,
-        each with `name`, `texts` (why there are none) and `items`. An item holds, of what is not empty, numbers of strings: `i` id,
-        `g` its groups (a list a breakdown), `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `h` hash; and
-        `s` its decision (a string's number), `v` its values in the order of `metrics`, `d` verdicts as
-        `[id, value, unscored, text, votes]`.
+        each with `name`, `texts` (why there are none) and `items`. An item holds, of what is not empty, numbers of strings: `i`
+        id, `g` its groups (a list a breakdown), `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `h`
+        hash; and `s` its decision (a string's number), `v` its values in the order of `metrics`, `d` verdicts as `[id, value,
+        unscored, text, votes]`.
     """
     strings = _Strings()
     items = [item for task in tasks for item in task.items]
@@ -171,15 +158,7 @@ def _groups(item: ReportItem, task: ReportTask, by: str) -> Iterable[str]:
 
 
 def browser(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    """Makes the item browser of a task: its data, and the frame that the page's script fills.
-
-    Args:
-        tasks: the task in every run.
-        base: id of its parts.
-
-    Returns:
-        HTML; a sentence where the report was made without items.
-    """
+    """The item browser of a task: its data, and the frame that the page's script fills."""
     count = sum(len(task.items) for task in tasks)
     if not count:
         return markup('<h3>Items</h3><p class="mt-quiet">This report holds no items of this task.</p>')

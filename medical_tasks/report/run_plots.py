@@ -8,19 +8,12 @@ from typing import Any, Final
 from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint, TaskSpec
 
-__all__ = ["component_plots", "judge_plots", "level_plots"]
-
 _JUDGE_RECIPE: Final = frozenset({"name", "comparable", "votes", "reasks", "reply_tokens", "mode", "prompts"})
 """What a judge's recipe has beside its identity."""
 
 
 def component_plots(entry: Mapping[str, Any], metrics: Sequence[MetricSpec]) -> list[Plot]:
-    """The parts of each average, side by side.
-
-    Args:
-        entry: of `results.json`.
-        metrics: those that are reported.
-    """
+    """The parts of each average, side by side."""
     specs = {metric.name: metric for metric in metrics}
     made = []
     for metric in metrics:
@@ -44,12 +37,7 @@ def component_plots(entry: Mapping[str, Any], metrics: Sequence[MetricSpec]) -> 
 
 
 def level_plots(task: TaskSpec, entries: Mapping[str, Mapping[str, Any]]) -> list[Plot]:
-    """The headline of a task by level, where the run has the task at more than one.
-
-    Args:
-        task: the task; the plot stands with the first of its levels.
-        entries: all of the run's.
-    """
+    """The headline of a task by level, where the run has the task at more than one; it stands with the first of them."""
     base, mark, _ = task.name.rpartition("_level")
     levels = {name: name.removeprefix(base + mark) for name in sorted(entries) if mark and name.startswith(base + mark)}
     if len(levels) < 2 or task.name != next(iter(levels)):
@@ -73,12 +61,7 @@ def _point(label: str, value: Mapping[str, Any]) -> PlotPoint | None:
 
 
 def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
-    """How well the run's judge agrees with people, by the last check of it on record on this machine.
-
-    Args:
-        task: a judged task.
-        entry: of `results.json`.
-    """
+    """How well the run's judge agrees with people, by the last check of it on record on this machine."""
     judge = entry["recipe"].get("judge")
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):
         return []

@@ -26,9 +26,6 @@ from medical_tasks.runs.responses import check_recipe, check_same_data, run_resp
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
 from medical_tasks.spec import DatasetSpec, Item, Message, TaskSpec
 
-__all__ = ["DIGEST", "TaskTexts", "TextPlaces", "chat_text", "check_places", "find_texts", "report_items"]
-
-
 DIGEST = "response_sha256"
 _GROUP = "group_"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -42,15 +39,10 @@ def report_items(
     *,
     note_words: Collection[str] | None,
 ) -> tuple[ReportItem, ...]:
-    """Makes the items of one task of one run.
+    """Makes the items of one task of one run from its rows of `items.parquet`.
 
-    Args:
-        rows: the task's rows of `items.parquet`.
-        metrics: those that are shown.
-        texts: what was found of the texts.
-        verdicts: item id to the judge's decisions.
-        note_words: for credentialed data the words that scoring itself writes into its notes; None for open data. Rows of
-            credentialed data are reduced here once more, so that a file that was not cannot give a text away.
+    `note_words`: for credentialed data the words that scoring itself writes into its notes; None for open data. Rows of
+    credentialed data are reduced here once more, so that a file that was not cannot give a text away.
     """
     made = []
     for row in rows:
@@ -94,21 +86,13 @@ def _showable(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TextPlaces:
-    """Where texts are looked for.
+    """Where texts are looked for."""
 
-    Attributes:
-        data: folder of the built datasets; the user's data home by default.
-        source: the one file a dataset of the user's own is made of, in place of `data`.
-        responses: files that `score` scored, and folders of runs whose answers it scored.
-        upstream: the authors' checkout, for runs with the official prompts.
-        items: whether texts are wanted at all; without them only the data are read, for plots.
-    """
-
-    data: Path | None = None
-    source: Path | None = None
-    responses: Sequence[Path] = ()
-    upstream: Path | None = None
-    items: bool = True
+    data: Path | None = None  # the user's data home by default
+    source: Path | None = None  # the one file a dataset of the user's own is made of, in place of `data`
+    responses: Sequence[Path] = ()  # files that `score` scored, and folders of runs whose answers it scored
+    upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
+    items: bool = True  # without them only the data are read, for plots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,19 +101,14 @@ class TaskTexts:
 
     Attributes:
         items: the dataset's items; none where the run's data are not here.
-        questions: what was asked.
-        answers: the model's texts.
-        golds: reference answers.
-        missing: sentences that say what is not there and what would bring it; "" when all is.
-        remark: sentences that say how to read what is there.
     """
 
     items: Mapping[str, Item] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
-    missing: str = ""
-    remark: str = ""
+    missing: str = ""  # sentences that say what is not there and what would bring it; "" when all is
+    remark: str = ""  # sentences that say how to read what is there
 
     @property
     def note(self) -> str:
@@ -146,16 +125,7 @@ def find_texts(
     *,
     places: TextPlaces,
 ) -> TaskTexts:
-    """Finds the texts of a task's items.
-
-    Args:
-        task: the task.
-        spec: its dataset; of credentialed data nothing is read.
-        recipe: how the run was made.
-        rows: the task's rows of `items.parquet`.
-        folder: the run's folder.
-        places: where to look.
-    """
+    """Finds the texts of a task's items; of credentialed data nothing is read."""
     if not text_allowed(spec):
         return TaskTexts(
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
@@ -268,16 +238,7 @@ _UNANSWERED = "no answer: "
 
 
 def check_places(places: Sequence[Path], recipes: Sequence[Mapping[str, Any]]) -> None:
-    """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer.
-
-    Args:
-        places: what the user gave with `--responses`.
-        recipes: of all tasks of all runs.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is another one than any run scored.
-    """
+    """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer."""
     wanted = {scored_file(recipe) for recipe in recipes} - {""}
     for place in places:
         if place.is_dir():
@@ -314,14 +275,8 @@ def find_answers(
 ) -> tuple[dict[str, str], str]:
     """Finds the answers that were scored.
 
-    Args:
-        task: the task.
-        data: the run's items.
-        recipe: the task's recipe.
-        rows: its rows of `items.parquet`.
-        folder: the run's folder.
-        places: files that were scored, and folders of runs whose answers were.
-        upstream: the authors' checkout, for runs with the official prompts.
+    `places`: files that were scored, and folders of runs whose answers were.
+    `upstream`: the authors' checkout, for runs with the official prompts.
 
     Returns:
         Item id to text, and a sentence about what is missing ("" for nothing).

@@ -9,8 +9,6 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["add_judge_arguments", "judge_request"]
-
 _DEFAULT = "lexical"
 
 
@@ -49,19 +47,7 @@ def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
 def judge_request(
     arguments: argparse.Namespace, tasks: Sequence[TaskSpec], *, prompts: str = "own"
 ) -> JudgeRequest | None:
-    """Reads the options.
-
-    Args:
-        arguments: parsed options, with `upstream` where the verb has it.
-        tasks: what will be scored.
-        prompts: `own` or `official`.
-
-    Returns:
-        Whom to ask and how; None when no task needs a judge.
-
-    Raises:
-        UsageError: A value out of range, or a judge for tasks that need none.
-    """
+    """Reads whom to ask and how; None when no task needs a judge."""
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.models.opener import parse_model_args
 

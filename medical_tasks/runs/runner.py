@@ -28,19 +28,6 @@ from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, TaskSpec, Turn
 
-__all__ = [
-    "TRUNCATE",
-    "AnsweredTask",
-    "Fitted",
-    "RunOptions",
-    "Truncate",
-    "fit_items",
-    "load_task_prompts",
-    "open_protocols",
-    "run_model",
-]
-
-
 ANSWER = "answer"
 
 
@@ -49,21 +36,15 @@ class RunOptions:
     """How tasks are run.
 
     Attributes:
-        prompts: prompt set, `own` or `official`.
-        upstream: checkout of the authors' repository, for `official`.
-        max_new_tokens: longest answer instead of the task's own.
-        max_samples: how many items a task, None for all.
-        model_args: settings of the model's backend as the user gave them, for the recipe.
-        task_args: settings of the tasks themselves (`TaskSpec.arguments` and `TaskSpec.scoring_arguments`).
-        truncate: what is done about questions that do not fit the model's context.
+        task_args: of `TaskSpec.arguments` and `TaskSpec.scoring_arguments`.
         shortened: item id to the words left out, of a run that is replayed; None when the model says what fits.
     """
 
     prompts: str = "own"
-    upstream: Path | None = None
-    max_new_tokens: int | None = None
-    max_samples: int | None = None
-    model_args: Mapping[str, str] = field(default_factory=dict)
+    upstream: Path | None = None  # checkout of the authors' repository, for `official`
+    max_new_tokens: int | None = None  # longest answer instead of the task's own
+    max_samples: int | None = None  # how many items a task, None for all
+    model_args: Mapping[str, str] = field(default_factory=dict)  # as the user gave them, for the recipe
     task_args: Mapping[str, str] = field(default_factory=dict)
     truncate: Truncate = "refuse"
     shortened: Mapping[str, int] | None = None
@@ -74,12 +55,6 @@ class AnsweredTask:
     """A task with the answers there are.
 
     Attributes:
-        task: the task.
-        items: all items asked.
-        responses: item id to the model's text, for each answered item.
-        unanswered: item id to the reason, for the others.
-        recipe: what the numbers depend on.
-        cut: ids of items whose last answer was cut at the length limit.
         sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
         scoring_args: settings of the scoring (`TaskSpec.scoring_arguments`) that were given.
         asked: item id to how many questions were answered about it, for a task with a protocol.
@@ -88,10 +63,10 @@ class AnsweredTask:
 
     task: TaskSpec
     items: Sequence[Item]
-    responses: Mapping[str, str]
-    unanswered: Mapping[str, str]
+    responses: Mapping[str, str]  # item id to the model's text, for each answered item
+    unanswered: Mapping[str, str]  # item id to the reason
     recipe: Mapping[str, Any]
-    cut: frozenset[str] = frozenset()
+    cut: frozenset[str] = frozenset()  # ids of items whose last answer was cut at the length limit
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scoring_args: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
@@ -114,12 +89,7 @@ class _Conversation:
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
-    """Loads a task's prompts with the settings that are its own, and the worked examples of its data.
-
-    Raises:
-        UsageError: A setting's value is not allowed.
-        MissingError: Something the prompts need (a checkout, documents) is not there.
-    """
+    """Loads a task's prompts with the settings that are its own, and the worked examples of its data."""
     return prompt_set(task, options.prompts, options.upstream, arguments=_own(task, options), exemplars=data.exemplars)
 
 
@@ -129,14 +99,7 @@ def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
 
 
 def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, MultiStep]:
-    """Opens the protocols of those tasks that have one; before a model is loaded, since what they need may be missing.
-
-    Returns:
-        Task name to protocol.
-
-    Raises:
-        MissingError: Something a protocol needs is not on this machine.
-    """
+    """Opens the tasks' protocols by task name, before a model is loaded, since what they need may be missing."""
     return {
         task.name: open_protocol(task, _own(task, options), prompts=options.prompts, upstream=options.upstream)
         for task in tasks
@@ -148,13 +111,6 @@ def run_model(
     tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, folder: RunFolder, options: RunOptions
 ) -> list[AnsweredTask] | None:
     """Asks a model all questions of all tasks, but for those it has answered before.
-
-    Args:
-        tasks: what to run.
-        data: task name to its items.
-        model: the model under test.
-        folder: where the answers are kept.
-        options: how to ask.
 
     Returns:
         The answered tasks; None in all but the main process of a distributed run.
@@ -429,14 +385,12 @@ class Fitted:
     """Items as they are asked.
 
     Attributes:
-        items: in the given order; those that were too long are shortened, or what they were.
         shortened: item id to the number of words left out, for those that are shortened.
-        measured: False when the model cannot tell how long a question is.
     """
 
-    items: Sequence[Item]
+    items: Sequence[Item]  # in the given order; those that were too long are shortened, or what they were
     shortened: Mapping[str, int] = field(default_factory=dict)
-    measured: bool = True
+    measured: bool = True  # false when the model cannot tell how long a question is
 
 
 def fit_items(
@@ -449,22 +403,13 @@ def fit_items(
     truncate: Truncate = "refuse",
     known: Mapping[str, int] | None = None,
 ) -> Fitted:
-    """Makes the questions fit the model, or refuses.
+    """Makes the questions fit the model, or refuses; the same in every process of a distributed run.
 
-    The same in every process of a distributed run.
-
-    Args:
-        task: the task.
-        prompts: how its items are put.
-        items: its items.
-        model: who is asked.
-        request: makes the request of an item.
-        truncate: what is done about those that do not fit.
-        known: words left out of each shortened item in an earlier run; then nothing is measured.
+    `known`: words left out of each shortened item in an earlier run; then nothing is measured.
 
     Returns:
-        The items to ask. Of an item that is cut, the fewest words with which it fits; one that does not fit without any
-        of its documents is given as it is, and the model leaves it unanswered.
+        The items to ask. Of an item that is cut, the fewest words with which it fits; one that does not fit without any of its
+        documents is given as it is, and the model leaves it unanswered.
 
     Raises:
         UsageError: Some do not fit and `truncate` is `refuse`; lists them. Or they are to be cut, and cannot.
