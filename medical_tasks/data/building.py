@@ -107,11 +107,7 @@ def _build(
             # Rows of an older version may have other columns than the card declares: kept, but readers ask to rebuild.
             current = {name: entry for name, entry in built.items() if entry.version == spec.version}
             # Only of what the folder holds: demo rows are nobody's leaderboard.
-            leaderboards = eval_text(
-                spec,
-                tasks,
-                built={name: entry.splits for name, entry in current.items()},
-            )
+            leaderboards = eval_text(spec, tasks, built={name: entry.splits for name, entry in current.items()})
             texts = {
                 "README.md": card_text(source, current),
                 "croissant.json": croissant_text(source, current),

@@ -417,9 +417,7 @@ class Licence:
 
 LICENCES = {
     "CC-BY-4.0": Licence(
-        hub_id="cc-by-4.0",
-        name="Creative Commons Attribution 4.0",
-        url="https://creativecommons.org/licenses/by/4.0/",
+        hub_id="cc-by-4.0", name="Creative Commons Attribution 4.0", url="https://creativecommons.org/licenses/by/4.0/"
     ),
     "CC-BY-SA-4.0": Licence(
         hub_id="cc-by-sa-4.0",

@@ -202,9 +202,7 @@ def _questions(
     name = asked["set"] if asked else "own"
     remark = "" if asked else "No model was asked here: questions are shown as this suite's own prompts put them."
     options = RunOptions(
-        prompts=name,
-        upstream=places.upstream if name != "own" else None,
-        task_args=recipe.get("task_args", {}),
+        prompts=name, upstream=places.upstream if name != "own" else None, task_args=recipe.get("task_args", {})
     )
     try:
         prompts = load_task_prompts(task, options, data)

@@ -266,11 +266,7 @@ def _sent(request: Request) -> str:
 def _received(text: str) -> Request:
     key, messages, size, stop, continuations = json.loads(text)
     return Request(
-        key=key,
-        messages=tuple(messages),
-        max_new_tokens=size,
-        stop=tuple(stop),
-        continuations=tuple(continuations),
+        key=key, messages=tuple(messages), max_new_tokens=size, stop=tuple(stop), continuations=tuple(continuations)
     )
 
 

@@ -36,9 +36,7 @@ def own_row(number: int = 1, **changes: Any) -> dict[str, Any]:
         "answer": "C",
         "categories": list(CATEGORIES),
         "evidence": [long_text("evidence")],
-        "notes": [
-            {"note_id": "n1", "hadm_id": "2", "charttime": "2150-01-02 00:00:00", "text": long_text("note")},
-        ],
+        "notes": [{"note_id": "n1", "hadm_id": "2", "charttime": "2150-01-02 00:00:00", "text": long_text("note")}],
     } | changes
 
 

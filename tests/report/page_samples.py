@@ -8,12 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from medical_tasks.report.page_data import (
-    ReportData,
-    ReportItem,
-    ReportTask,
-    ReportVerdict,
-)
+from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask, ReportVerdict
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 

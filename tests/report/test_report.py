@@ -70,12 +70,7 @@ def test_several_runs_share_a_table() -> None:
 
 def test_columns_are_as_wide_as_their_widest_cell() -> None:
     lines = align(("a", "b", "c", "d"), [("long", "x", "y", "1"), ("s", "longer", "z", "1000")])
-    assert lines == [
-        "a     b       c     d",
-        "----  ------  -  ----",
-        "long  x       y     1",
-        "s     longer  z  1000",
-    ]
+    assert lines == ["a     b       c     d", "----  ------  -  ----", "long  x       y     1", "s     longer  z  1000"]
 
 
 def test_markdown_has_headline_breakdown_and_recipe() -> None:

@@ -23,12 +23,7 @@ from medical_tasks.report.folders import MARK, report_places, write_report
     ],
 )
 def test_where_it_goes(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    runs: int,
-    out: str | None,
-    wanted: str | None,
-    files: list[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: int, out: str | None, wanted: str | None, files: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.html").mkdir()

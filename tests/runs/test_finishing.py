@@ -22,8 +22,5 @@ def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answ
     assert (
         metrics["hallucination_rate_answered"]["bound_low"],
         metrics["hallucination_rate_answered"]["bound_high"],
-    ) == (
-        4.0,
-        8.0,
-    )
+    ) == (4.0, 8.0)
     assert (metrics["hallucination_rate"]["bound_low"], metrics["hallucination_rate"]["bound_high"]) == (4.0, 5.0)
