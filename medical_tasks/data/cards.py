@@ -10,6 +10,8 @@ import copy
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -22,15 +24,27 @@ from medical_tasks.spec import DatasetSpec, TaskSpec
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _LINE = 120
 
-_WHO = {"Full name": "text", "Affiliation": "text"}
-_PROMISE = {"I will not pass the text on, nor send it to a service that keeps it": "checkbox"}
-GATED_FIELDS = {
-    **_WHO,
-    "PhysioNet user name": "text",
-    "I am a credentialed PhysioNet user and have signed the data use agreement of this dataset": "checkbox",
-    **_PROMISE,
-}
-_OTHER_FIELDS = {**_WHO, "I hold the permission of those whom these texts belong to": "checkbox", **_PROMISE}
+
+@dataclass(frozen=True, kw_only=True)
+class Licence:
+    """A licence as cards and Croissant files name it."""
+
+    hub_id: str  # the Hub's key, `other` for licences it does not know
+    name: str
+    url: str
+
+
+@cache
+def _outside() -> dict[str, Any]:
+    """Croissant's context, as and in the order in which its specification prescribes it; licences; what a gate asks."""
+    found: dict[str, Any] = json.loads(Path(__file__).with_name("cards.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def licences() -> dict[str, Licence]:
+    """The licences a dataset may have, by `DatasetSpec.licence`."""
+    return {name: Licence(**values) for name, values in _outside()["licences"].items()}
 
 
 def file_pattern(config: str, split: str) -> str:
@@ -80,8 +94,6 @@ def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None
 
 def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
     """The text of `README.md`; `built` as in `card_metadata`."""
-    import yaml
-
     header = yaml.safe_dump(
         card_metadata(source, built), sort_keys=False, allow_unicode=True, width=_LINE, default_flow_style=False
     )
@@ -131,7 +143,7 @@ def _gate(source: DatasetSource) -> dict[str, Any]:
             if published
             else f"{spec.title}: health data that belongs to somebody. Access is given to people who hold its owner's permission."
         ),
-        "extra_gated_fields": dict(GATED_FIELDS if published else _OTHER_FIELDS),
+        "extra_gated_fields": dict(_outside()["gated_fields"]["published" if published else "other"]),
         "extra_gated_button_content": "I hold the permission and ask for access",
     }
 
@@ -210,46 +222,6 @@ def _usage(source: DatasetSource) -> str:
 
 _PARQUET = "application/x-parquet"
 
-# The context that the specification prescribes, in its order.
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
-
 
 def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> dict[str, Any]:
     """The description as JSON-LD, whose record sets are called `<config>/<split>`; `built` as in `card_metadata`."""
@@ -298,7 +270,7 @@ def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] |
                 }
             )
     metadata: dict[str, Any] = {
-        "@context": _CONTEXT,
+        "@context": _outside()["croissant_context"],
         "@type": "sc:Dataset",
         "name": spec.name,
         "alternateName": spec.title,
@@ -406,36 +378,8 @@ def eval_text(
     return _HEAD.format(task=metadata["tasks"][0]["id"]) + body
 
 
-@dataclass(frozen=True, kw_only=True)
-class Licence:
-    """A licence as cards and Croissant files name it."""
-
-    hub_id: str  # the Hub's key, `other` for licences it does not know
-    name: str
-    url: str
-
-
-LICENCES = {
-    "CC-BY-4.0": Licence(
-        hub_id="cc-by-4.0", name="Creative Commons Attribution 4.0", url="https://creativecommons.org/licenses/by/4.0/"
-    ),
-    "CC-BY-SA-4.0": Licence(
-        hub_id="cc-by-sa-4.0",
-        name="Creative Commons Attribution-ShareAlike 4.0",
-        url="https://creativecommons.org/licenses/by-sa/4.0/",
-    ),
-    "MIT": Licence(hub_id="mit", name="MIT License", url="https://opensource.org/license/mit"),
-    "PhysioNet-Credentialed-1.5.0": Licence(
-        hub_id="other",
-        name="PhysioNet Credentialed Health Data License 1.5.0",
-        url="https://physionet.org/about/licenses/physionet-credentialed-health-data-license-150/",
-    ),
-    "other": Licence(hub_id="other", name="terms of its source", url="https://choosealicense.com/no-permission/"),
-}
-
-
 def licence(name: str) -> Licence:
     """Looks a licence up by `DatasetSpec.licence`; a `ValueError` for one that is not listed here."""
-    if name not in LICENCES:
-        raise ValueError(f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(LICENCES)}")
-    return LICENCES[name]
+    if name not in licences():
+        raise ValueError(f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(licences())}")
+    return licences()[name]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import IncompleteError, system_reason
+from medical_tasks.io.files import WholeFile
 from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.published.figures import PublishedResult
@@ -35,15 +34,8 @@ def render_markdown(results: Mapping[str, Any]) -> str:
 def write_markdown(results: Mapping[str, Any], folder: Path) -> Path:
     """Writes the report into the run's folder and returns its path; a folder that cannot be written is an `IncompleteError`."""
     path = folder / REPORT_FILE
-    part = folder / f".{REPORT_FILE}.{os.getpid()}.part"
-    try:
-        part.write_text(render_markdown(results), encoding="utf-8", errors="backslashreplace")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise IncompleteError(
-            f"{path}: cannot be written ({system_reason(error)}). Free some space and repeat."
-        ) from error
+    with WholeFile(path) as file:
+        file.write(render_markdown(results))
     return path
 
 

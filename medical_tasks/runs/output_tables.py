@@ -8,7 +8,7 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -163,17 +163,7 @@ def join_outputs(
     for row in rows.values():
         if row.cluster and clusters.setdefault(row.item, row.cluster) != row.cluster:
             raise UsageError(f"{row.where}: item {row.item!r} is in another cluster than in a row before it.")
-    whole = tuple(
-        OutputRow(
-            item=row.item,
-            system=row.system,
-            cluster=clusters.get(row.item, row.item),
-            where=row.where,
-            scores=row.scores,
-            labels=row.labels,
-        )
-        for row in rows.values()
-    )
+    whole = tuple(replace(row, cluster=clusters.get(row.item, row.item)) for row in rows.values())
     columns = tuple(dict.fromkeys(name for row in whole for name in row.scores))
     return OutputTable(rows=whole, columns=columns, sources=dict(digests), less_is_better=less_is_better)
 
@@ -196,14 +186,8 @@ def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
                 f"{one.scores[name]:g} in {one.where}. Two scores of one output need two names; of a run: SYSTEM@LABEL=FOLDER. "
                 "A score that no judge decides differs only where the outputs do."
             )
-    return OutputRow(
-        item=one.item,
-        system=one.system,
-        cluster=one.cluster or other.cluster,
-        where=one.where,
-        scores={**one.scores, **other.scores},
-        labels={**other.labels, **one.labels},
-    )
+    scores, labels = {**one.scores, **other.scores}, {**other.labels, **one.labels}
+    return replace(one, cluster=one.cluster or other.cluster, scores=scores, labels=labels)
 
 
 def _name(text: str, column: str, where: str) -> str:

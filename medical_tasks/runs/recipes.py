@@ -12,7 +12,7 @@ import importlib.metadata
 import json
 import platform
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -99,17 +99,9 @@ def recipe_differences(
     """
     refused = [said for check in (_version, _data, _metrics) if (said := check(name, first, second))]
     settings = _settings(name, first, second, metrics)
-    told: list[Callable[..., str | None]] = [
-        _interface,
-        _prompts_differ,
-        _generation,
-        _truncation,
-        _protocol,
-        _baseline,
-        _max_samples,
-        _suite,
-    ]
-    warned = [said for check in told if (said := check(name, first, second))]
+    checks = (_interface, _prompts_differ, _generation, _truncation)
+    warned = [said for check in checks if (said := check(name, first, second))]
+    warned += [said for key, why in _TOLD if (said := _told(key, first, second, why.format(name=name)))]
     return RecipeDifferences(
         refused=refused + settings.refused,
         warned=warned + settings.warned + judge_differences(first, second),
@@ -170,8 +162,8 @@ def _settings(
     name: str, first: Mapping[str, Any], second: Mapping[str, Any], metrics: Sequence[MetricSpec]
 ) -> RecipeDifferences:
     """Compares the settings of scoring. Those of one run alone add metrics to it, and change none of the others."""
-    found = RecipeDifferences(refused=[], warned=[], left_out={})
     left_out: dict[str, str] = {}
+    found = RecipeDifferences(refused=[], warned=[], left_out=left_out)
     settings = [mapping(recipe.get("scoring")) for recipe in (first, second)]
     needed = {metric.needs for metric in metrics if metric.needs}
     for key in dict.fromkeys([*settings[0], *settings[1]]):
@@ -207,7 +199,7 @@ def _settings(
             found.refused.append(
                 f"the runs cannot be compared, their scoring differs: {values}. That changes what the metrics mean: {again}."
             )
-    return RecipeDifferences(refused=found.refused, warned=found.warned, left_out=left_out)
+    return found
 
 
 def _same_file(first: Any, second: Any) -> bool:
@@ -266,42 +258,21 @@ def _truncation(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) 
     )
 
 
-def _protocol(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    return _told(
-        "protocol",
-        first,
-        second,
-        "More tries or other steps can change every answer: run both with the same --task-args.",
-    )
-
-
-def _baseline(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    if "baseline" not in first or "baseline" not in second:
-        return None  # a model beside a baseline: another model, as told by its name
-    return _told("baseline", first, second, "It is another baseline: run both with the same --task-args.")
-
-
-def _max_samples(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    return _told(
+_TOLD: Final = (
+    ("protocol", "More tries or other steps can change every answer: run both with the same --task-args."),
+    ("baseline", "It is another baseline: run both with the same --task-args."),
+    (
         "max_samples",
-        first,
-        second,
         "Only items of both are compared, which are fewer: run both with the same --max-samples, or with none.",
-    )
-
-
-def _suite(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    return _told(
-        "suite",
-        first,
-        second,
-        f"A repaired scorer can move a score: score the older again, medical-tasks score {name} --responses RUN.",
-    )
+    ),
+    ("suite", "A repaired scorer can move a score: score the older again, medical-tasks score {name} --responses RUN."),
+)
 
 
 def _told(key: str, first: Mapping[str, Any], second: Mapping[str, Any], why: str) -> str | None:
     parts = [recipe.get(key) for recipe in (first, second)]
-    if parts[0] == parts[1]:
+    # A model beside a baseline is another model, as told by its name.
+    if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
         return None
     values = (
         differing(mapping(parts[0]), mapping(parts[1]))

@@ -141,20 +141,11 @@ def run_model(
             open_ones = _follow(open_ones, protocols, model, store, options)
             number += 1
     model.share([])
-    return [
-        _answered(
-            task,
-            data[task.name],
-            conversations[task.name],
-            prompts[task.name],
-            fitted[task.name],
-            protocols.get(task.name),
-            model,
-            options,
-            leaking[task.name],
-        )
-        for task in tasks
-    ]
+    answered = []
+    for task in tasks:
+        put = _Put(task, data[task.name], prompts[task.name], fitted[task.name], conversations[task.name])
+        answered.append(_answered(put, protocols.get(task.name), model, options, leaking[task.name]))
+    return answered
 
 
 def _fitted(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions) -> Fitted:
@@ -283,17 +274,8 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
-            store.put(
-                ANSWER,
-                result.key,
-                {
-                    "text": result.text,
-                    "prompt_tokens": result.prompt_tokens,
-                    "output_tokens": result.output_tokens,
-                    "finish": result.finish,
-                    "seconds": round(last - before, 6),
-                },
-            )
+            record = {name: getattr(result, name) for name in ("text", "prompt_tokens", "output_tokens", "finish")}
+            store.put(ANSWER, result.key, {**record, "seconds": round(last - before, 6)})
 
     written = [request for request in requests if not request.continuations]
     chosen = [request for request in requests if request.continuations]
@@ -304,29 +286,31 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
     return failures
 
 
+@dataclass(frozen=True)
+class _Put:
+    """A task whose questions were put."""
+
+    task: TaskSpec
+    data: TaskData
+    prompts: PromptSet
+    fitted: Fitted
+    conversations: Sequence[_Conversation]
+
+
 def _answered(
-    task: TaskSpec,
-    data: TaskData,
-    conversations: Sequence[_Conversation],
-    prompts: PromptSet,
-    fitted: Fitted,
-    protocol: MultiStep | None,
-    model: Model,
-    options: RunOptions,
-    leaking: list[str],
+    put: _Put, protocol: MultiStep | None, model: Model, options: RunOptions, leaking: list[str]
 ) -> AnsweredTask:
+    task, prompts, fitted, conversations = put.task, put.prompts, put.fitted, put.conversations
     recipe = make_recipe(
         task,
-        data=data.revision,
+        data=put.data.revision,
         prompts=prompts,
         model={"name": model.name, **model.identity},
         max_new_tokens=options.max_new_tokens or task.generation_size,
         max_samples=options.max_samples,
     )
-    recipe["generation"] |= {
-        "model_args": dict(options.model_args),
-        "processes": int(os.environ.get("WORLD_SIZE", "1")),
-    }
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes}
     if protocol is not None:
         recipe["protocol"] = dict(protocol.identity)
     if leaking:
@@ -342,7 +326,7 @@ def _answered(
         }
     return AnsweredTask(
         task=task,
-        items=data.items,  # whole: a judge reads all that the model could have been given
+        items=put.data.items,  # whole: a judge reads all that the model could have been given
         responses={one.item.id: one.response for one in conversations if one.response is not None},
         unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
         recipe=recipe,

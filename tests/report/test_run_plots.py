@@ -8,7 +8,7 @@ import pytest
 from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.benchmarks.kqa.scoring import statement_plots
 from medical_tasks.judges.checks import check_key, record_check
-from medical_tasks.report.run_plots import component_plots, judge_plots, level_plots
+from medical_tasks.report.collect import component_plots, judge_plots, level_plots
 from medical_tasks.spec import MetricSpec
 
 
