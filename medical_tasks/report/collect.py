@@ -27,7 +27,7 @@ from medical_tasks.report.page_data import (
     fit_texts,
 )
 from medical_tasks.report.published.figures import published_results
-from medical_tasks.report.texts import DIGEST, TaskTexts, TextPlaces, check_places, find_texts, report_items
+from medical_tasks.report.texts import DIGEST, TaskRun, TaskTexts, TextPlaces, check_places, find_texts, report_items
 from medical_tasks.runs.recipes import recipe_differences
 from medical_tasks.spec import DatasetSpec, MetricSpec, Plot, PlotPoint, TaskSpec
 
@@ -120,7 +120,7 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> _Read:
     if facts.task is not None and facts.dataset is not None:
         withheld = facts.private and text_allowed(facts.dataset)
         where = replace(places, items=False) if withheld else places
-        texts = find_texts(facts.task, facts.dataset, entry["recipe"], rows, run.folder, places=where)
+        texts = find_texts(TaskRun(facts.task, entry["recipe"], rows, run.folder), facts.dataset, where)
         if withheld:
             texts = replace(texts, missing="", remark=_WITHHELD)
     ids = [row["id"] for row in rows]
@@ -153,12 +153,10 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> _Read:
 def _plots(facts: TaskFacts, run: FinishedRun, name: str, texts: TaskTexts) -> tuple[Plot, ...]:
     entry, rows = run.entries[name], run.rows[name]
     plots = component_plots(entry, facts.metrics)
-    if facts.task is None:
-        return tuple(plots)
-    plots += facts.task.benchmark.plots(facts.task, rows, texts.items)
-    plots += level_plots(facts.task, run.entries)
-    if facts.task.judge:
-        plots += judge_plots(facts.task, entry)
+    if facts.task is not None:
+        plots += facts.task.benchmark.plots(facts.task, rows, texts.items)
+        plots += level_plots(facts.task, run.entries)
+        plots += judge_plots(facts.task, entry) if facts.task.judge else []
     return tuple(plots)
 
 
@@ -318,12 +316,8 @@ def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerd
     value, votes = line.get("value"), line.get("votes")
     unscored, text = _text(line.get("unscored")), _text(line.get("text"))
     if private:
-        value, votes, unscored, text = (
-            redact_value(value),
-            redact_value(votes),
-            unscored and redact_reason(unscored),
-            "",
-        )
+        value, votes, text = redact_value(value), redact_value(votes), ""
+        unscored = unscored and redact_reason(unscored)
     several: Sequence[Any] = votes if isinstance(votes, list) and len(votes) > 1 else ()
     return ReportVerdict(
         id=line["id"][len(item) :].strip("/"),

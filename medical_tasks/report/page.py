@@ -320,13 +320,7 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Markup:
     for number, task in enumerate(tasks):
         for place, plot in enumerate(task.plots):
             made = f"{base}-plot{number}-{place}"
-            titled = Plot(
-                title=f"{plot.title}: {task.run}" if len(tasks) > 1 else plot.title,
-                x_label=plot.x_label,
-                y_label=plot.y_label,
-                points=plot.points,
-                note=plot.note,
-            )
+            titled = replace(plot, title=f"{plot.title}: {task.run}") if len(tasks) > 1 else plot
             drawn += [curve_svg(titled, id=made), _points_table(titled, base=f"{made}-table")]
     return markup("<h3>Further plots</h3>", *drawn) if drawn else Markup("")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.data.task_data import TaskData
+from medical_tasks.data.task_data import TaskData, run_data
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_row
@@ -116,25 +116,27 @@ class TaskTexts:
         return " ".join(filter(None, (self.missing, self.remark)))
 
 
-def find_texts(
-    task: TaskSpec,
-    spec: DatasetSpec,
-    recipe: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    folder: Path,
-    *,
-    places: TextPlaces,
-) -> TaskTexts:
+@dataclass(frozen=True)
+class TaskRun:
+    """A task of a run, as its folder has it."""
+
+    task: TaskSpec
+    recipe: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    folder: Path
+
+
+def find_texts(run: TaskRun, spec: DatasetSpec, places: TextPlaces) -> TaskTexts:
     """Finds the texts of a task's items; of credentialed data nothing is read."""
     if not text_allowed(spec):
         return TaskTexts(
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
         )
     try:
-        check_recipe(folder, recipe)
-        _check_parts(folder, recipe)
-        with _data(task, spec, recipe, places) as data:
-            return _found(task, data, recipe, rows, folder, places)
+        check_recipe(run.folder, run.recipe)
+        _check_parts(run.folder, run.recipe)
+        with _data(run, spec, places) as data:
+            return _found(run, data, places)
     except (MissingError, UsageError) as error:
         return TaskTexts(
             missing=f"The run's data are not here, so questions, answers, gold and plots of them are not shown: {said(error)}"
@@ -157,38 +159,26 @@ def _check_parts(folder: Path, recipe: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _data(task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any], places: TextPlaces) -> Iterator[TaskData]:
+def _data(run: TaskRun, spec: DatasetSpec, places: TextPlaces) -> Iterator[TaskData]:
     """The run's own items, and no others."""
-    from medical_tasks.data.task_data import run_data
-
-    own = recipe["data"]["config"] == "own"
-    source = places.source if own else None
-    with run_data(task, spec, recipe, data=None if source else places.data, source=source) as data:
-        check_same_data(task, data, recipe)
+    source = places.source if run.recipe["data"]["config"] == "own" else None
+    with run_data(run.task, spec, run.recipe, data=None if source else places.data, source=source) as data:
+        check_same_data(run.task, data, run.recipe)
         yield data
 
 
-def _found(
-    task: TaskSpec,
-    data: TaskData,
-    recipe: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    folder: Path,
-    places: TextPlaces,
-) -> TaskTexts:
+def _found(run: TaskRun, data: TaskData, places: TextPlaces) -> TaskTexts:
     items = {item.id: item for item in data.items}
     if not places.items:
         return TaskTexts(items=items)
-    questions, no_questions, remark = _questions(task, data, recipe, places)
-    answers, no_answers = find_answers(
-        task, data, recipe, rows, folder, places=places.responses, upstream=places.upstream
-    )
-    gold_response = task.benchmark.gold_response
+    questions, no_questions, remark = _questions(run.task, data, run.recipe, places)
+    answers, no_answers = _answers(run, data, places)
+    gold_response = run.task.benchmark.gold_response
     return TaskTexts(
         items=items,
         questions=questions,
         answers=answers,
-        golds={item.id: _showable(gold_response(task, item)) for item in data.items},
+        golds={item.id: _showable(gold_response(run.task, item)) for item in data.items},
         missing=" ".join(filter(None, (no_questions, no_answers))),
         remark=remark,
     )
@@ -237,7 +227,7 @@ _UNANSWERED = "no answer: "
 
 def check_places(places: Sequence[Path], recipes: Sequence[Mapping[str, Any]]) -> None:
     """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer."""
-    wanted = {scored_file(recipe) for recipe in recipes} - {""}
+    wanted = {_scored_file(recipe) for recipe in recipes} - {""}
     for place in places:
         if place.is_dir():
             continue
@@ -250,46 +240,27 @@ def check_places(places: Sequence[Path], recipes: Sequence[Mapping[str, Any]]) -
             raise UsageError(f"{place}: {known}. Give --responses the file that was scored, or leave it out.")
 
 
-def scored_file(recipe: Mapping[str, Any]) -> str:
+def _scored_file(recipe: Mapping[str, Any]) -> str:
     """SHA-256 of the file of answers that was scored, "" where a run asked a model or a baseline."""
     model = recipe["model"]
     return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
 
 
-def answered_ids(rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Ids of the items that have an answer, by their rows of `items.parquet`."""
-    return {row["id"] for row in rows if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
-
-
-def find_answers(
-    task: TaskSpec,
-    data: TaskData,
-    recipe: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    folder: Path,
-    *,
-    places: Sequence[Path],
-    upstream: Path | None,
-) -> tuple[dict[str, str], str]:
-    """Finds the answers that were scored.
-
-    `places`: files that were scored, and folders of runs whose answers were.
-    `upstream`: the authors' checkout, for runs with the official prompts.
-
-    Returns:
-        Item id to text, and a sentence about what is missing ("" for nothing).
-    """
-    wanted = answered_ids(rows)
+def _answers(run: TaskRun, data: TaskData, places: TextPlaces) -> tuple[dict[str, str], str]:
+    """The answers that were scored, by item id, and a sentence about what is missing ("" for nothing)."""
+    recipe, given = run.recipe, places.responses
+    wanted = {row["id"] for row in run.rows if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
     asked = (("prompts", "set"), ("baseline", "prompts"))
     official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
-    digest = scored_file(recipe)
-    file = next((place for place in places if digest and place.is_file() and file_sha256(place) == digest), None)
+    upstream = places.upstream if official else None
+    digest = _scored_file(recipe)
+    file = next((place for place in given if digest and place.is_file() and file_sha256(place) == digest), None)
     found: dict[str, str] = {}
     reason = ""
     # A run scored anew has its answers in the folder of the first one.
-    for place in [folder, *(each for each in places if each.is_dir() and not digest)]:
+    for place in [run.folder, *(each for each in given if each.is_dir() and not digest)]:
         try:
-            there = run_responses(task, data, recipe, place, responses=file, upstream=upstream if official else None)
+            there = run_responses(run.task, data, recipe, place, responses=file, upstream=upstream)
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue

@@ -98,10 +98,7 @@ def test_another_real_config_stands_in_for_the_default_one() -> None:
     assert [config.get("default") for config in metadata["configs"]] == [True, None]
 
 
-@pytest.mark.parametrize(
-    ("rows", "category"),
-    [(0, "n<1K"), (333, "n<1K"), (334, "1K<n<10K"), (3_334, "10K<n<100K"), (33_334, "100K<n<1M"), (333_334, "n>1M")],
-)
+@pytest.mark.parametrize(("rows", "category"), [(333, "n<1K"), (334, "1K<n<10K"), (333_334, "n>1M")])
 def test_size_category(rows: int, category: str) -> None:
     assert card_metadata(SOURCE, {"full": built_config("full", rows)})["size_categories"] == [category]
 

@@ -150,33 +150,6 @@ def test_through_load_dataset(tmp_path: Path, config: str, write: Writer, count:
     assert loaded.features["notes"] == datasets.List(dict.fromkeys(("note_id", "hadm_id", "charttime", "text"), text))
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-@each_set
-def test_as_croissant(tmp_path: Path, config: str, write: Writer, count: int) -> None:
-    import mlcroissant
-
-    write(tmp_path)
-    folder = build_dataset("ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out", partial=True).folder
-    dataset = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
-    assert dataset.metadata.issues.report() == ""
-    records = list(dataset.records(f"{config}/test"))
-    assert len(records) == count
-    for record, row in zip(records, read_rows(folder, config, "test"), strict=True):
-        plain = {name.rpartition("/")[2]: _plain(value) for name, value in record.items()}
-        assert plain == row
-
-
-def _plain(value: Any) -> Any:
-    """What mlcroissant gives, in the types of the rows."""
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, dict):
-        return {name.rpartition("/")[2]: _plain(part) for name, part in value.items()}
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    return [_plain(part) for part in value] if isinstance(value, list) else value
-
-
 def test_several_questions_of_a_patient(tmp_path: Path) -> None:
     build_dataset("ehrnoteqa", source=own(tmp_path), config="own", out=tmp_path / "out")
     rows = read_rows(tmp_path / "out", "own", "test")

@@ -145,21 +145,6 @@ def test_v1_every_cell_through_load_dataset(tmp_path: Path) -> None:
 
 @needs_shared
 @pytest.mark.upstream
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_v1_as_croissant(tmp_path: Path) -> None:
-    import mlcroissant
-
-    built = build_dataset("medcalc_bench", source=V1_FILE, config="v1.0", out=tmp_path / "out")
-    records = list(mlcroissant.Dataset(jsonld=str(built.folder / "croissant.json")).records("v1.0/test"))
-    rows = read_rows(built.folder, "v1.0", "test")
-    assert len(records) == 1047
-    for name in ("row_number", "patient_note", "relevant_entities"):
-        encoded = [row[name].encode() if isinstance(row[name], str) else row[name] for row in rows]
-        assert [record[f"v1.0/test/{name}"] for record in records] == encoded
-
-
-@needs_shared
-@pytest.mark.upstream
 @pytest.mark.parametrize("config", ["v1.2", "verified"])
 def test_v1_file_is_not_built_under_another_name(tmp_path: Path, config: str) -> None:
     with pytest.raises(UsageError, match=f"is the official file of config v1.0, not of {config}. Give --config v1.0"):
@@ -168,7 +153,7 @@ def test_v1_file_is_not_built_under_another_name(tmp_path: Path, config: str) ->
 
 @needs_shared
 @pytest.mark.upstream
-@pytest.mark.parametrize("part", [0.2, 0.5, 0.9, 0.9999])
+@pytest.mark.parametrize("part", [0.5, 0.9999])
 def test_v1_file_cut_anywhere_is_refused(tmp_path: Path, part: float) -> None:
     content = V1_FILE.read_bytes()
     path = tmp_path / "test_data.csv"

@@ -24,8 +24,8 @@ from medical_tasks.runs.output_tables import (
 )
 from medical_tasks.runs.results import write_run
 from medical_tasks.scoring.preferences import output_pairs
-from medical_tasks.spec import MetricSpec, TaskSpec
-from tests.support import NO_BENCHMARK
+from medical_tasks.spec import MetricSpec
+from tests.support import toy_task
 
 GOOD = "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"
 STATED = "item,system_a,system_b,annotator,preferred\n"
@@ -156,19 +156,11 @@ def test_preferences_about_other_outputs(tmp_path: Path) -> None:
 
 
 TASKS = {
-    name: TaskSpec(
+    name: toy_task(
+        MetricSpec(name="recall", kind="ratio", description="judged"),
+        MetricSpec(name="overlap", kind="mean", description="not judged", judged=False),
+        MetricSpec(name="words", kind="mean", description="fewer are better", judged=False, higher_is_better=False),
         name=name,
-        title="Toy",
-        benchmark=NO_BENCHMARK,
-        dataset="none",
-        split="test",
-        metrics=(
-            MetricSpec(name="recall", kind="ratio", description="judged"),
-            MetricSpec(name="overlap", kind="mean", description="not judged", judged=False),
-            MetricSpec(name="words", kind="mean", description="fewer are better", judged=False, higher_is_better=False),
-        ),
-        version="1-A",
-        generation_size=8,
         judge=True,
         groups=("section",),
         cluster="visit",

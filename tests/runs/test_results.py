@@ -17,22 +17,13 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import item_rows, read_items, read_results, summarise, write_run
-from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
-from tests.support import NO_BENCHMARK
+from medical_tasks.spec import Item, ItemScore, MetricSpec
+from tests.support import toy_task
 
 NAN = float("nan")
-TASK = TaskSpec(
-    name="toy",
-    title="Toy",
-    benchmark=NO_BENCHMARK,
-    dataset="none",
-    split="test",
-    metrics=(
-        MetricSpec(name="right", kind="proportion", description="right"),
-        MetricSpec(name="share", kind="mean", description="share"),
-    ),
-    version="1-A",
-    generation_size=8,
+TASK = toy_task(
+    MetricSpec(name="right", kind="proportion", description="right"),
+    MetricSpec(name="share", kind="mean", description="share"),
     groups=("kind",),
 )
 
@@ -214,19 +205,11 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*.part"))
 
 
-JUDGED = TaskSpec(
+JUDGED = toy_task(
+    MetricSpec(name="share", kind="mean", description="share"),
+    MetricSpec(name="faults", kind="mean", description="faults", limits=(0.0, math.inf), higher_is_better=False),
+    MetricSpec(name="words", kind="mean", description="words", limits=(0.0, math.inf), unit="number"),
     name="judged",
-    title="Judged",
-    benchmark=NO_BENCHMARK,
-    dataset="none",
-    split="test",
-    metrics=(
-        MetricSpec(name="share", kind="mean", description="share"),
-        MetricSpec(name="faults", kind="mean", description="faults", limits=(0.0, math.inf), higher_is_better=False),
-        MetricSpec(name="words", kind="mean", description="words", limits=(0.0, math.inf), unit="number"),
-    ),
-    version="1-A",
-    generation_size=8,
     judge=True,
 )
 

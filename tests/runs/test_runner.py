@@ -43,8 +43,6 @@ class Scripted(GeneratesOnly):
     """A model that answers by a function, counts what it was asked, and can be told to die."""
 
     name = "scripted/model"
-    endpoint: str | None = None
-    is_main = True
 
     def __init__(
         self, reply: Reply, *, dies_after: int | None = None, identity: Mapping[str, str] | None = None
@@ -53,18 +51,12 @@ class Scripted(GeneratesOnly):
         self.identity: Mapping[str, str] = identity or {"backend": "scripted"}
         self.asked: list[str] = []
 
-    def share(self, keys: list[str]) -> list[str]:
-        return keys
-
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         for request in requests:
             if self.dies_after is not None and len(self.asked) >= self.dies_after:
                 raise KeyboardInterrupt
             self.asked.append(request.key)
             on_result(self.reply(request))
-
-    def close(self) -> None:
-        pass
 
 
 def says(text: str) -> Reply:
