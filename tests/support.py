@@ -10,7 +10,7 @@ import pytest
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.models.base import Length, OnResult, Request
-from medical_tasks.spec import Benchmark, Item, ItemScore, PromptSet, TaskSpec
+from medical_tasks.spec import Benchmark, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -19,7 +19,16 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared with th
 
 
 class GeneratesOnly:
-    """What a scripted model of tasks without choices and without long documents is never asked."""
+    """A scripted model of tasks without choices and without long documents: what it is never asked, or has nothing to do for."""
+
+    endpoint: str | None = None
+    is_main = True
+
+    def share(self, keys: list[str]) -> list[str]:
+        return keys
+
+    def close(self) -> None:
+        pass
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         raise AssertionError("no task here asks for probabilities")
@@ -58,3 +67,9 @@ class NoBenchmark(Benchmark):
 
 
 NO_BENCHMARK = NoBenchmark()
+
+
+def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:
+    """A task that nothing is loaded for."""
+    whole: dict[str, Any] = {"dataset": "none", "split": "test", "version": "1-A", "generation_size": 8, **more}
+    return TaskSpec(name=name, title="Toy", benchmark=NO_BENCHMARK, metrics=metrics, **whole)

@@ -36,9 +36,6 @@ from medical_tasks.io.columns import hub_features
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["SUMS_FILE", "BuiltDataset", "build_source", "builder_class", "check_published_sum"]
-
-
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # `datasets` looks for free space before it writes, and says so by an OSError without a number.
 _NO_SPACE_TEXT = "Not enough disk space"
@@ -49,21 +46,13 @@ _LEAST_OF_A_RELEASE = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltDataset:
-    """What a build made.
-
-    Attributes:
-        folder: for `load_dataset(folder, config)`.
-        config: the configuration that was built.
-        rows: its number of rows, all splits together.
-        splits: split name to number of rows.
-        notes: what the user should know though it is no error.
-    """
+    """What a build made."""
 
     folder: Path
     config: str
-    rows: int
+    rows: int  # all splits together
     splits: Mapping[str, int]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what the user should know though it is no error
 
 
 def build_source(
@@ -80,17 +69,9 @@ def build_source(
 
     Other configurations in the same folder stay as they are; an earlier build of the same one is replaced at once.
 
-    Args:
-        source: the dataset.
-        place: folder of the official files, or the file where one is enough; None for `demo`.
-        config: which configuration.
-        folder: the dataset's folder, made when absent.
-        options: of a generated configuration, name to value; None where one is not given.
-        partial: whether a part of a release that is still corrected is wanted.
-        tasks: those on the dataset, for its `eval.yaml`.
-
-    Returns:
-        Where it is and how many rows it has.
+    `place`: folder of the official files, or the file where one is enough; None for `demo`.
+    `options`: of a generated configuration, name to value; None where one is not given.
+    `partial`: whether a part of a release that is still corrected is wanted.
 
     Raises:
         UsageError: Wrong name or options, official files that are not as they should be, or a folder of something else.
@@ -126,11 +107,7 @@ def _build(
             # Rows of an older version may have other columns than the card declares: kept, but readers ask to rebuild.
             current = {name: entry for name, entry in built.items() if entry.version == spec.version}
             # Only of what the folder holds: demo rows are nobody's leaderboard.
-            leaderboards = eval_text(
-                spec,
-                tasks,
-                built={name: entry.splits for name, entry in current.items()},
-            )
+            leaderboards = eval_text(spec, tasks, built={name: entry.splits for name, entry in current.items()})
             texts = {
                 "README.md": card_text(source, current),
                 "croissant.json": croissant_text(source, current),
@@ -297,12 +274,9 @@ def builder_class(source: DatasetSource) -> Any:
     configuration its options as well, such as `seed=7, n=500`. Then `download_and_prepare()` and `as_dataset()`, or
     `as_streaming_dataset(split=...)`.
 
-    Args:
-        source: the dataset.
-
     Returns:
-        A subclass of `datasets.GeneratorBasedBuilder`. Its generation raises `datasets.exceptions.DatasetGenerationError`
-        from our own error when the official files are not as they should be.
+        A subclass of `datasets.GeneratorBasedBuilder`. Its generation raises `datasets.exceptions.DatasetGenerationError` from
+        our own error when the official files are not as they should be.
     """
     import datasets
 
@@ -387,10 +361,6 @@ def check_published_sum(path: Path, digest: str) -> bool:
 
     The list is looked for beside the file, where it counts for every entry of that file name (people copy the files of a
     project flat into one folder), and in the folder above, where it counts for `<folder>/<file>` alone.
-
-    Args:
-        path: the file.
-        digest: its SHA-256, 64 lower-case hexadecimal digits.
 
     Returns:
         Whether there was a published hash; it is the file's then.

@@ -10,6 +10,8 @@ import copy
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -19,34 +21,30 @@ from medical_tasks.data.dataset_store import BuiltConfig, split_names
 from medical_tasks.io.columns import croissant_fields, yaml_features
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
-__all__ = [
-    "FRAMEWORK",
-    "GATED_FIELDS",
-    "LICENCES",
-    "accepted_configs",
-    "card_metadata",
-    "card_text",
-    "croissant_metadata",
-    "croissant_text",
-    "eval_text",
-    "file_pattern",
-    "leaderboard_config",
-    "licence",
-]
-
-
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _LINE = 120
 
-_WHO = {"Full name": "text", "Affiliation": "text"}
-_PROMISE = {"I will not pass the text on, nor send it to a service that keeps it": "checkbox"}
-GATED_FIELDS = {
-    **_WHO,
-    "PhysioNet user name": "text",
-    "I am a credentialed PhysioNet user and have signed the data use agreement of this dataset": "checkbox",
-    **_PROMISE,
-}
-_OTHER_FIELDS = {**_WHO, "I hold the permission of those whom these texts belong to": "checkbox", **_PROMISE}
+
+@dataclass(frozen=True, kw_only=True)
+class Licence:
+    """A licence as cards and Croissant files name it."""
+
+    hub_id: str  # the Hub's key, `other` for licences it does not know
+    name: str
+    url: str
+
+
+@cache
+def _outside() -> dict[str, Any]:
+    """Croissant's context, as and in the order in which its specification prescribes it; licences; what a gate asks."""
+    found: dict[str, Any] = json.loads(Path(__file__).with_name("cards.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def licences() -> dict[str, Licence]:
+    """The licences a dataset may have, by `DatasetSpec.licence`."""
+    return {name: Licence(**values) for name, values in _outside()["licences"].items()}
 
 
 def file_pattern(config: str, split: str) -> str:
@@ -55,15 +53,7 @@ def file_pattern(config: str, split: str) -> str:
 
 
 def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> dict[str, Any]:
-    """Makes the YAML part of a card.
-
-    Args:
-        source: the dataset.
-        built: what the folder holds; None describes every configuration there can be.
-
-    Returns:
-        Values of plain types, in the order they are written.
-    """
+    """The YAML part of a card; `built` says what the folder holds, None describes every configuration there can be."""
     spec = source.spec
     terms = licence(spec.licence)
     metadata: dict[str, Any] = {"pretty_name": spec.title, "license": terms.hub_id}
@@ -103,17 +93,7 @@ def card_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None
 
 
 def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
-    """Writes a card.
-
-    Args:
-        source: the dataset.
-        built: what the folder holds; None describes every configuration there can be.
-
-    Returns:
-        The text of `README.md`.
-    """
-    import yaml
-
+    """The text of `README.md`; `built` as in `card_metadata`."""
     header = yaml.safe_dump(
         card_metadata(source, built), sort_keys=False, allow_unicode=True, width=_LINE, default_flow_style=False
     )
@@ -163,7 +143,7 @@ def _gate(source: DatasetSource) -> dict[str, Any]:
             if published
             else f"{spec.title}: health data that belongs to somebody. Access is given to people who hold its owner's permission."
         ),
-        "extra_gated_fields": dict(GATED_FIELDS if published else _OTHER_FIELDS),
+        "extra_gated_fields": dict(_outside()["gated_fields"]["published" if published else "other"]),
         "extra_gated_button_content": "I hold the permission and ask for access",
     }
 
@@ -242,57 +222,9 @@ def _usage(source: DatasetSource) -> str:
 
 _PARQUET = "application/x-parquet"
 
-# The context that the specification prescribes, in its order.
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
-
 
 def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> dict[str, Any]:
-    """Makes the description.
-
-    Args:
-        source: the dataset.
-        built: what the folder holds; None describes every configuration there can be.
-
-    Returns:
-        JSON-LD; the record set of a split is called `<config>/<split>`.
-    """
+    """The description as JSON-LD, whose record sets are called `<config>/<split>`; `built` as in `card_metadata`."""
     spec = source.spec
     distribution: list[dict[str, Any]] = []
     record_sets: list[dict[str, Any]] = []
@@ -338,7 +270,7 @@ def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] |
                 }
             )
     metadata: dict[str, Any] = {
-        "@context": _CONTEXT,
+        "@context": _outside()["croissant_context"],
         "@type": "sc:Dataset",
         "name": spec.name,
         "alternateName": spec.title,
@@ -360,15 +292,7 @@ def croissant_metadata(source: DatasetSource, built: Mapping[str, BuiltConfig] |
 
 
 def croissant_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
-    """Writes the description.
-
-    Args:
-        source: the dataset.
-        built: what the folder holds; None describes every configuration there can be.
-
-    Returns:
-        The text of `croissant.json`.
-    """
+    """The text of `croissant.json`; `built` as in `card_metadata`."""
     return json.dumps(croissant_metadata(source, built), ensure_ascii=False, indent=2) + "\n"
 
 
@@ -395,15 +319,7 @@ _Dumper.add_representer(str, _text)
 
 
 def leaderboard_tasks(spec: DatasetSpec, tasks: Sequence[TaskSpec]) -> tuple[TaskSpec, ...]:
-    """Picks the tasks that have a leaderboard.
-
-    Args:
-        spec: a dataset.
-        tasks: tasks of the suite.
-
-    Returns:
-        Those on the dataset that ask a model; none for a dataset of each user's own texts.
-    """
+    """The tasks that have a leaderboard: those on the dataset that ask a model; none for a dataset of each user's own texts."""
     if spec.default_config == "own":
         return ()
     return tuple(task for task in tasks if task.dataset == spec.name and not task.baseline)
@@ -423,15 +339,9 @@ def accepted_configs(task: TaskSpec, spec: DatasetSpec) -> tuple[str, ...]:
 def eval_metadata(
     spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
 ) -> dict[str, Any]:
-    """Makes the content of a dataset's `eval.yaml`.
+    """The content of a dataset's `eval.yaml`; empty for a dataset without a leaderboard.
 
-    Args:
-        spec: the dataset.
-        tasks: tasks of the suite.
-        built: the configurations that are there, each with its splits; None for all.
-
-    Returns:
-        Values of plain types, in the order they are written; empty for a dataset without a leaderboard.
+    `built`: the configurations that are there, each with its splits; None for all.
     """
     chosen = [
         task
@@ -460,16 +370,7 @@ def eval_metadata(
 def eval_text(
     spec: DatasetSpec, tasks: Sequence[TaskSpec], *, built: Mapping[str, Collection[str]] | None = None
 ) -> str:
-    """Writes a dataset's `eval.yaml`.
-
-    Args:
-        spec: the dataset.
-        tasks: tasks of the suite.
-        built: the configurations that are there, each with its splits; None for all.
-
-    Returns:
-        The text; "" for a dataset without a leaderboard.
-    """
+    """The text of a dataset's `eval.yaml`; "" for a dataset without a leaderboard."""
     metadata = eval_metadata(spec, tasks, built=built)
     if not metadata:
         return ""
@@ -477,60 +378,8 @@ def eval_text(
     return _HEAD.format(task=metadata["tasks"][0]["id"]) + body
 
 
-@dataclass(frozen=True, kw_only=True)
-class Licence:
-    """A licence as cards and Croissant files name it.
-
-    Attributes:
-        hub_id: the Hub's key, `other` for licences it does not know.
-        name: what people call it.
-        url: where its text is.
-    """
-
-    hub_id: str
-    name: str
-    url: str
-
-
-LICENCES = {
-    "Apache-2.0": Licence(
-        hub_id="apache-2.0", name="Apache License 2.0", url="https://www.apache.org/licenses/LICENSE-2.0"
-    ),
-    "CC0-1.0": Licence(
-        hub_id="cc0-1.0", name="Creative Commons Zero 1.0", url="https://creativecommons.org/publicdomain/zero/1.0/"
-    ),
-    "CC-BY-4.0": Licence(
-        hub_id="cc-by-4.0",
-        name="Creative Commons Attribution 4.0",
-        url="https://creativecommons.org/licenses/by/4.0/",
-    ),
-    "CC-BY-SA-4.0": Licence(
-        hub_id="cc-by-sa-4.0",
-        name="Creative Commons Attribution-ShareAlike 4.0",
-        url="https://creativecommons.org/licenses/by-sa/4.0/",
-    ),
-    "MIT": Licence(hub_id="mit", name="MIT License", url="https://opensource.org/license/mit"),
-    "PhysioNet-Credentialed-1.5.0": Licence(
-        hub_id="other",
-        name="PhysioNet Credentialed Health Data License 1.5.0",
-        url="https://physionet.org/about/licenses/physionet-credentialed-health-data-license-150/",
-    ),
-    "other": Licence(hub_id="other", name="terms of its source", url="https://choosealicense.com/no-permission/"),
-}
-
-
 def licence(name: str) -> Licence:
-    """Looks a licence up by the name a `DatasetSpec` gives.
-
-    Args:
-        name: `DatasetSpec.licence`.
-
-    Returns:
-        The licence.
-
-    Raises:
-        ValueError: It is not listed here.
-    """
-    if name not in LICENCES:
-        raise ValueError(f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(LICENCES)}")
-    return LICENCES[name]
+    """Looks a licence up by `DatasetSpec.licence`; a `ValueError` for one that is not listed here."""
+    if name not in licences():
+        raise ValueError(f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(licences())}")
+    return licences()[name]

@@ -20,20 +20,9 @@ from medical_tasks.errors import IncompleteError, MissingError, UsageError, syst
 from medical_tasks.io.files import WholeFile, open_file, read_bytes, read_text
 from medical_tasks.io.json_records import Field, Record, read_records
 
-__all__ = [
-    "SheetRow", "checked_seed", "escaped", "file_name", "is_formula_error", "lines_sha256", "make_folder",
-    "parse_names", "plain", "private_field", "read_json", "read_lines", "read_sheet", "share_out", "sheet_order",
-    "table_cell", "text_sha256", "write_json", "write_lines", "write_sheet",
-]  # fmt: skip
-
 
 def make_folder(path: Path) -> Path:
-    """Makes a folder that only its owner can enter; one that is there is left as it is.
-
-    Raises:
-        UsageError: There is a file under that name.
-        IncompleteError: It cannot be made.
-    """
+    """Makes a folder that only its owner can enter; one that is there is left as it is."""
     path = path.expanduser()
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path}: is a file; a folder is needed. Give another name.")
@@ -52,11 +41,7 @@ def private_field(field: Field) -> Field:
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> str:
-    """Writes a JSON Lines file, whole and for its owner alone.
-
-    Returns:
-        SHA-256 of its content.
-    """
+    """Writes a JSON Lines file, whole and for its owner alone, and returns its SHA-256."""
     digest = hashlib.sha256()
     with WholeFile(path, private=True) as part:
         for record in records:
@@ -87,13 +72,7 @@ def write_json(path: Path, values: Mapping[str, Any], *, indent: int | None = 2)
 def read_json(path: Path, *, step: str) -> dict[str, Any]:
     """Reads a JSON file that an earlier step wrote.
 
-    Args:
-        path: the file.
-        step: which step that is, behind `medical-tasks construct`, for the message.
-
-    Raises:
-        MissingError: It is not there.
-        UsageError: It is not as it was written.
+    `step`: which step that is, behind `medical-tasks construct`, for the message.
     """
     try:
         values = json.loads(read_text(path))
@@ -111,17 +90,7 @@ def read_json(path: Path, *, step: str) -> dict[str, Any]:
 
 
 def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
-    """Reads a JSON Lines file that an earlier step wrote.
-
-    Args:
-        path: the file.
-        fields: what its records have.
-        step: which step wrote it, behind `medical-tasks construct`, for messages.
-
-    Raises:
-        MissingError: It is not there.
-        UsageError: It is not of the form; no message shows a text.
-    """
+    """Reads a JSON Lines file that an earlier step wrote; no message shows a text."""
     if not path.exists():
         raise MissingError(
             f"{path}: not there. Do the step before: medical-tasks construct {step}, with the same folder."
@@ -163,17 +132,11 @@ _AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
 
 @dataclass(frozen=True, kw_only=True)
 class SheetRow:
-    """A row of a sheet.
-
-    Attributes:
-        path: the file.
-        number: as a spreadsheet program counts rows; the header is row 1.
-        cells: column to text, no longer escaped.
-    """
+    """A row of a sheet."""
 
     path: Path
-    number: int
-    cells: Mapping[str, str]
+    number: int  # as a spreadsheet program counts rows; the header is row 1
+    cells: Mapping[str, str]  # column to text, no longer escaped
 
     def place(self, column: str) -> str:
         """Names a cell for a message."""
@@ -219,10 +182,7 @@ def file_name(identifier: str) -> str:
 def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
     """Writes a sheet, whole and for its owner alone.
 
-    Args:
-        path: the file.
-        columns: the header.
-        rows: column to value; an int or a float is written as a number, anything else as text.
+    `rows`: column to value; an int or a float is written as a number, anything else as text.
     """
     with WholeFile(path, private=True) as part:
         part.write(_MARK)
@@ -236,14 +196,9 @@ def _sheet_cell(value: object) -> object:
 
 
 def read_sheet(path: Path, columns: Sequence[str]) -> list[SheetRow]:
-    """Reads a sheet that somebody has edited; commas, semicolons or tabs stand between cells, as the program likes.
+    """Reads a sheet that somebody has edited, without its empty rows; commas, semicolons or tabs stand between cells.
 
-    Args:
-        path: the file.
-        columns: what the header must name, in any order, and nothing else.
-
-    Returns:
-        Its rows but for empty ones.
+    The header must name `columns`, in any order, and nothing else.
 
     Raises:
         MissingError: There is no such file.
@@ -308,11 +263,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")
 
 
 def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
-    """Reads `NAME,NAME,...`.
-
-    Raises:
-        UsageError: A name is not of the form, or stands twice (files on some systems do not tell case).
-    """
+    """Reads `NAME,NAME,...`."""
     names = tuple(part.strip() for part in text.split(","))
     for name in names:
         if not _NAME.fullmatch(name):
@@ -325,24 +276,14 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
 
 
 def checked_seed(seed: int | None) -> int:
-    """Reads `--seed`, 0 where it is not given.
-
-    Raises:
-        UsageError: It is less than 0.
-    """
+    """Reads `--seed`, 0 where it is not given."""
     if seed is not None and seed < 0:
         raise UsageError(f"--seed must be 0 or more, got {seed}.")
     return seed or 0
 
 
 def share_out(ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:
-    """Shares questions out.
-
-    Args:
-        ids: the questions'; their order plays no part.
-        names: of the people.
-        overlap: how many questions everybody gets.
-        seed: decides who gets what.
+    """Decides which questions each person gets; everybody gets `overlap` of them, and the ids' order plays no part.
 
     Returns:
         Id to names; the first one decides. How many each decides differs by one at most.

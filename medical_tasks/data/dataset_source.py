@@ -17,20 +17,6 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.files import open_file
 from medical_tasks.spec import DatasetSpec
 
-__all__ = [
-    "BuildOption",
-    "DatasetSource",
-    "Generated",
-    "OfficialFile",
-    "Row",
-    "chosen_options",
-    "file_sha256",
-    "find_files",
-    "repository_file",
-    "steps_to_get",
-]
-
-
 Row = Mapping[str, Any]
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
 
@@ -42,7 +28,6 @@ class OfficialFile:
     Attributes:
         places: paths at which it may lie, `/` between parts, each from the outermost folder that a user may give: the file is
             found at the path or any end of it, so that the folder above a checkout, the checkout, and the folders in it all do.
-        description: what it is, for messages and the card.
     """
 
     places: tuple[str, ...]
@@ -59,50 +44,37 @@ class DatasetSource:
     """How the built form of a dataset is made.
 
     Attributes:
-        spec: what the dataset is.
-        summary: one paragraph for the card.
-        changes: what the built form changes against the official files, one a line (share-alike licences ask for it).
-        licence_note: what the publisher asks for beside the licence, one sentence.
-        columns: of every row, the same in all configurations.
-        key: column that no two rows of a split share.
-        splits: configuration to its split names, in order.
-        published_rows: configuration to split to the number of rows its publisher released.
         living: configurations their publishers still correct: another number of rows than published is noted, not refused.
         quick: configurations that are built from the folder of their release in a second, the default one first.
         files: configuration to the official files it is read from, by a short key; empty for those made here.
-        read: called with configuration, split and the found files by key; yields the rows in order. Raises `UsageError`
-            for files that are not of the official form. It may begin its work when it is called; dropping what it returned
-            must end that.
+        read: called with configuration, split and the found files by key; yields the rows in order. Raises `UsageError` for
+            files that are not of the official form. It may begin its work when it is called; dropping what it returned must end
+            that.
         generated: configuration to how this package generates it; such a one has no files and is not given to `read`.
         known_files: SHA-256 of an official file to the configuration it belongs to, to refuse a mix-up.
         at: for releases of which not each has every split: called with configuration and the place of the official files, or
             None, it gives the source with the splits and files that are there.
-        published: date the dataset came out, ISO 8601.
-        creators: who made it, for the Croissant file.
-        languages: of the text, BCP 47.
-        task_categories: as the Hub names them.
-        tags: for the Hub's search.
     """
 
     spec: DatasetSpec
     summary: str
-    changes: tuple[str, ...]
-    columns: tuple[Column, ...]
-    key: str
+    changes: tuple[str, ...]  # against the official files, one a line (share-alike licences ask for it)
+    columns: tuple[Column, ...]  # of every row, the same in all configurations
+    key: str  # column that no two rows of a split share
     splits: Mapping[str, tuple[str, ...]]
     files: Mapping[str, Mapping[str, OfficialFile]]
     read: RowReader
-    published: str
+    published: str  # ISO 8601
     creators: tuple[str, ...]
-    licence_note: str = ""
-    published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    licence_note: str = ""  # what the publisher asks for beside the licence, one sentence
+    published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # as the publisher released them
     living: frozenset[str] = frozenset()
     quick: tuple[str, ...] = ()
     generated: Mapping[str, Generated] = field(default_factory=dict)
     known_files: Mapping[str, str] = field(default_factory=dict)
     at: Callable[[str, Path | None], DatasetSource] | None = None
-    languages: tuple[str, ...] = ("en",)
-    task_categories: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ("en",)  # BCP 47
+    task_categories: tuple[str, ...] = ()  # as the Hub names them
     tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -118,56 +90,25 @@ class DatasetSource:
             raise ValueError(f"{self.spec.name}: key {self.key!r} is not a column")
 
     def placed(self, config: str, place: Path | None) -> DatasetSource:
-        """Says how a configuration is built from what lies at a place.
-
-        Args:
-            config: one of the dataset's.
-            place: where the official files lie; None when not given.
-
-        Returns:
-            The source with the splits and files that are there; itself for a dataset whose releases all have the same.
-
-        Raises:
-            UsageError: It is not clear which files are meant.
-        """
+        """How a configuration is built from what lies at a place: the source with the splits and files that are there."""
         return self if self.at is None else self.at(config, place)
 
 
 def steps_to_get(spec: DatasetSpec) -> str:
-    """Writes the steps that bring a dataset's official files, for the end of a message.
-
-    Args:
-        spec: the dataset.
-
-    Returns:
-        One step a line, indented.
-    """
+    """The steps that bring a dataset's official files, one an indented line, for the end of a message."""
     return f"How to get {spec.title}:\n" + "\n".join(f"  - {step}" for step in spec.how_to_get)
 
 
 def file_sha256(path: Path) -> str:
-    """Hashes a file without holding it in memory.
-
-    Args:
-        path: the file.
-
-    Returns:
-        64 hexadecimal digits.
-    """
+    """Hashes a file without holding it in memory."""
     with open_file(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[str, Path]:
-    """Finds the official files of a configuration.
+    """Finds the official files of a configuration by their short keys; none for one that is made here.
 
-    Args:
-        source: the dataset.
-        config: one of its configurations.
-        place: the folder the user downloaded to, or the file itself where only one is needed; None when not given.
-
-    Returns:
-        Short key to path, for every file the configuration is read from; empty for one that is made here.
+    `place`: the folder the user downloaded to, or the file itself where only one is needed; None when not given.
 
     Raises:
         UsageError: Unknown configuration, a source given for one that has none, or several unlike files that could be meant.
@@ -235,16 +176,10 @@ _FOLDERS_ABOVE = 3
 def repository_file(place: Path, path: str, *, repository: str) -> Path:
     """Finds a file of a repository that the user has a checkout of.
 
-    Args:
-        place: the checkout, the folder above it, a folder inside, or the file itself.
-        path: of the file in the repository, `/` between parts.
-        repository: its address, whose last part is the checkout's name.
+    `place`: the checkout, the folder above it, a folder inside, or the file itself.
 
     Returns:
         The file. A whole path counts before its end: `evaluation/utils.py` is not mistaken for another `utils.py`.
-
-    Raises:
-        MissingError: It is not there; names the file, where it was looked for, and the next step.
     """
     place = place.expanduser()
     ends = _ends(path)
@@ -270,50 +205,25 @@ def _ends(path: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOption:
-    """A whole number that decides which rows are generated.
+    """A whole number that decides which rows are generated."""
 
-    Attributes:
-        name: argument of the builder, and of the command line after `--`.
-        description: one line for messages.
-        lowest: smallest value.
-        highest: largest value.
-        default: value when it is not given; None where the user has to choose.
-    """
-
-    name: str
+    name: str  # argument of the builder, and of the command line after `--`
     description: str
     lowest: int
     highest: int
-    default: int | None = None
+    default: int | None = None  # value when it is not given; None where the user has to choose
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """How a configuration is generated.
-
-    Attributes:
-        options: what it takes, in the order messages name them.
-        rows: called with the split and the value of each option; yields the rows in order.
-    """
+    """How a configuration is generated."""
 
     options: tuple[BuildOption, ...]
     rows: Callable[[str, Mapping[str, int]], Iterator[Mapping[str, Any]]]
 
 
 def chosen_options(label: str, generated: Generated | None, given: Mapping[str, int | None]) -> dict[str, int]:
-    """Checks the options of a build and fills in defaults.
-
-    Args:
-        label: dataset and configuration, for messages.
-        generated: how the configuration is generated; None for one that takes no options.
-        given: option to the user's value, None where nothing was given.
-
-    Returns:
-        Option to value, for every option of the configuration, in its order.
-
-    Raises:
-        UsageError: An option that the configuration does not take, one that is missing, or a value out of range.
-    """
+    """Checks the options of a build and fills in defaults, in the configuration's order."""
     options = {} if generated is None else {option.name: option for option in generated.options}
     extra = [f"--{name}" for name, value in given.items() if value is not None and name not in options]
     if extra:

@@ -29,45 +29,19 @@ from medical_tasks.guard.leak_sources import readable_files
 from medical_tasks.io.files import open_file, read_text
 from medical_tasks.spec import DatasetSpec
 
-__all__ = [
-    "MARKER",
-    "BuiltConfig",
-    "BuiltSplit",
-    "built_configs",
-    "built_name",
-    "built_split",
-    "datasets_home",
-    "flush_to_disk",
-    "marker_text",
-    "put_in_place",
-    "read_rows",
-    "source_files",
-    "split_names",
-    "stage_in",
-]
-
-
 MARKER = "medical_tasks.json"
 FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltSplit:
-    """One parquet file of a built dataset.
+    """One parquet file of a built dataset."""
 
-    Attributes:
-        path: relative to the dataset's folder, `/` between parts.
-        rows: number of rows.
-        sha256: of the file.
-        file_bytes: size of the file.
-        num_bytes: size of the rows in memory, as `datasets` counts it.
-    """
-
-    path: str
+    path: str  # relative to the dataset's folder, `/` between parts
     rows: int
     sha256: str
     file_bytes: int
-    num_bytes: int
+    num_bytes: int  # size of the rows in memory, as `datasets` counts it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,15 +49,12 @@ class BuiltConfig:
     """One configuration of a built dataset.
 
     Attributes:
-        version: `DatasetSpec.version` of its making.
-        suite: version of this package that made it.
         source: what it was made from: official files, name to SHA-256; for a generated configuration its options, name to
             value; empty for `demo`.
-        splits: split name to file, in order.
     """
 
-    version: str
-    suite: str
+    version: str  # `DatasetSpec.version` of its making
+    suite: str  # version of this package that made it
     source: Mapping[str, str]
     splits: Mapping[str, BuiltSplit]
 
@@ -105,41 +76,19 @@ def datasets_home() -> Path:
 
 
 def marker_text(name: str, configs: Mapping[str, BuiltConfig]) -> str:
-    """Writes a marker.
-
-    Args:
-        name: the dataset.
-        configs: its built configurations.
-
-    Returns:
-        JSON text, ending with a newline.
-    """
+    """The JSON text of a marker."""
     content = {"format": FORMAT, "dataset": name, "configs": {key: asdict(config) for key, config in configs.items()}}
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
 def built_name(folder: Path) -> str | None:
-    """Returns the name of the dataset a folder holds, None when it has no marker.
-
-    Raises:
-        UsageError: The marker is damaged.
-    """
+    """The name of the dataset a folder holds, None when it has no marker."""
     content = _read_marker(folder)
     return None if content is None else str(content["dataset"])
 
 
 def built_configs(folder: Path) -> dict[str, BuiltConfig]:
-    """Says which configurations a folder holds, by its marker alone.
-
-    Args:
-        folder: of a built dataset; may be absent.
-
-    Returns:
-        Configuration name to what was built; empty when there is no marker.
-
-    Raises:
-        UsageError: The marker is damaged, or written by a newer version.
-    """
+    """Which configurations a folder holds, by its marker alone; none without a marker or a folder."""
     content = _read_marker(folder)
     if content is None:
         return {}
@@ -164,11 +113,7 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
 
 
 def split_names(split: str) -> tuple[str, ...]:
-    """Takes a sum of splits apart: `a+b` is the rows of both, as in `datasets`.
-
-    Raises:
-        UsageError: A name is missing, or stands twice.
-    """
+    """Takes a sum of splits apart: `a+b` is the rows of both, as in `datasets`."""
     names = tuple(name.strip() for name in split.split("+"))
     if not all(names) or len(set(names)) < len(names):
         raise UsageError(f"a split is a name, or different names with + between (test+test_2026), got {split!r}.")
@@ -176,18 +121,7 @@ def split_names(split: str) -> tuple[str, ...]:
 
 
 def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> str:
-    """Writes a split, or a sum of some, as recipes have it: the parts in the order in which they were built.
-
-    Args:
-        folder: of the built dataset.
-        config: configuration.
-        split: split, or splits with `+` between.
-        spec: the dataset, for messages.
-
-    Raises:
-        MissingError: The configuration is not built there.
-        UsageError: A part is not built there; the message names it.
-    """
+    """Writes a split, or a sum of some, as recipes have it: the parts in the order in which they were built."""
     wanted, built = split_names(split), _built(folder, config, spec).splits
     if missing := [name for name in wanted if name not in built]:
         there = "+".join(name for name in built if name in wanted) or " or --split ".join(built)
@@ -202,14 +136,7 @@ def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
 def read_rows(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> list[dict[str, Any]]:
     """Reads the rows of a built split, after checking that the file is the one that was built.
 
-    Args:
-        folder: of the built dataset.
-        config: configuration.
-        split: split, or splits with `+` between: the rows of each, in the order in which they were built.
-        spec: the dataset; with it, its version is checked and messages say how to get the official files.
-
-    Returns:
-        The rows in order, column name to value.
+    `spec`: the dataset; with it, its version is checked and messages say how to get the official files.
 
     Raises:
         MissingError: Nothing of the kind is built there.
@@ -290,16 +217,8 @@ def _damaged(folder: Path, reason: str) -> UsageError:
 def source_files(source: str) -> list[Path]:
     """Finds the files whose text `leakcheck` looks for.
 
-    Args:
-        source: name of a built dataset, or a file or folder: of a built dataset, or of csv, jsonl, json, txt and parquet files
-            (gzip or not), which are all taken, those in subfolders too.
-
-    Returns:
-        The files, in order.
-
-    Raises:
-        MissingError: There is nothing of that name.
-        UsageError: A file is of another form.
+    `source`: name of a built dataset, or a file or folder: of a built dataset, or of csv, jsonl, json, txt and parquet files
+    (gzip or not), which are all taken, those in subfolders too.
     """
     path = Path(source).expanduser()
     if not path.exists():
@@ -322,10 +241,6 @@ _STAGE_PREFIX = ".building-"
 @contextlib.contextmanager
 def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltConfig]]]:
     """Opens a dataset's folder for a build, making it when absent and removing it again when nothing came of it.
-
-    Args:
-        folder: the dataset's folder.
-        name: the dataset it must hold if it holds any.
 
     Yields:
         The stage, an empty folder on the same file system, gone afterwards; and the configurations built so far.
@@ -363,12 +278,7 @@ def put_in_place(
 ) -> None:
     """Makes what stands in the stage the dataset.
 
-    Args:
-        folder: the dataset's folder, as `stage_in` opened it.
-        stage: its stage, with the new parquet files at the paths the configurations name.
-        configs: every configuration the folder holds from now on.
-        texts: file name to content, written in this order; the marker must be the last.
-        private: whether nobody but the owner may read the files.
+    `texts`: file name to content, written in this order; the marker must be the last.
 
     Raises:
         OSError: Something cannot be written; nothing has changed then.
@@ -396,11 +306,7 @@ def put_in_place(
 
 
 def flush_to_disk(path: Path) -> None:
-    """Makes sure a file's bytes are on the disk before a rename makes them count.
-
-    Args:
-        path: the file.
-    """
+    """Makes sure a file's bytes are on the disk before a rename makes them count."""
     with open_file(path) as stream:
         os.fsync(stream.fileno())
 

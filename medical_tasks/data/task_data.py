@@ -28,39 +28,19 @@ from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.guard.private_store import in_use, new_private_id, private_folder
 from medical_tasks.spec import DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
-__all__ = [
-    "TaskData",
-    "built_from",
-    "choose_config",
-    "leaking_examples",
-    "load_task_data",
-    "locate",
-    "open_protocol",
-    "prompt_set",
-    "rows_sha256",
-    "run_data",
-    "source_configs",
-    "subset",
-    "with_source",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TaskData:
     """Items of a task, and where they come from.
 
     Attributes:
-        items: what is asked, in the dataset's order.
-        config: the dataset's configuration.
-        folder: the built dataset.
-        revision: what the recipe says of the data: name, configuration, split, version and hashes.
         exemplars: rows of the split that worked examples are drawn from, for a task that shows some.
     """
 
     items: list[Item]
     config: str
     folder: Path
-    revision: dict[str, Any]
+    revision: dict[str, Any]  # what the recipe says of the data: name, configuration, split, version and hashes
     exemplars: Sequence[Mapping[str, Any]] = ()
 
     @property
@@ -70,15 +50,7 @@ class TaskData:
 
 
 def choose_config(spec: DatasetSpec, folder: Path, wanted: str | None) -> str:
-    """Picks the configuration to run.
-
-    Args:
-        spec: the dataset.
-        folder: where it was built.
-        wanted: the user's choice, or None for the default.
-
-    Returns:
-        A configuration that is built in `folder`.
+    """Picks the configuration to run: the wanted one, or the default.
 
     Raises:
         UsageError: The dataset has no such configuration, or several are built and none is the default.
@@ -128,16 +100,9 @@ def load_task_data(
 ) -> TaskData:
     """Reads the items of a task.
 
-    Args:
-        task: the task.
-        spec: its dataset.
-        data: folder of the built dataset, or one that holds it under its name; the user's data home by default.
-        config: configuration; the dataset's default one otherwise.
-        split: split to ask, or splits with `+` between; the task's own otherwise.
-        max_samples: how many items at most; which ones depends on their ids alone, and fewer are a part of more.
-
-    Returns:
-        The items and their source.
+    `data`: folder of the built dataset, or one that holds it under its name; the user's data home by default.
+    `split`: split to ask, or splits with `+` between; the task's own otherwise.
+    `max_samples`: how many items at most; which ones depends on their ids alone, and fewer are a part of more.
 
     Raises:
         UsageError: Bad option, or a dataset that is not whole.
@@ -190,34 +155,15 @@ def prompt_set(
     arguments: Mapping[str, str],
     exemplars: Sequence[Mapping[str, Any]] = (),
 ) -> PromptSet:
-    """Loads a task's prompts, with what the task takes beside their name.
-
-    Args:
-        task: the task.
-        name: `own` or `official`.
-        upstream: the authors' checkout, for `official`.
-        arguments: of `TaskSpec.arguments`; empty for a task without any.
-        exemplars: `TaskData.exemplars`.
-
-    Raises:
-        UsageError: A setting's value is not allowed.
-        MissingError: Something the prompts need (a checkout, documents) is not there.
-    """
+    """Loads a task's prompts, with what the task takes beside their name."""
     own = dict(arguments) if task.arguments else None
     return task.benchmark.load_prompts(task, name, upstream, arguments=own, exemplars=exemplars)
 
 
 def leaking_examples(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], *, tell: bool = True) -> list[str]:
-    """Finds the items whose question shows the item itself, with its answer, as the worked example.
+    """Finds the ids of items whose question shows the item itself, with its answer, as the worked example.
 
-    Args:
-        task: the task.
-        prompts: how its items are put.
-        items: its items.
-        tell: whether to name them on the terminal.
-
-    Returns:
-        Their ids.
+    They are named on the terminal unless `tell` is False.
     """
     if prompts.example is None:
         return []
@@ -232,20 +178,7 @@ def leaking_examples(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], 
 
 
 def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Path, str]:
-    """Finds a built dataset and the configuration that is meant.
-
-    Args:
-        spec: the dataset.
-        data: as in `load_task_data`.
-        config: likewise.
-
-    Returns:
-        Its folder, and the configuration's name.
-
-    Raises:
-        UsageError: As `choose_config`.
-        MissingError: Likewise.
-    """
+    """Finds a built dataset and the configuration that is meant, as `load_task_data` does."""
     folder = _folder(spec, data)
     if data is not None and config is None:
         config = _only_config(folder)
@@ -277,31 +210,13 @@ def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
 def open_protocol(
     task: TaskSpec, arguments: Mapping[str, str], *, prompts: str = "own", upstream: Path | None = None
 ) -> MultiStep:
-    """Opens the protocol of a task that has one.
-
-    Args:
-        task: the task.
-        arguments: of `TaskSpec.arguments`.
-        prompts: name of the task's prompt set, which it has.
-        upstream: the authors' checkout, for `official`.
-
-    Raises:
-        UsageError: A setting's value is not allowed.
-        MissingError: Something it needs is not on this machine.
-    """
+    """Opens the protocol of a task that has one."""
     own = dict(arguments) if task.arguments else None
     return task.benchmark.open_protocol(task, arguments=own, prompts=prompts, upstream=upstream)
 
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:
-    """Hashes the rows of a built configuration as a recipe does.
-
-    Args:
-        folder: the built dataset.
-        config: one of its configurations.
-        split: of it.
-        spec: the dataset.
-    """
+    """Hashes the rows of a built configuration as a recipe does."""
     return _rows_hash(read_rows(folder, config, split, spec=spec))
 
 
@@ -318,11 +233,7 @@ OWN_CONFIG: Final = "own"
 
 
 def source_configs(source: DatasetSource) -> tuple[str, ...]:
-    """Names the configurations that `--source` can build, the default one first.
-
-    Raises:
-        UsageError: The dataset has none that can be built for one command.
-    """
+    """The configurations that `--source` can build, the default one first; an error for a dataset that has none."""
     if source.quick:
         return source.quick
     if OWN_CONFIG in source.spec.configs and len(source.files[OWN_CONFIG]) == 1:
@@ -336,15 +247,9 @@ def source_configs(source: DatasetSource) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def built_from(source: DatasetSource, place: Path, config: str | None = None) -> Iterator[Path]:
-    """Builds a dataset for the length of a `with` block.
+    """Builds a dataset from a file, or the folder of its release, for the length of a `with` block.
 
-    Args:
-        source: how the dataset is built.
-        place: the file it is made of, or the folder of its release.
-        config: one of its `source_configs`; the first by default.
-
-    Yields:
-        The folder of the built dataset, closed to everybody else.
+    Yields its folder, closed to everybody else.
 
     Raises:
         UsageError: It is no such dataset, or its files are not as they must be.
@@ -370,12 +275,7 @@ def built_from(source: DatasetSource, place: Path, config: str | None = None) ->
 def with_source(arguments: argparse.Namespace, task: TaskSpec) -> Iterator[argparse.Namespace]:
     """Builds the dataset from `--source`, where that is given, for the length of a `with` block.
 
-    Args:
-        arguments: options with `source`, `data` and `config`.
-        task: on the dataset.
-
-    Yields:
-        The options, with what was built as their data.
+    Yields the options, with what was built as their data.
 
     Raises:
         UsageError: The data are given twice, or the dataset is not built from a source alone.
@@ -411,20 +311,8 @@ def run_data(
 ) -> Iterator[TaskData]:
     """Reads the data that a run was on, as they are here, for the length of a `with` block.
 
-    Args:
-        task: the task.
-        spec: its dataset.
-        recipe: of the run's results.
-        data: folder of the built datasets; the user's data home by default.
-        source: what the dataset is made of, in place of `data`.
-        whole: all items of the split, and not only those that were asked.
-
-    Yields:
-        The items, and where they come from.
-
-    Raises:
-        MissingError: They are not there.
-        UsageError: They are no such data.
+    `source`: what the dataset is made of, in place of `data`.
+    `whole`: all items of the split, and not only those that were asked.
     """
     ran = recipe["data"]
     with with_source(argparse.Namespace(source=source, data=data, config=ran["config"]), task) as given:

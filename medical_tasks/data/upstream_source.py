@@ -15,19 +15,6 @@ from pathlib import Path
 from medical_tasks.errors import MedicalTasksError, MissingError, system_reason
 from medical_tasks.io.files import read_bytes
 
-__all__ = [
-    "Slot",
-    "Template",
-    "Unknown",
-    "blob_id",
-    "fill",
-    "joined",
-    "marked",
-    "parse_python",
-    "read_file",
-    "template_of",
-]
-
 
 @dataclass(frozen=True)
 class Slot:
@@ -42,11 +29,7 @@ Unknown = Callable[[str], MedicalTasksError]
 
 
 def read_file(path: Path) -> bytes:
-    """Reads a file.
-
-    Raises:
-        MissingError: It cannot be read.
-    """
+    """Reads a file, or says that it is missing."""
     try:
         return read_bytes(path)
     except OSError as error:
@@ -59,12 +42,7 @@ def blob_id(content: bytes) -> str:
 
 
 def parse_python(path: Path, unknown: Unknown) -> ast.Module:
-    """Parses a Python file.
-
-    Raises:
-        MissingError: It cannot be read.
-        MedicalTasksError: What `unknown` makes, for a file that is no Python.
-    """
+    """Parses a Python file; what is no Python is the error that `unknown` makes."""
     try:
         return ast.parse(read_file(path).decode("utf-8"))
     except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
@@ -74,10 +52,8 @@ def parse_python(path: Path, unknown: Unknown) -> ast.Module:
 def template_of(node: ast.expr, known: Mapping[str, Template], unknown: Unknown) -> Template:
     """Makes a template of an expression.
 
-    Args:
-        node: the expression.
-        known: what names, and whole expressions as `ast.unparse` writes them, stand for.
-        unknown: makes the error about anything else.
+    `known`: what names, and whole expressions as `ast.unparse` writes them, stand for.
+    `unknown`: makes the error about anything else.
     """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return (node.value,)

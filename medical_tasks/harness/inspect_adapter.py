@@ -26,8 +26,6 @@ from medical_tasks.guard import policy
 from medical_tasks.harness.judging import HarnessJudge, Weighted, harness_request, pooled_mean
 from medical_tasks.spec import Ask, DatasetSpec, Dialogue, Item, Message, MultiStep, PromptSet, TaskSpec
 
-__all__ = ["inspect_task", "load", "registered_task"]
-
 _WEIGHTS = "weights"
 """Where a score keeps the denominators of pooled metrics."""
 
@@ -40,22 +38,7 @@ def inspect_task(
     judge: HarnessJudge | None = None,
     upstream: Path | None = None,
 ) -> Task:
-    """Makes the inspect task.
-
-    Args:
-        task: the task.
-        items: its items.
-        prompts: how they are asked.
-        data_revision: what the recipe says of the data.
-        judge: who scores, for a task with a judge.
-        upstream: the authors' checkout, for `official` prompts.
-
-    Returns:
-        The task, with the recipe in its metadata.
-
-    Raises:
-        PrerequisiteError: The task asks how probable its choices are.
-    """
+    """Makes the inspect task, with the recipe in its metadata; one that asks how probable its choices are is refused."""
     _require_written(task)
     gold_response = task.benchmark.gold_response
     by_id = {item.id: item for item in items}
@@ -188,14 +171,7 @@ def load(
 ) -> Task:
     """Makes the inspect task from its options, as `-T name=value` gives them.
 
-    Args:
-        task: the task.
-        spec: its dataset.
-        config: dataset configuration.
-        data: folder of the built dataset.
-        prompts: `own` or `official`.
-        upstream: the authors' checkout, for `official`.
-        arguments: settings of the task itself (`TaskSpec.arguments`); None where one is not given.
+    `data`: folder of the built dataset.
 
     Raises:
         PrerequisiteError: A bad option, or data or prompts that are not here; the message holds the steps. Or a task on
@@ -251,9 +227,7 @@ def _require_written(task: TaskSpec) -> None:
 def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     """Registers a task under its name, with `-T` options for the data, the prompts and the task's own arguments.
 
-    Args:
-        spec: the task.
-        module: name of the package's module that inspect imports.
+    `module` is the one of the package that inspect imports.
     """
     dataset = next(each for each in spec.benchmark.datasets if each.name == spec.dataset)
     # What decides the scores as well is for `medical-tasks run`, whose scoring is told.

@@ -29,9 +29,6 @@ from medical_tasks.runs.judging import (
 )
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
-__all__ = ["HarnessJudge", "Weighted", "harness_request", "is_pooled", "metric_value", "pooled_mean"]
-
-
 JUDGE_VARIABLE = "MEDICAL_TASKS_JUDGE"
 ARGS_VARIABLE = "MEDICAL_TASKS_JUDGE_ARGS"
 VOTES_VARIABLE = "MEDICAL_TASKS_JUDGE_VOTES"
@@ -45,10 +42,7 @@ _FOLDER = hashlib.sha256(b"harness").hexdigest()[:32]
 def harness_request(prompts: str = "own", upstream: str | None = None, *, task: TaskSpec | None = None) -> JudgeRequest:
     """Reads whom to ask from the environment; the lexical judge when nothing is said.
 
-    Args:
-        prompts: the judge's prompts, `own` or `official`.
-        upstream: the authors' checkout, for `official`.
-        task: what is judged; its own number of votes is taken when none is named, and its own way of judging.
+    `task`: what is judged; its own number of votes is taken when none is named, and its own way of judging.
 
     Raises:
         UsageError: A variable's value is not of its form.
@@ -68,11 +62,7 @@ def harness_request(prompts: str = "own", upstream: str | None = None, *, task: 
 
 
 class HarnessJudge:
-    """Scores answers of judged tasks from whatever thread a harness calls in.
-
-    Args:
-        request: whom to ask and how.
-    """
+    """Scores answers of judged tasks from whatever thread a harness calls in."""
 
     def __init__(self, request: JudgeRequest) -> None:
         self._request = request
@@ -91,15 +81,7 @@ class HarnessJudge:
         return self
 
     def check(self, task: TaskSpec) -> None:
-        """Says what is wrong with the judge before a model answers for hours, as far as no weights are needed for it.
-
-        Args:
-            task: a task with a judge.
-
-        Raises:
-            UsageError: As `run_judge.check_request` and `OpenJudge`.
-            MissingError: Likewise.
-        """
+        """Says what is wrong with the judge before a model answers for hours, as far as no weights are needed for it."""
         check_request(self._request, [task])
         if opens_early(self._request.name):
             self._open()
@@ -111,13 +93,7 @@ class HarnessJudge:
             return self._opened
 
     def score(self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
-        """Scores answers with the benchmark's own scorer.
-
-        Args:
-            task: a task with a judge.
-            items: the items.
-            responses: the model's raw text for each.
-        """
+        """Scores answers with the benchmark's own scorer."""
         judge = self._open()
         # A connection of SQLite belongs to one thread.
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
@@ -132,11 +108,9 @@ class HarnessJudge:
 
 
 class Weighted(float):
-    """An item's share, with what it is a share of.
+    """An item's share, with its denominator `weight`: 0 for a share of nothing, which is nan.
 
-    Attributes:
-        weight: the denominator; 0 for a share of nothing, which is nan; `inf` where an official script ends, and with it the
-            figure of all items.
+    The weight is `inf` where an official script ends, and with it the figure of all items.
     """
 
     weight: float
@@ -153,15 +127,7 @@ class Weighted(float):
 
 
 def metric_value(metric: MetricSpec, score: ItemScore) -> float:
-    """Takes a metric's value out of a score.
-
-    Args:
-        metric: the metric.
-        score: of one item.
-
-    Returns:
-        Its value, with its denominator where the metric is pooled; nan where there is none.
-    """
+    """A metric's value, with its denominator where the metric is pooled; nan where there is none."""
     value = score.values.get(metric.name, math.nan)
     if not is_pooled(metric):
         return value
@@ -178,14 +144,7 @@ def is_pooled(metric: MetricSpec) -> bool:
 # lighteval takes the standard error of a mean for what has `mean` in its name, and draws in as many processes as there are
 # cores for everything else.
 def pooled_mean(values: Iterable[float]) -> float:
-    """The sum of the numerators over the sum of the denominators; without any, the worst that is said of nothing, or nan.
-
-    Args:
-        values: as `metric_value` makes them.
-
-    Raises:
-        TypeError: A value lost its denominator.
-    """
+    """The sum of the numerators over the sum of the denominators; without any, the worst that is said of nothing, or nan."""
     known, due = [], []
     for value in values:
         if not isinstance(value, Weighted):

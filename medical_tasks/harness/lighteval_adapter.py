@@ -37,9 +37,6 @@ from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.spec import DatasetSpec, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
 
-__all__ = ["agreed", "choices_texts", "task_configs"]
-
-
 logger = logging.getLogger(__name__)
 
 JUDGED = "judged"
@@ -283,14 +280,9 @@ def _source(spec: DatasetSpec) -> tuple[str, str]:
 
 
 def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
-    """Makes lighteval's configurations of tasks.
+    """One lighteval configuration a task under its harness name, and a copy under its bare name.
 
-    Args:
-        tasks: of any benchmarks.
-
-    Returns:
-        One configuration a task under its harness name, and a copy under its bare name (the stock command drops the first
-        word of `medical|medcalc|0`).
+    The stock command drops the first word of `medical|medcalc|0`.
     """
     used = {task.dataset: task.benchmark for task in tasks}
     sources = {spec.name: _source(spec) for name, each in used.items() for spec in each.datasets if spec.name == name}
@@ -324,13 +316,9 @@ _MOST: Final = 5000  # of possible answers; five choices have nine at most
 def choices_texts(response: Any, choices: int) -> list[str]:
     """Writes the log-probabilities of a response as `ChoiceScores`.
 
-    Args:
-        response: lighteval's `ModelResponse` to a question with choices.
-        choices: how many there are.
-
     Returns:
-        The text; several where the numbers of tokens are not all known, one for each possibility; none when the model
-        computed no number for a choice (nan, as float16 gives where it is too narrow).
+        The text; several where the numbers of tokens are not all known, one for each possibility; none when the model computed
+        no number for a choice (nan, as float16 gives where it is too narrow).
 
     Raises:
         UsageError: The backend does not tell what is needed.
@@ -359,14 +347,6 @@ def choices_texts(response: Any, choices: int) -> list[str]:
 
 
 def agreed(scores: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
-    """Takes the values on which all scores of a document agree.
-
-    Args:
-        scores: of each possible answer.
-        names: the metrics.
-
-    Returns:
-        Metric name to value; nan where they differ, and where there is none.
-    """
+    """The values on which all scores of a document agree; nan where they differ, and where there is none."""
     found = {name: {score.get(name, math.nan) for score in scores} for name in names}
     return {name: next(iter(values)) if len(values) == 1 else math.nan for name, values in found.items()}

@@ -25,32 +25,11 @@ from medical_tasks.guard.private_store import in_use, new_private_id, private_fo
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
-__all__ = [
-    "check_arguments",
-    "check_data",
-    "check_model",
-    "dataset_source",
-    "launch",
-    "load_app",
-    "private_dataset_cache",
-    "require_launcher",
-    "run_app",
-    "wanted_config",
-]
-
-
 _PROGRAM = "medical-tasks lighteval"
 
 
 def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
     """Runs `lighteval ARGUMENTS` in this process.
-
-    Args:
-        arguments: lighteval's arguments.
-        custom_tasks: import path of the module with the tasks to register.
-
-    Returns:
-        Its exit code.
 
     Raises:
         UsageError: lighteval does not know the arguments.
@@ -71,9 +50,6 @@ def load_app() -> Any:
     """Imports lighteval's command line and leaves the loggers of this process working.
 
     Its module sets logging up in the way that silences every logger made before, our own warnings among them.
-
-    Returns:
-        Its typer application.
     """
     working = [logger for logger in _all_loggers() if not logger.disabled]
     from lighteval.__main__ import app
@@ -84,18 +60,7 @@ def load_app() -> Any:
 
 
 def run_app(app: Any, arguments: Sequence[str]) -> int:
-    """Runs a typer application as if it were called with the arguments.
-
-    Args:
-        app: the application.
-        arguments: its arguments.
-
-    Returns:
-        Its exit code.
-
-    Raises:
-        UsageError: It does not know the arguments.
-    """
+    """Runs a typer application as if it were called with the arguments; an error where it does not know them."""
     wrong_arguments = _wrong_arguments()
     before = sys.argv
     sys.argv = ["lighteval", *arguments]
@@ -170,33 +135,13 @@ def wanted_config() -> str | None:
 
 
 def dataset_source(spec: DatasetSpec) -> tuple[Path, str]:
-    """Says where lighteval reads the rows of a dataset.
-
-    Args:
-        spec: the dataset.
-
-    Returns:
-        The built folder, and the configuration `medical-tasks run` would take.
-
-    Raises:
-        UsageError: There is no such configuration, the marker is damaged, or several are built and none is the default.
-        MissingError: It is not built; the message holds the steps.
-    """
+    """The built folder and the configuration of which lighteval reads the rows, as `medical-tasks run` would choose them."""
     folder = datasets_home() / spec.name
     return folder, choose_config(spec, folder, wanted_config())
 
 
 def check_data(specs: Iterable[DatasetSpec], tasks: Sequence[TaskSpec] = ()) -> None:
-    """Checks that datasets are built, in the version that this suite reads and with the splits that are asked.
-
-    Args:
-        specs: the datasets of the tasks that will be run.
-        tasks: these tasks.
-
-    Raises:
-        UsageError: As `dataset_source`, the dataset was built by another version, or a task's split is not built.
-        MissingError: One is not built; the message holds the steps.
-    """
+    """Checks that datasets are built, in the version that this suite reads and with the splits that are asked."""
     for spec in specs:
         try:
             folder, config = dataset_source(spec)
@@ -222,14 +167,7 @@ def check_data(specs: Iterable[DatasetSpec], tasks: Sequence[TaskSpec] = ()) -> 
 
 
 def check_model(positional: Sequence[str]) -> None:
-    """Checks the model arguments as far as that needs neither weights nor the Hub.
-
-    Args:
-        positional: lighteval's positional arguments, the command first.
-
-    Raises:
-        UsageError: The form is wrong, or a path that is named does not exist.
-    """
+    """Checks the model arguments as far as that needs neither weights nor the Hub; `positional` begins with lighteval's command."""
     if len(positional) < 2 or positional[0] not in _LOADS_WEIGHTS:
         return
     given = positional[1]
@@ -266,10 +204,6 @@ _CACHE_VARIABLE = "HF_DATASETS_CACHE"
 
 def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None:
     """Asks the guard about everything that the arguments would do; allows all of it for open data.
-
-    Args:
-        arguments: lighteval's arguments.
-        positional: those that are neither options nor their values, the command first.
 
     Raises:
         RefusedError: Something would publish or write texts, or the model is not on this machine or cannot be seen.
@@ -347,14 +281,7 @@ def private_dataset_cache() -> Iterator[None]:
 
 
 def require_launcher(task: TaskSpec) -> None:
-    """Refuses to put a credentialed task's question where nothing guards it, as under the stock `lighteval` command.
-
-    Args:
-        task: the task whose question is about to be made.
-
-    Raises:
-        RefusedError: The task's dataset is credentialed, and no `guard.protect` block knows the task.
-    """
+    """Refuses to put a credentialed task's question where nothing guards it, as under the stock `lighteval` command."""
     spec = next(found for found in task.benchmark.datasets if found.name == task.dataset)
     if policy.text_allowed(spec) or policy.protects(task.name):
         return

@@ -14,6 +14,7 @@ from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
+from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.report.entry_notes import warning
 from medical_tasks.report.folders import FinishedRun, is_unfinished, read_run, short_names, without_repeats
 from medical_tasks.report.page_data import (
@@ -26,13 +27,9 @@ from medical_tasks.report.page_data import (
     fit_texts,
 )
 from medical_tasks.report.published.figures import published_results
-from medical_tasks.report.run_plots import component_plots, judge_plots, level_plots
-from medical_tasks.report.texts import DIGEST, TaskTexts, TextPlaces, check_places, find_texts, report_items
+from medical_tasks.report.texts import DIGEST, TaskRun, TaskTexts, TextPlaces, check_places, find_texts, report_items
 from medical_tasks.runs.recipes import recipe_differences
-from medical_tasks.spec import DatasetSpec, MetricSpec, Plot, TaskSpec
-
-__all__ = ["owner_of", "report_data", "verdicts_by_item"]
-
+from medical_tasks.spec import DatasetSpec, MetricSpec, Plot, PlotPoint, TaskSpec
 
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
 _UNKNOWN: Final = (
@@ -56,19 +53,12 @@ def report_data(
 ) -> ReportData:
     """Reads finished runs.
 
-    Args:
-        folders: of the runs; one that is given twice counts once.
-        title: heading of the report; made from the runs otherwise.
-        data: folder of the built datasets (or of the one that is needed); the user's data home by default.
-        source: the one file a dataset of the user's own is made of, for runs on that.
-        responses: files that `score` scored, and folders of runs whose answers it scored anew.
-        upstream: the authors' checkout, for runs with the official prompts.
-        items: whether items are shown.
-        max_text_bytes: what all texts of the items may take together.
-        tell: is told what the report is without, a line each.
-
-    Returns:
-        The report's content. Texts of credentialed data were never read.
+    `data`: folder of the built datasets (or of the one that is needed); the user's data home by default.
+    `source`: the one file a dataset of the user's own is made of, for runs on that.
+    `responses`: files that `score` scored, and folders of runs whose answers it scored anew.
+    `upstream`: the authors' checkout, for runs with the official prompts.
+    `max_text_bytes`: what all texts of the items may take together.
+    `tell`: is told what the report is without, a line each.
 
     Raises:
         MissingError: A folder holds no finished run, or a file that was named is not there.
@@ -130,7 +120,7 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> _Read:
     if facts.task is not None and facts.dataset is not None:
         withheld = facts.private and text_allowed(facts.dataset)
         where = replace(places, items=False) if withheld else places
-        texts = find_texts(facts.task, facts.dataset, entry["recipe"], rows, run.folder, places=where)
+        texts = find_texts(TaskRun(facts.task, entry["recipe"], rows, run.folder), facts.dataset, where)
         if withheld:
             texts = replace(texts, missing="", remark=_WITHHELD)
     ids = [row["id"] for row in rows]
@@ -163,12 +153,10 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces) -> _Read:
 def _plots(facts: TaskFacts, run: FinishedRun, name: str, texts: TaskTexts) -> tuple[Plot, ...]:
     entry, rows = run.entries[name], run.rows[name]
     plots = component_plots(entry, facts.metrics)
-    if facts.task is None:
-        return tuple(plots)
-    plots += facts.task.benchmark.plots(facts.task, rows, texts.items)
-    plots += level_plots(facts.task, run.entries)
-    if facts.task.judge:
-        plots += judge_plots(facts.task, entry)
+    if facts.task is not None:
+        plots += facts.task.benchmark.plots(facts.task, rows, texts.items)
+        plots += level_plots(facts.task, run.entries)
+        plots += judge_plots(facts.task, entry) if facts.task.judge else []
     return tuple(plots)
 
 
@@ -187,36 +175,21 @@ def _said(part: FittedItems, max_bytes: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFacts:
-    """A task as a report shows it.
+    """A task as a report shows it."""
 
-    Attributes:
-        task: its spec; None for one that this version does not know.
-        dataset: its dataset, likewise.
-        title: its title.
-        benchmark: its benchmark's title; "" where that is not known.
-        private: whether no text of it may be shown.
-        metrics: those that are reported, the headline first.
-        note_words: words of its own notes, for `redaction.redact_row`.
-    """
-
-    task: TaskSpec | None
+    task: TaskSpec | None  # None for one that this version does not know
     dataset: DatasetSpec | None
     title: str
     benchmark: str
-    private: bool
-    metrics: tuple[MetricSpec, ...]
-    note_words: frozenset[str] = frozenset()
+    private: bool  # whether no text of it may be shown
+    metrics: tuple[MetricSpec, ...]  # those that are reported, the headline first
+    note_words: frozenset[str] = frozenset()  # words of its own notes, for `redaction.redact_row`
 
 
 def facts_of(name: str, entry: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> TaskFacts:
     """Looks a task up.
 
     A task that is not known, or whose run was kept without texts, counts as credentialed: what cannot be shown to be open is not.
-
-    Args:
-        name: the task.
-        entry: its entry of `results.json`.
-        rows: its rows of `items.parquet`.
     """
     task = tasks().get(name)
     if task is None:
@@ -251,12 +224,7 @@ def _unknown(name: str, value: Mapping[str, Any]) -> MetricSpec:
 
 
 def shown_entry(entry: Mapping[str, Any], *, private: bool) -> dict[str, Any]:
-    """Copies an entry; of credentialed data with its reasons reduced once more to classes that hold no text.
-
-    Args:
-        entry: of `results.json`.
-        private: whether the data are credentialed.
-    """
+    """Copies an entry; of credentialed data with its reasons reduced once more to classes that hold no text."""
     made = dict(entry)
     if private:
         coverage = entry["coverage"]
@@ -279,12 +247,7 @@ _OF_WORDS: Final = "not comparable with anybody else's numbers"
 
 
 def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple[str, ...]:
-    """Writes the notes.
-
-    Args:
-        shown: every task of every run.
-        repeated: folders that were given more than once.
-    """
+    """The sentences that hold for the whole report."""
     notes = [f"{folder} was given more than once and is shown once." for folder in repeated]
     by_name: dict[str, list[ReportTask]] = {}
     for each in shown:
@@ -329,16 +292,7 @@ def _warnings(shown: Sequence[ReportTask]) -> list[str]:
 def verdicts_by_item(
     lines: Iterable[Mapping[str, Any]], ids: Iterable[str], *, private: bool
 ) -> dict[str, tuple[ReportVerdict, ...]]:
-    """Gives each item its verdicts.
-
-    Args:
-        lines: of `verdicts.jsonl`, of one task.
-        ids: the items'.
-        private: whether the data are credentialed: the judge's words are left out, and values reduced as a run reduces them.
-
-    Returns:
-        Item id to its verdicts in the file's order; a verdict on an item that is not there is left out.
-    """
+    """Gives each item its verdicts."""
     known = frozenset(ids)
     found: dict[str, list[ReportVerdict]] = {}
     for line in lines:
@@ -349,12 +303,7 @@ def verdicts_by_item(
 
 
 def owner_of(verdict: str, ids: frozenset[str]) -> str | None:
-    """Finds whose verdict it is: the longest item id that is the whole of its id, or all before one of its slashes.
-
-    Args:
-        verdict: `ITEM/must/0`; an item's id may have slashes itself.
-        ids: the items'.
-    """
+    """Finds whose verdict it is: the longest item id that is the whole of its id, or all before one of its slashes."""
     place = len(verdict)
     while place > 0:
         if verdict[:place] in ids:
@@ -367,12 +316,8 @@ def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerd
     value, votes = line.get("value"), line.get("votes")
     unscored, text = _text(line.get("unscored")), _text(line.get("text"))
     if private:
-        value, votes, unscored, text = (
-            redact_value(value),
-            redact_value(votes),
-            unscored and redact_reason(unscored),
-            "",
-        )
+        value, votes, text = redact_value(value), redact_value(votes), ""
+        unscored = unscored and redact_reason(unscored)
     several: Sequence[Any] = votes if isinstance(votes, list) and len(votes) > 1 else ()
     return ReportVerdict(
         id=line["id"][len(item) :].strip("/"),
@@ -388,3 +333,88 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_JUDGE_RECIPE: Final = frozenset({"name", "comparable", "votes", "reasks", "reply_tokens", "mode", "prompts"})
+"""What a judge's recipe has beside its identity."""
+
+
+def component_plots(entry: Mapping[str, Any], metrics: Sequence[MetricSpec]) -> list[Plot]:
+    """The parts of each average, side by side."""
+    specs = {metric.name: metric for metric in metrics}
+    made = []
+    for metric in metrics:
+        names = [name for name in metric.of if name in specs]
+        points = [
+            point for name in (*names, metric.name) if (point := _point(name, entry["metrics"][name])) is not None
+        ]
+        if names and len(points) > 1:
+            missing = [name for name in metric.of if name not in specs]
+            note = f"Not reported, and not part of {metric.name}: {', '.join(missing)}." if missing else ""
+            made.append(
+                Plot(
+                    title=f"Components of {metric.name}",
+                    x_label="Metric",
+                    y_label="Value",
+                    points=tuple(points),
+                    note=note,
+                )
+            )
+    return made
+
+
+def level_plots(task: TaskSpec, entries: Mapping[str, Mapping[str, Any]]) -> list[Plot]:
+    """The headline of a task by level, where the run has the task at more than one; it stands with the first of them."""
+    base, mark, _ = task.name.rpartition("_level")
+    levels = {name: name.removeprefix(base + mark) for name in sorted(entries) if mark and name.startswith(base + mark)}
+    if len(levels) < 2 or task.name != next(iter(levels)):
+        return []
+    metric = task.metrics[0].name
+    found = {level: _point(level, entries[name]["metrics"].get(metric, {})) for name, level in levels.items()}
+    points = tuple(point for point in found.values() if point is not None)
+    if len(points) < 2:
+        return []
+    return [Plot(title=f"{metric} by level", x_label="Level", y_label=metric, points=points)]
+
+
+def _point(label: str, value: Mapping[str, Any]) -> PlotPoint | None:
+    """A metric's value as a point; None for what is no share, or cannot be computed."""
+    middle, low, high = (value.get(name) for name in ("value", "ci_low", "ci_high"))
+    if value.get("unit") or middle is None or low is None or high is None:
+        return None
+    if not all(0 <= each <= 1 for each in (middle, low, high)):
+        return None
+    return PlotPoint(label=label, value=middle, low=low, high=high, n=value["n"])
+
+
+def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
+    """How well the run's judge agrees with people, by the last check of it on record on this machine."""
+    judge = entry["recipe"].get("judge")
+    if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):
+        return []
+    identity = {name: value for name, value in judge.items() if name not in _JUDGE_RECIPE}
+    asked = {
+        "votes": judge.get("votes", 1),
+        "mode": judge.get("mode", "single"),
+        "prompts": judge["prompts"].get("set", "own"),
+        "name": check_set_of(task),
+    }
+    check = last_check(identity, **asked)
+    if check is None or "problem" in check:
+        return []
+    points = tuple(
+        point
+        for name in ("accuracy", "kappa")
+        if (point := _point(name, {**check[name], "n": check["scored"]})) is not None
+    )
+    if not points:
+        return []
+    return [
+        Plot(
+            title="Agreement of the judge with people",
+            x_label="Measure",
+            y_label="Agreement",
+            points=points,
+            note=describe(check, judge=str(judge.get("name")), **asked) + ".",
+        )
+    ]

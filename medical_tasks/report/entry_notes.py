@@ -7,8 +7,6 @@ from typing import Any
 
 from medical_tasks.runs.numbers import value_notes
 
-__all__ = ["entry_notes", "warning"]
-
 
 def warning(entry: Mapping[str, Any]) -> str | None:
     """The sentence that goes, in bold, with numbers of a judge that nobody else's can be set beside; None for others."""
@@ -22,14 +20,7 @@ def warning(entry: Mapping[str, Any]) -> str | None:
 
 
 def entry_notes(entry: Mapping[str, Any]) -> list[str]:
-    """Writes what is told below a task's numbers, but for what has no score.
-
-    Args:
-        entry: a task's entry of `results.json`.
-
-    Returns:
-        Sentences.
-    """
+    """The sentences below a task's numbers, apart from those on items without a score."""
     said = [*_judge(entry), *value_notes(entry), *_usage(entry)]
     if entry.get("cut_at_length"):
         said.append(f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens).")

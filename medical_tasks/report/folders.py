@@ -19,18 +19,6 @@ from medical_tasks.io.files import WholeFile, open_file, read_text
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import RESULTS_FILE, VERDICTS_FILE, read_items, read_results
 
-__all__ = [
-    "MARK",
-    "FinishedRun",
-    "is_unfinished",
-    "read_run",
-    "report_places",
-    "short_names",
-    "without_repeats",
-    "write_report",
-]
-
-
 _ENTRY_PARTS = {"metrics": dict, "coverage": dict, "breakdown": dict, "recipe": dict, "n_items": int}
 _USAGE_PARTS = ("requests", "prompt_tokens", "output_tokens", "seconds")
 _JUDGE_PARTS = {
@@ -45,35 +33,17 @@ _VALUE_PARTS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """A finished run.
+    """A finished run."""
 
-    Attributes:
-        name: short name, unique in the report.
-        folder: as the user gave it.
-        entries: task name to its entry of `results.json`.
-        rows: task name to its rows of `items.parquet`, in their order.
-        verdicts: task name to its lines of `verdicts.jsonl`.
-    """
-
-    name: str
+    name: str  # unique in the report
     folder: Path
-    entries: Mapping[str, Mapping[str, Any]]
-    rows: Mapping[str, Sequence[Mapping[str, Any]]]
-    verdicts: Mapping[str, Sequence[Mapping[str, Any]]]
+    entries: Mapping[str, Mapping[str, Any]]  # of `results.json`, by task
+    rows: Mapping[str, Sequence[Mapping[str, Any]]]  # of `items.parquet`, by task
+    verdicts: Mapping[str, Sequence[Mapping[str, Any]]]  # of `verdicts.jsonl`, by task
 
 
 def read_run(folder: Path, name: str, *, items: bool = True) -> FinishedRun:
-    """Reads a run's files.
-
-    Args:
-        folder: of the run.
-        name: its short name.
-        items: whether verdicts are read too, which only the items show.
-
-    Raises:
-        MissingError: It holds no finished run.
-        UsageError: A file is damaged, or not of the same run as the others.
-    """
+    """Reads a run's files."""
     entries = read_results(folder)["tasks"]
     if not entries:
         raise _damaged(folder / RESULTS_FILE, "it has no task")
@@ -111,11 +81,7 @@ def is_unfinished(folder: Path) -> bool:
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """Names each folder by the last part of its path, and by as many more as tell it from the others.
-
-    Args:
-        folders: all different.
-    """
+    """Names each folder by the last part of its path, and by as many more as tell it from the others."""
     parts = [[part for part in folder.expanduser().resolve().parts if part != "/"] for folder in folders]
     names: list[str] = []
     for own in parts:
@@ -219,13 +185,8 @@ _NAMES: Final = {"html": HTML_FILE, "markdown": REPORT_FILE}
 def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None) -> dict[str, Path]:
     """Says which files are written.
 
-    Args:
-        folders: of the runs, all different.
-        out: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or, with several, this one.
-        wanted: `html`, `markdown`, `both`; None for both, or for what the suffix of `out` says.
-
-    Returns:
-        Format to file.
+    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or, with several, this one.
+    `wanted`: `html`, `markdown`, `both`; None for both, or for what the suffix of `out` says.
 
     Raises:
         UsageError: The suffix is of the other format, or something there is not a report.
@@ -251,11 +212,7 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
 
 
 def check_place(path: Path) -> None:
-    """Refuses to write over what is not a report.
-
-    Raises:
-        UsageError: There is something else under that name.
-    """
+    """Refuses to write over what is not a report."""
     if not path.exists():
         return
     try:
@@ -272,15 +229,6 @@ def check_place(path: Path) -> None:
 
 
 def write_report(path: Path, text: str) -> None:
-    """Writes a report, whole or not at all.
-
-    Args:
-        path: where; checked.
-        text: HTML or Markdown.
-
-    Raises:
-        IncompleteError: It cannot be written.
-        UsageError: There is a folder under that name.
-    """
+    """Writes a report, whole or not at all."""
     with WholeFile(path) as file:
         file.write(f"{MARK}\n{text}")

@@ -16,13 +16,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-__all__ = [
-    "COMPONENT_STYLES", "EARLY_SCRIPTS", "PAGE_SCRIPTS", "PAGE_STYLES", "Cell", "Column", "Markup", "Row", "Toggle",
-    "assets_text", "component_styles", "document", "escaped", "escaped_content", "html_table", "isolated", "link",
-    "markup",
-]  # fmt: skip
-
-
 # A lone surrogate cannot be stored as UTF-8; control characters are not allowed in HTML (tab and line ends are).
 _UNSTORABLE = re.compile("[\ud800-\udfff]")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -42,14 +35,9 @@ def markup(*parts: str) -> Markup:
 
 
 def escaped(text: str) -> Markup:
-    r"""Makes text safe for HTML, inside an element and inside a quoted attribute.
+    r"""Makes text safe for HTML, inside an element and inside a quoted attribute; `Markup` stays as it is.
 
-    Args:
-        text: any text, also hostile; what is `Markup` already stays as it is.
-
-    Returns:
-        The text with `<`, `>`, `&` and both quotes as references; lone surrogates and control characters in the form
-        `\\ud800`, `\\x00`, since neither can stand in a page.
+    Lone surrogates and control characters become `\\ud800`, `\\x00`, since neither can stand in a page.
     """
     if isinstance(text, Markup):
         return text
@@ -71,11 +59,7 @@ def isolated(text: str) -> Markup:
 
 
 def attributes(values: Mapping[str, str | bool | None]) -> str:
-    """Writes attributes, each with a blank before it.
-
-    Args:
-        values: name (ours) to value; True gives the bare name, None and False leave it out.
-    """
+    """Writes attributes, each with a blank before it; True gives the bare name, None and False leave it out."""
     parts = []
     for name, value in values.items():
         if value is True:
@@ -104,25 +88,18 @@ class Column:
     """A column.
 
     Attributes:
-        name: short name, unique in the table: `data-name` of its header.
-        label: heading.
         kind: `text` to the left, `number` and `range` to the right in digits of one width and sorted by `Cell.sort`; `plot`
             holds drawings and is not sorted.
-        help: a sentence about it, shown when the heading is pointed at and read with it.
-        header: its cells name the row.
-        facet: offers a list of its values to choose from, above the table.
-        axis: shown below the heading, such as the ticks of a plot.
-        rising: a first look at it is at the smallest, as with ranks; else numbers begin with the largest.
     """
 
-    name: str
+    name: str  # unique in the table: `data-name` of its header
     label: str
     kind: Literal["text", "number", "range", "plot"] = "text"
-    help: str = ""
-    header: bool = False
-    facet: bool = False
-    axis: Markup = NOTHING
-    rising: bool = False
+    help: str = ""  # shown when the heading is pointed at and read with it
+    header: bool = False  # its cells name the row
+    facet: bool = False  # offers a list of its values to choose from, above the table
+    axis: Markup = NOTHING  # shown below the heading, such as the ticks of a plot
+    rising: bool = False  # sorts the smallest first, as with ranks; other numbers begin with the largest
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,52 +107,34 @@ class Cell:
     """A cell.
 
     Attributes:
-        text: what is shown; escaped, unless it is `Markup`.
         sort: what it is sorted by: a number, or a text; None takes the text in a text column and "last" in others.
-        title: more, when pointed at.
-        href: address on the web, or `#...`; any other is left out.
-        svg: a drawing after the text, of `plots`.
-        note: smaller text below.
-        strong: stands out.
     """
 
-    text: str = ""
+    text: str = ""  # what is shown; escaped, unless it is `Markup`
     sort: float | str | None = None
     title: str = ""
-    href: str = ""
-    svg: Markup = NOTHING
-    note: str = ""
+    href: str = ""  # address on the web, or `#...`; any other is left out
+    svg: Markup = NOTHING  # a drawing after the text
+    note: str = ""  # smaller text below
     strong: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row.
-
-    Attributes:
-        cells: one a column.
-        tags: words that a `Toggle` asks for.
-        attributes: of the row element (`id`, `data-...`, `class`), escaped.
-    """
+    """A row."""
 
     cells: Sequence[Cell]
-    tags: Sequence[str] = ()
+    tags: Sequence[str] = ()  # words that a `Toggle` asks for
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Toggle:
-    """A box to tick above the table: only rows with the tag are shown.
-
-    Attributes:
-        label: what it says.
-        tag: the tag.
-        on: whether it is ticked at first.
-    """
+    """A box to tick above the table: only rows with the tag are shown."""
 
     label: str
     tag: str
-    on: bool = False
+    on: bool = False  # whether it is ticked at first
 
 
 def html_table(
@@ -190,24 +149,11 @@ def html_table(
     show_caption: bool = True,
     empty: str = "Nothing to show.",
 ) -> Markup:
-    """Makes a table in a region of its own that scrolls sideways where the page is narrow.
+    """Makes a table that scrolls sideways where the page is narrow; its controls stay hidden until `table.js` runs.
 
-    Args:
-        columns: at least one.
-        rows: a cell a column.
-        id: of the table; what belongs to it has ids that begin with it.
-        caption: says what is in it.
-        filter_label: label of the field that filters rows; "" for no filter, facets and toggles.
-        toggles: boxes beside the filter.
-        sortable: whether headings sort.
-        show_caption: False keeps the caption for readers of the table alone (a heading says the same).
-        empty: what stands there without any row.
-
-    Returns:
-        HTML: `<div class="mt-table-block">` with controls (hidden until `table.js` runs), the table, and a live line.
-
-    Raises:
-        ValueError: A row has not as many cells as there are columns.
+    `id`: of the table; what belongs to it has ids that begin with it.
+    `filter_label`: label of the field that filters rows; "" for no filter, facets and toggles.
+    `show_caption`: False keeps the caption for readers of the table alone (a heading says the same).
     """
     whole = [row if isinstance(row, Row) else Row(row) for row in rows]
     for row in whole:
@@ -312,16 +258,11 @@ def document(
 ) -> str:
     """Puts a page together.
 
-    Args:
-        title: of the window.
-        body: what the page shows.
-        styles: names of style sheets among the assets.
-        scripts: names of scripts among the assets, in the order in which they run, after the page is read.
-        early: likewise, before anything is shown.
+    Its policy lets only these styles and scripts work (by their hashes), pictures only where they are part of the page, and no
+    request, form or frame at all; a script or style that came in with a text would stay dead.
 
-    Returns:
-        The document. Its policy lets only these very styles and scripts work (by their hashes), pictures only where they are
-        part of the page, and no request, form or frame at all; script or style that came in with a text would stay dead.
+    `styles`: names of style sheets among the assets.
+    `early`: likewise, before anything is shown.
     """
     style = "\n" + "\n".join(assets_text(name) for name in styles)
     first, code = (["\n" + assets_text(name) for name in names] for names in (early, scripts))
@@ -373,14 +314,7 @@ PAGE_SCRIPTS = ("page.js", "table.js", "item_store.js", "item_detail.js", "items
 
 @cache
 def assets_text(name: str) -> str:
-    r"""Reads an asset.
-
-    Args:
-        name: its file name, such as `table.js`.
-
-    Returns:
-        Its text, with `\\n` line ends, as a page's hash of it takes for granted.
-    """
+    r"""Reads an asset, with `\\n` line ends, on which the page's hash of it depends."""
     return files("medical_tasks.report").joinpath("assets", name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import IncompleteError, system_reason
+from medical_tasks.io.files import WholeFile
 from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, valued
 from medical_tasks.spec import Plot
 
-__all__ = ["REPORT_FILE", "Ready", "cell", "code", "render_markdown", "render_report", "table", "write_markdown"]
-
-
 REPORT_FILE = "report.md"
 
 
 def render_markdown(results: Mapping[str, Any]) -> str:
-    """Makes the report.
-
-    Args:
-        results: content of `results.json`.
-
-    Returns:
-        Markdown text: per task the metrics with intervals and coverage, each breakdown, and the recipe.
-    """
+    """Makes one run's report from the content of `results.json`."""
     parts = ["# Results", ""]
     for name, entry in results["tasks"].items():
         parts += [f"## {name}", "", f"Model: {code(entry['recipe']['model']['name'])}. Intervals are 95 %.", ""]
@@ -43,37 +32,15 @@ def render_markdown(results: Mapping[str, Any]) -> str:
 
 
 def write_markdown(results: Mapping[str, Any], folder: Path) -> Path:
-    """Writes the report into the run's folder.
-
-    Returns:
-        Its path.
-
-    Raises:
-        IncompleteError: The folder cannot be written; the results are there all the same.
-    """
+    """Writes the report into the run's folder and returns its path; a folder that cannot be written is an `IncompleteError`."""
     path = folder / REPORT_FILE
-    part = folder / f".{REPORT_FILE}.{os.getpid()}.part"
-    try:
-        part.write_text(render_markdown(results), encoding="utf-8", errors="backslashreplace")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise IncompleteError(
-            f"{path}: cannot be written ({system_reason(error)}). Free some space and repeat."
-        ) from error
+    with WholeFile(path) as file:
+        file.write(render_markdown(results))
     return path
 
 
 def render_report(data: ReportData) -> str:
-    """Makes the report.
-
-    Args:
-        data: what it shows.
-
-    Returns:
-        Markdown text: the headline of all runs with intervals and coverage, then each task with all its metrics, breakdowns,
-        further figures, published results with what is different there, and the recipe of each run.
-    """
+    """Makes the report of one or more runs."""
     parts = [f"# {cell(data.title)}", "", f"Made by {cell(data.suite)}. Intervals are 95 %.", ""]
     if data.notes:
         parts += ["## What to know first", "", *(f"- {cell(note)}" for note in data.notes), ""]
@@ -265,13 +232,7 @@ def warning_lines(entry: Mapping[str, Any]) -> list[str]:
 
 
 def breakdown_lines(by: str, entries: Sequence[tuple[str, Mapping[str, Any]]], *, named: bool = False) -> list[str]:
-    """Writes a breakdown's table.
-
-    Args:
-        by: its name.
-        entries: run and entry, of each run that has it.
-        named: whether a column says the run.
-    """
+    """A breakdown's table; `named` adds a column with the run."""
     told = [(run, group, metrics) for run, entry in entries for group, metrics in entry["breakdown"][by].items()]
     whole = {name: metric for _, entry in entries for name, metric in entry["metrics"].items()}
     # Of the parts of an item only some metrics are told.

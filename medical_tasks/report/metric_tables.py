@@ -16,23 +16,6 @@ from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, scored, valued
 from medical_tasks.spec import MetricSpec
 
-__all__ = [
-    "beside",
-    "bounds_cell",
-    "breakdowns_section",
-    "clean",
-    "coverage_cell",
-    "headline",
-    "metric_cells",
-    "metric_columns",
-    "model_of",
-    "published_label",
-    "published_section",
-    "sort_value",
-    "spec_of",
-]
-
-
 _NUMBERS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 
 
@@ -79,10 +62,7 @@ def metric_columns(scale: Scale | None = SHARES) -> list[Column]:
 def metric_cells(metric: Mapping[str, Any], *, strong: bool = False, scale: Scale | None = SHARES) -> list[Cell]:
     """Writes a metric: value, drawing, interval and n.
 
-    Args:
-        metric: its entry of `results.json`.
-        strong: whether its value stands out.
-        scale: the axis of the drawing, the columns' one; a metric with a unit of its own stands on no axis of shares.
+    `scale`: the axis of the drawing, the columns' one; a metric with a unit of its own stands on no axis of shares.
     """
     known = clean(metric)
     value, unit = known["value"], known.get("unit", "")
@@ -126,15 +106,7 @@ _FILTER_FROM = 9
 
 
 def breakdowns_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    """Makes the breakdowns of a task.
-
-    Args:
-        tasks: the task in every run.
-        base: id of the section's parts.
-
-    Returns:
-        HTML; nothing where there is no breakdown.
-    """
+    """The breakdowns of a task, nothing where it has none."""
     names = list(dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]))
     parts = [_breakdown(tasks, by, base=f"{base}-by{place}") for place, by in enumerate(names)]
     if not parts:
@@ -237,16 +209,9 @@ def published_label(result: PublishedResult) -> str:
 
 
 def beside(result: PublishedResult, metrics: Mapping[str, float], name: str) -> tuple[float | None, str]:
-    """Finds the figure of a paper that stands beside a metric of ours.
+    """Finds the figure of a paper that stands beside a metric of ours, and the metric by which it was counted.
 
-    Args:
-        result: the published result.
-        metrics: its metrics, or those of one of its groups.
-        name: our metric.
-
-    Returns:
-        The value and the name of the metric it was counted by: ours, or the one that follows the authors' script and asks the
-        same. None where the paper has neither.
+    That is ours, or the one that follows the authors' script and asks the same; the figure is None where the paper has neither.
     """
     theirs = next((other for other, ours in result.beside.items() if ours == name and other in metrics), name)
     counted = name if name in metrics else theirs
@@ -254,15 +219,7 @@ def beside(result: PublishedResult, metrics: Mapping[str, float], name: str) -> 
 
 
 def published_section(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    """Makes the table of what papers report on a task, and the list of what is different there.
-
-    Args:
-        tasks: the task in every run; what is published is the same in each.
-        base: id of the section's parts.
-
-    Returns:
-        HTML; nothing where nothing is published.
-    """
+    """The table of what papers report on a task, and how their settings differ."""
     results = tuple(dict.fromkeys(_key(result) for task in tasks for result in task.published))
     by_key = {_key(result): result for task in tasks for result in task.published}
     found = [by_key[key] for key in results]

@@ -17,99 +17,49 @@ from typing import Any, Final
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import MetricSpec, Plot
 
-__all__ = [
-    "LENGTHS",
-    "MAX_TEXT_BYTES",
-    "FittedItems",
-    "ReportData",
-    "ReportItem",
-    "ReportTask",
-    "ReportVerdict",
-    "cut_middle",
-    "fit_texts",
-    "size_of",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReportVerdict:
-    """One decision of the judge on an item.
+    """One decision of the judge on an item."""
 
-    Attributes:
-        id: which question to the judge it is (`must/0`).
-        value: the verdict as text (`entailment`, `true`), "" where there is none.
-        unscored: why there is none, "" otherwise.
-        text: the judge's words; "" for credentialed data.
-        votes: the votes as texts; empty with one.
-    """
-
-    id: str
-    value: str
-    unscored: str = ""
-    text: str = ""
-    votes: tuple[str, ...] = ()
+    id: str  # which question to the judge it is (`must/0`)
+    value: str  # the verdict as text (`entailment`, `true`), "" where there is none
+    unscored: str = ""  # why there is none, "" otherwise
+    text: str = ""  # the judge's words; "" for credentialed data
+    votes: tuple[str, ...] = ()  # empty with one
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportItem:
-    """One item of a task in one run.
-
-    Attributes:
-        id: the item's id.
-        groups: breakdown name to its group (several are joined by a space).
-        values: metric name to value; None where it has no decision or no denominator.
-        question: what was asked, as the model saw it; "" for credentialed data, or where the data are not on this machine.
-        answer: the model's text; "" likewise, or unanswered.
-        gold: the reference answer; "" likewise.
-        parsed: the final answer as it was read.
-        why: one line that says how the decision came about.
-        unscored: the reason for which something of it has no score, "" for none.
-        answer_sha256: hash of the answer, "" for none.
-        verdicts: the judge's decisions on it.
-    """
+    """One item of a task in one run."""
 
     id: str
-    groups: Mapping[str, str]
-    values: Mapping[str, float | None]
-    question: str = ""
+    groups: Mapping[str, str]  # by breakdown; several are joined by a space
+    values: Mapping[str, float | None]  # by metric; None without a decision or a denominator
+    question: str = ""  # as the model saw it; "" for credentialed data, or where the data are not on this machine
     answer: str = ""
     gold: str = ""
-    parsed: str = ""
-    why: str = ""
-    unscored: str = ""
-    answer_sha256: str = ""
+    parsed: str = ""  # the final answer as it was read
+    why: str = ""  # how the decision came about
+    unscored: str = ""  # the reason for which something of it has no score
+    answer_sha256: str = ""  # "" for none
     verdicts: tuple[ReportVerdict, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportTask:
-    """One task of one run.
+    """One task of one run."""
 
-    Attributes:
-        run: short name of the run, unique in the report.
-        folder: its folder as the user gave it.
-        name: the task.
-        title: its title.
-        benchmark: title of its benchmark.
-        access: `open` or `credentialed`.
-        entry: the task's entry of `results.json`: `metrics`, `coverage`, `breakdown`, `recipe`, `judge`.
-        metrics: the declared metrics, the headline first, for directions, units and descriptions; those that `entry` reports.
-        items: in the dataset's order.
-        texts: why items have no texts, for the reader; "" when they have.
-        published: results of papers on this task.
-        plots: more plots of it.
-    """
-
-    run: str
-    folder: str
+    run: str  # unique in the report
+    folder: str  # as the user gave it
     name: str
     title: str
     benchmark: str
-    access: str
-    entry: Mapping[str, Any]
-    metrics: Sequence[MetricSpec]
-    items: Sequence[ReportItem]
-    texts: str = ""
+    access: str  # `open` or `credentialed`
+    entry: Mapping[str, Any]  # of `results.json`
+    metrics: Sequence[MetricSpec]  # those that `entry` reports, the headline first
+    items: Sequence[ReportItem]  # in the dataset's order
+    texts: str = ""  # why items have no texts, for the reader; "" when they have
     published: Sequence[PublishedResult] = ()
     plots: Sequence[Plot] = ()
 
@@ -119,15 +69,12 @@ class ReportData:
     """A report.
 
     Attributes:
-        title: its heading.
-        tasks: every task of every run: those of one task stand together, in the order of the runs.
-        suite: name and version of what wrote it.
         notes: what a reader must know of all of it, a sentence each (runs that cannot be compared, and why).
     """
 
     title: str
-    tasks: Sequence[ReportTask]
-    suite: str
+    tasks: Sequence[ReportTask]  # every task of every run: those of one task stand together, in the order of the runs
+    suite: str  # name and version of what wrote it
     notes: Sequence[str] = field(default_factory=tuple)
 
 
@@ -140,28 +87,16 @@ _NOTE_LENGTH: Final = 300
 
 @dataclass(frozen=True, kw_only=True)
 class FittedItems:
-    """The items of one task and run with as much of their texts as there is room for.
-
-    Attributes:
-        items: as they are shown.
-        length: characters to which texts were cut.
-        cut: items of which a text was cut.
-        emptied: items whose texts were left out.
-    """
+    """The items of one task and run with as much of their texts as there is room for."""
 
     items: tuple[ReportItem, ...]
-    length: int
-    cut: int
-    emptied: int
+    length: int  # characters to which texts were cut
+    cut: int  # how many have a text that was cut
+    emptied: int  # how many had their texts left out
 
 
 def cut_middle(text: str, length: int) -> str:
-    """Shortens a text to about `length` characters: its beginning, a mark that says how many are left out, its end.
-
-    Args:
-        text: any.
-        length: characters to keep, 2 or more; a text that is not longer stays as it is.
-    """
+    """Shortens a text to about `length` characters: its beginning, a mark that says how many are left out, its end."""
     if len(text) <= length:
         return text
     head = (length + 1) // 2
@@ -177,15 +112,11 @@ def size_of(text: str) -> int:
 
 
 def fit_texts(tasks: Sequence[tuple[str, Sequence[ReportItem]]], max_bytes: int) -> list[FittedItems]:
-    """Cuts the texts of a whole report to its size.
+    """Cuts the texts of all runs' items, by task, to `max_bytes` together.
 
-    Args:
-        tasks: name and items of each task of each run, with whole texts. The runs of one task share texts that are the same in
-            them (questions, gold), as they do in the page.
-        max_bytes: what all texts together may take; each task has an equal part, and what one does not need the others have.
-
-    Returns:
-        The same, in the same order. Of a task that has too much even at the smallest length, the first items keep theirs.
+    Runs of one task share texts that are the same in them (questions, gold), as they do in the page. Each task has an equal
+    part, and what one does not need the others have. Of a task that has too much even at the smallest length, the first items
+    keep their texts.
     """
     short = [[_with_short_notes(item) for item in items] for _, items in tasks]
     for length in LENGTHS:

@@ -13,36 +13,16 @@ from medical_tasks.report.html_parts import Markup, escaped, markup
 from medical_tasks.runs.numbers import number
 from medical_tasks.spec import Plot, PlotPoint
 
-__all__ = [
-    "SHARES",
-    "IntervalPoint",
-    "Scale",
-    "axis_ticks",
-    "curve_svg",
-    "finite",
-    "interval_mark",
-    "interval_words",
-    "intervals_svg",
-    "scale_of",
-]
-
-
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """An axis.
+    """An axis."""
 
-    Attributes:
-        low: its lower end, in the metric's own unit.
-        high: its upper end.
-        ticks: values with a line, and what is written at each.
-    """
-
-    low: float
+    low: float  # in the metric's own unit
     high: float
-    ticks: tuple[tuple[float, str], ...]
+    ticks: tuple[tuple[float, str], ...]  # values with a line, and what is written at each
 
     def percent(self, value: float) -> float:
         """Where a value stands, in percent of the axis; what is beyond an end stands at it."""
@@ -54,12 +34,7 @@ SHARES = Scale(0.0, 1.0, ((0.0, "0"), (0.25, "25"), (0.5, "50"), (0.75, "75"), (
 
 
 def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
-    """Chooses the axis for a metric.
-
-    Args:
-        values: all that is to stand on it.
-        unit: the metric's unit; "" for a share.
-    """
+    """Chooses the axis on which all values can stand; the unit of a share is ""."""
     known = [value for value in map(finite, values) if value is not None]
     low, high = min(known, default=0.0), max(known, default=1.0)
     if not unit and low >= 0 and high <= 1:
@@ -93,25 +68,15 @@ _LONGEST_LABEL = 44
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IntervalPoint:
-    """A row of the plot.
-
-    Attributes:
-        label: what it stands for.
-        value: in the metric's own unit; None where nobody can compute it.
-        low: lower end of its interval, None without one.
-        high: upper end.
-        n: how many it is of; None when that is not known.
-        published: whether it is a paper's, which gets a mark of its own.
-        detail: more about it, shown when it is pointed at and said in the description.
-    """
+    """A row of the plot."""
 
     label: str
-    value: float | None
+    value: float | None  # in the metric's own unit; None where nobody can compute it
     low: float | None = None
     high: float | None = None
     n: int | None = None
-    published: bool = False
-    detail: str = ""
+    published: bool = False  # whether it is a paper's, which gets a mark of its own
+    detail: str = ""  # shown when it is pointed at and said in the description
 
 
 def intervals_svg(
@@ -125,17 +90,7 @@ def intervals_svg(
 ) -> Markup:
     """Draws a row a point: its label, and below it a dot with a bar for its interval; published results are open diamonds.
 
-    Args:
-        points: in their order.
-        id: unique in the page.
-        title: heading of the figure, and accessible name of the plot.
-        unit: the metric's unit, as `numbers.number` takes it.
-        note: a sentence below.
-        x_label: below the axis.
-
-    Returns:
-        A `<figure>`; the plot's description says every number in words. What it shows stands in a table too: that is the
-        caller's part.
+    The `<desc>` says every number in words. The caller puts the same numbers into a table.
     """
     scale = scale_of([end for point in points for end in (point.value, point.low, point.high)], unit)
     bottom = _TOP + _ROW * max(1, len(points))
@@ -177,15 +132,7 @@ def intervals_svg(
 def interval_mark(
     value: float | None, low: float | None, high: float | None, *, scale: Scale = SHARES, published: bool = False
 ) -> Markup:
-    """Draws one value with its interval for a cell of a table; the cells beside it say the same in numbers.
-
-    Args:
-        value: None draws the empty axis.
-        low: lower end of the interval, None without one.
-        high: upper end.
-        scale: the axis that all rows share.
-        published: whether it is a paper's.
-    """
+    """Draws one value with its interval for a cell of a table; the cells beside it say the same in numbers."""
     kind = " mt-published" if published else ""
     drawn = _drawn(value, low, high, scale=scale, y=10, published=published)
     return markup(f'<svg class="mt-mark mt-steps-{len(scale.ticks) - 1}{kind}" aria-hidden="true">{drawn}</svg>')
@@ -250,15 +197,7 @@ _MOST_LABELS, _MOST_LABELS_NARROW = 16, 6
 
 
 def curve_svg(plot: Plot, *, id: str) -> Markup:  # noqa: A002 - what an element calls it
-    """Draws the points from left to right with bars for their intervals, on an axis from 0 to 100 %.
-
-    Args:
-        plot: what is drawn; its points in their order.
-        id: unique in the page.
-
-    Returns:
-        A `<figure>`; the plot's description says every number in words. A table of the points is the caller's part.
-    """
+    """Draws the points from left to right with bars for their intervals, on an axis from 0 to 100 %."""
     points = plot.points
     said = "; ".join(f"{point.label}: {_words(point)}" for point in points) or "no points"
     bottom = _CURVE_TOP + _CURVE_HEIGHT

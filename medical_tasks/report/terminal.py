@@ -9,21 +9,14 @@ from medical_tasks.io.table import align
 from medical_tasks.report.entry_notes import entry_notes, warning
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, valued
 
-__all__ = ["render_table"]
-
 _HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
 
 
 def render_table(*runs: Mapping[str, Any], bold: Callable[[str], str] = str) -> str:
-    """Makes the table of one or more runs: a row a model, task and metric.
+    """Makes the table of one or more runs (content of each `results.json`): a row a model, task and metric.
 
-    Args:
-        runs: content of each `results.json`.
-        bold: makes a text stand out, where the terminal can.
-
-    Returns:
-        Lines of aligned columns, with bounds where a judge decided or something is missing; items without a score are named
-        below, with what they could change, and what is known of the judge.
+    Bounds stand where a judge decided or something is missing; items without a score are named below, with what they could
+    change. `bold` makes a text stand out, where the terminal can.
     """
     entries = [(name, entry) for results in runs for name, entry in results["tasks"].items()]
     with_bounds = any("judge" in entry or entry["coverage"]["unscored"] for _, entry in entries)

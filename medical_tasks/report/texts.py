@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.data.task_data import TaskData
+from medical_tasks.data.task_data import TaskData, run_data
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_row
@@ -25,9 +25,6 @@ from medical_tasks.report.page_data import ReportItem, ReportVerdict
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
 from medical_tasks.spec import DatasetSpec, Item, Message, TaskSpec
-
-__all__ = ["DIGEST", "TaskTexts", "TextPlaces", "chat_text", "check_places", "find_texts", "report_items"]
-
 
 DIGEST = "response_sha256"
 _GROUP = "group_"
@@ -42,15 +39,10 @@ def report_items(
     *,
     note_words: Collection[str] | None,
 ) -> tuple[ReportItem, ...]:
-    """Makes the items of one task of one run.
+    """Makes the items of one task of one run from its rows of `items.parquet`.
 
-    Args:
-        rows: the task's rows of `items.parquet`.
-        metrics: those that are shown.
-        texts: what was found of the texts.
-        verdicts: item id to the judge's decisions.
-        note_words: for credentialed data the words that scoring itself writes into its notes; None for open data. Rows of
-            credentialed data are reduced here once more, so that a file that was not cannot give a text away.
+    `note_words`: for credentialed data the words that scoring itself writes into its notes; None for open data. Rows of
+    credentialed data are reduced here once more, so that a file that was not cannot give a text away.
     """
     made = []
     for row in rows:
@@ -94,21 +86,13 @@ def _showable(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TextPlaces:
-    """Where texts are looked for.
+    """Where texts are looked for."""
 
-    Attributes:
-        data: folder of the built datasets; the user's data home by default.
-        source: the one file a dataset of the user's own is made of, in place of `data`.
-        responses: files that `score` scored, and folders of runs whose answers it scored.
-        upstream: the authors' checkout, for runs with the official prompts.
-        items: whether texts are wanted at all; without them only the data are read, for plots.
-    """
-
-    data: Path | None = None
-    source: Path | None = None
-    responses: Sequence[Path] = ()
-    upstream: Path | None = None
-    items: bool = True
+    data: Path | None = None  # the user's data home by default
+    source: Path | None = None  # the one file a dataset of the user's own is made of, in place of `data`
+    responses: Sequence[Path] = ()  # files that `score` scored, and folders of runs whose answers it scored
+    upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
+    items: bool = True  # without them only the data are read, for plots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,19 +101,14 @@ class TaskTexts:
 
     Attributes:
         items: the dataset's items; none where the run's data are not here.
-        questions: what was asked.
-        answers: the model's texts.
-        golds: reference answers.
-        missing: sentences that say what is not there and what would bring it; "" when all is.
-        remark: sentences that say how to read what is there.
     """
 
     items: Mapping[str, Item] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
-    missing: str = ""
-    remark: str = ""
+    missing: str = ""  # sentences that say what is not there and what would bring it; "" when all is
+    remark: str = ""  # sentences that say how to read what is there
 
     @property
     def note(self) -> str:
@@ -137,34 +116,27 @@ class TaskTexts:
         return " ".join(filter(None, (self.missing, self.remark)))
 
 
-def find_texts(
-    task: TaskSpec,
-    spec: DatasetSpec,
-    recipe: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    folder: Path,
-    *,
-    places: TextPlaces,
-) -> TaskTexts:
-    """Finds the texts of a task's items.
+@dataclass(frozen=True)
+class TaskRun:
+    """A task of a run, as its folder has it."""
 
-    Args:
-        task: the task.
-        spec: its dataset; of credentialed data nothing is read.
-        recipe: how the run was made.
-        rows: the task's rows of `items.parquet`.
-        folder: the run's folder.
-        places: where to look.
-    """
+    task: TaskSpec
+    recipe: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    folder: Path
+
+
+def find_texts(run: TaskRun, spec: DatasetSpec, places: TextPlaces) -> TaskTexts:
+    """Finds the texts of a task's items; of credentialed data nothing is read."""
     if not text_allowed(spec):
         return TaskTexts(
             remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
         )
     try:
-        check_recipe(folder, recipe)
-        _check_parts(folder, recipe)
-        with _data(task, spec, recipe, places) as data:
-            return _found(task, data, recipe, rows, folder, places)
+        check_recipe(run.folder, run.recipe)
+        _check_parts(run.folder, run.recipe)
+        with _data(run, spec, places) as data:
+            return _found(run, data, places)
     except (MissingError, UsageError) as error:
         return TaskTexts(
             missing=f"The run's data are not here, so questions, answers, gold and plots of them are not shown: {said(error)}"
@@ -187,38 +159,26 @@ def _check_parts(folder: Path, recipe: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _data(task: TaskSpec, spec: DatasetSpec, recipe: Mapping[str, Any], places: TextPlaces) -> Iterator[TaskData]:
+def _data(run: TaskRun, spec: DatasetSpec, places: TextPlaces) -> Iterator[TaskData]:
     """The run's own items, and no others."""
-    from medical_tasks.data.task_data import run_data
-
-    own = recipe["data"]["config"] == "own"
-    source = places.source if own else None
-    with run_data(task, spec, recipe, data=None if source else places.data, source=source) as data:
-        check_same_data(task, data, recipe)
+    source = places.source if run.recipe["data"]["config"] == "own" else None
+    with run_data(run.task, spec, run.recipe, data=None if source else places.data, source=source) as data:
+        check_same_data(run.task, data, run.recipe)
         yield data
 
 
-def _found(
-    task: TaskSpec,
-    data: TaskData,
-    recipe: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    folder: Path,
-    places: TextPlaces,
-) -> TaskTexts:
+def _found(run: TaskRun, data: TaskData, places: TextPlaces) -> TaskTexts:
     items = {item.id: item for item in data.items}
     if not places.items:
         return TaskTexts(items=items)
-    questions, no_questions, remark = _questions(task, data, recipe, places)
-    answers, no_answers = find_answers(
-        task, data, recipe, rows, folder, places=places.responses, upstream=places.upstream
-    )
-    gold_response = task.benchmark.gold_response
+    questions, no_questions, remark = _questions(run.task, data, run.recipe, places)
+    answers, no_answers = _answers(run, data, places)
+    gold_response = run.task.benchmark.gold_response
     return TaskTexts(
         items=items,
         questions=questions,
         answers=answers,
-        golds={item.id: _showable(gold_response(task, item)) for item in data.items},
+        golds={item.id: _showable(gold_response(run.task, item)) for item in data.items},
         missing=" ".join(filter(None, (no_questions, no_answers))),
         remark=remark,
     )
@@ -232,9 +192,7 @@ def _questions(
     name = asked["set"] if asked else "own"
     remark = "" if asked else "No model was asked here: questions are shown as this suite's own prompts put them."
     options = RunOptions(
-        prompts=name,
-        upstream=places.upstream if name != "own" else None,
-        task_args=recipe.get("task_args", {}),
+        prompts=name, upstream=places.upstream if name != "own" else None, task_args=recipe.get("task_args", {})
     )
     try:
         prompts = load_task_prompts(task, options, data)
@@ -268,17 +226,8 @@ _UNANSWERED = "no answer: "
 
 
 def check_places(places: Sequence[Path], recipes: Sequence[Mapping[str, Any]]) -> None:
-    """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer.
-
-    Args:
-        places: what the user gave with `--responses`.
-        recipes: of all tasks of all runs.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is another one than any run scored.
-    """
-    wanted = {scored_file(recipe) for recipe in recipes} - {""}
+    """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer."""
+    wanted = {_scored_file(recipe) for recipe in recipes} - {""}
     for place in places:
         if place.is_dir():
             continue
@@ -291,52 +240,27 @@ def check_places(places: Sequence[Path], recipes: Sequence[Mapping[str, Any]]) -
             raise UsageError(f"{place}: {known}. Give --responses the file that was scored, or leave it out.")
 
 
-def scored_file(recipe: Mapping[str, Any]) -> str:
+def _scored_file(recipe: Mapping[str, Any]) -> str:
     """SHA-256 of the file of answers that was scored, "" where a run asked a model or a baseline."""
     model = recipe["model"]
     return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
 
 
-def answered_ids(rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Ids of the items that have an answer, by their rows of `items.parquet`."""
-    return {row["id"] for row in rows if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
-
-
-def find_answers(
-    task: TaskSpec,
-    data: TaskData,
-    recipe: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    folder: Path,
-    *,
-    places: Sequence[Path],
-    upstream: Path | None,
-) -> tuple[dict[str, str], str]:
-    """Finds the answers that were scored.
-
-    Args:
-        task: the task.
-        data: the run's items.
-        recipe: the task's recipe.
-        rows: its rows of `items.parquet`.
-        folder: the run's folder.
-        places: files that were scored, and folders of runs whose answers were.
-        upstream: the authors' checkout, for runs with the official prompts.
-
-    Returns:
-        Item id to text, and a sentence about what is missing ("" for nothing).
-    """
-    wanted = answered_ids(rows)
+def _answers(run: TaskRun, data: TaskData, places: TextPlaces) -> tuple[dict[str, str], str]:
+    """The answers that were scored, by item id, and a sentence about what is missing ("" for nothing)."""
+    recipe, given = run.recipe, places.responses
+    wanted = {row["id"] for row in run.rows if not str(row.get("unscored") or "").startswith(_UNANSWERED)}
     asked = (("prompts", "set"), ("baseline", "prompts"))
     official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
-    digest = scored_file(recipe)
-    file = next((place for place in places if digest and place.is_file() and file_sha256(place) == digest), None)
+    upstream = places.upstream if official else None
+    digest = _scored_file(recipe)
+    file = next((place for place in given if digest and place.is_file() and file_sha256(place) == digest), None)
     found: dict[str, str] = {}
     reason = ""
     # A run scored anew has its answers in the folder of the first one.
-    for place in [folder, *(each for each in places if each.is_dir() and not digest)]:
+    for place in [run.folder, *(each for each in given if each.is_dir() and not digest)]:
         try:
-            there = run_responses(task, data, recipe, place, responses=file, upstream=upstream if official else None)
+            there = run_responses(run.task, data, recipe, place, responses=file, upstream=upstream)
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue

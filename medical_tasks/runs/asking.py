@@ -19,8 +19,6 @@ from medical_tasks.guard import policy
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Benchmark, Item, ItemScore, TaskSpec
 
-__all__ = ["AskingOptions", "Construction", "ask_model", "check_counts"]
-
 
 class Construction(Benchmark):
     """A step of a construction, to the runner: prompts and a protocol. Nothing is loaded by it, and nothing of it is scored."""
@@ -50,28 +48,15 @@ class Construction(Benchmark):
 
 @dataclass(frozen=True, kw_only=True)
 class AskingOptions:
-    """Which model is asked, and how.
+    """Which model is asked, and how."""
 
-    Attributes:
-        model: as `run --model` names it.
-        model_args: settings of its backend.
-        max_new_tokens: longest reply.
-    """
-
-    model: str
+    model: str  # as `run --model` names it
     model_args: Mapping[str, str]
-    max_new_tokens: int
+    max_new_tokens: int  # longest reply
 
 
 def check_counts(counts: Sequence[tuple[str, int]]) -> None:
-    """Checks options that count something.
-
-    Args:
-        counts: option and value of each.
-
-    Raises:
-        UsageError: One is less than 1.
-    """
+    """Refuses options, given with their values, that are less than 1."""
     for name, value in counts:
         if value < 1:
             raise UsageError(f"{name} must be 1 or more, got {value}.")
@@ -88,20 +73,12 @@ def ask_model(
     step: str,
     what: str,
 ) -> AnsweredTask | None:
-    """Asks a model about every item.
+    """Asks a model about every item; None in all but the main process.
 
-    Args:
-        place: the folder of this run.
-        task: what is asked.
-        data: about what.
-        options: of the model.
-        settings: what decides the outcome beside the model and its settings; JSON values.
-        finished: the file that is there once an outcome was written.
-        step: which step this is, behind `medical-tasks construct`.
-        what: is made, in the plural.
-
-    Returns:
-        The answers; None in all but the main process.
+    `settings`: what decides the outcome beside the model and its settings; JSON values.
+    `finished`: the file that is there once an outcome was written.
+    `step`: which step this is, behind `medical-tasks construct`.
+    `what`: is made, in the plural.
 
     Raises:
         MissingError: The model is not there.

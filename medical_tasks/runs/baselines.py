@@ -13,8 +13,6 @@ from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import PromptSet, TaskSpec
 
-__all__ = ["run_baseline"]
-
 
 def run_baseline(
     name: str,
@@ -26,16 +24,10 @@ def run_baseline(
     prompts: str = "own",
     upstream: Path | None = None,
 ) -> AnsweredTask:
-    """Answers a task with a baseline.
+    """Answers a task with a baseline of `stand_ins.BASELINES`, or of the benchmark's own.
 
-    Args:
-        name: one of `stand_ins.BASELINES`, or of the benchmark's own.
-        task: the task.
-        data: its items.
-        max_samples: the limit given, for the recipe.
-        task_args: settings given; a baseline of the benchmark's own may have some.
-        prompts: for `copy-example`, the set whose worked examples it copies.
-        upstream: the authors' checkout, for `official` ones.
+    `task_args`: settings given; a baseline of the benchmark's own may have some.
+    `prompts`: for `copy-example`, the set whose worked examples it copies.
 
     Raises:
         UsageError: There is no such baseline, or no example for it to copy.

@@ -14,17 +14,6 @@ from medical_tasks.scoring.averages import average_of, components, sums
 from medical_tasks.scoring.missing_verdicts import Estimated, estimated
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
-__all__ = [
-    "BOOTSTRAP_SEED",
-    "NOTHING",
-    "NOT_ALL",
-    "NO_ANSWER",
-    "NO_COMPONENT",
-    "NO_VERDICT",
-    "Estimator",
-    "Limits",
-]
-
 BOOTSTRAP_SEED: Final = 0
 NO_VERDICT: Final = "nothing to estimate from"
 NO_ANSWER: Final = "no item was answered"
@@ -47,14 +36,7 @@ class Estimator:
         items: int = 0,
         unanswered_limits: Limits | None = None,
     ) -> None:
-        """Estimates what is missing.
-
-        Args:
-            task: with the metrics that are reported.
-            scores: item id to its score.
-            items: how many were asked; for the reasons of official figures.
-            unanswered_limits: as in `results.summarise`.
-        """
+        """Estimates what is missing."""
         self._task, self._scores, self._limits = task, scores, unanswered_limits
         self._ended = {metric.name: _ended(metric, scores, items) for metric in task.metrics}
         self._estimates = {metric.name: estimated(metric, scores) for metric in task.metrics if not metric.ends}
@@ -75,10 +57,6 @@ class Estimator:
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
         """Computes a metric's entry of `results.json`.
-
-        Args:
-            metric: the metric.
-            items: all items asked, or those of a group.
 
         Returns:
             `value`, `ci_low`, `ci_high` and `n` (items that the value is over), `bound_low` and `bound_high`, and what its kind
@@ -221,11 +199,7 @@ class _Found:
         }
 
     def entry(self, ends: tuple[float, float] | None) -> dict[str, Any]:
-        """The entry, with estimates for what is not decided.
-
-        Args:
-            ends: between which all values lie; None where there is no such end.
-        """
+        """The entry, with estimates for what is not decided; all values lie between `ends`, None where there is no such end."""
         if not self.below and not self.estimates:
             return self._nothing_to_share()
         complete = self._interval(self.above, self.below, self.clusters, ends)

@@ -10,22 +10,16 @@ from typing import Any
 from medical_tasks.errors import doing
 from medical_tasks.guard.private_store import redact_reason, redact_row
 from medical_tasks.judges.base import Judging
+from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge
-from medical_tasks.runs.results import SCHEMA_VERSION, Limits, item_rows, summarise, write_run
+from medical_tasks.runs.results import SCHEMA_VERSION, item_rows, summarise, write_run
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = ["finish", "score_responses"]
-
 
 def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> dict[str, ItemScore]:
-    """Scores the answered items of a task with the benchmark's own scorer.
-
-    Args:
-        answered: the task with its answers.
-        judging: how they are judged, for a task that needs a judge.
-    """
+    """Scores the answered items of a task with the benchmark's own scorer."""
     asked = [item for item in answered.items if item.id in answered.responses]
     responses = [answered.responses[item.id] for item in asked]
     task = answered.task
@@ -37,16 +31,7 @@ def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> d
 
 @doing("score the answers and write the results")
 def finish(answered: Sequence[AnsweredTask], folder: RunFolder, judge: RunJudge | None = None) -> dict[str, Any]:
-    """Scores answered tasks and writes the run's results.
-
-    Args:
-        answered: the tasks.
-        folder: where the results go.
-        judge: the run's judge, for tasks that need one.
-
-    Returns:
-        What was written to `results.json`.
-    """
+    """Scores answered tasks, writes the run's results and returns the content of `results.json`."""
     entries: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []

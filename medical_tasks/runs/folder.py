@@ -19,8 +19,6 @@ from medical_tasks.errors import IncompleteError, MissingError, UsageError, syst
 from medical_tasks.guard.private_store import SETTINGS_FILE, in_use, new_private_id, private_folder
 from medical_tasks.io.files import WholeFile, read_text
 
-__all__ = ["RunFolder", "default_folder", "existing_run_folder", "is_main_process", "locked", "open_run_folder"]
-
 ANSWERS_FILE = "answers.sqlite"
 PRIVATE = "private"
 
@@ -32,11 +30,7 @@ def is_main_process() -> bool:
 
 @contextlib.contextmanager
 def locked(folder: RunFolder) -> Iterator[None]:
-    """Keeps a run's folder to one command at a time. The processes of one distributed run count as one command.
-
-    Raises:
-        UsageError: Another command is using the folder.
-    """
+    """Keeps a run's folder to one command at a time. The processes of one distributed run count as one command."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: one command at a time is up to the user
@@ -70,11 +64,9 @@ def locked(folder: RunFolder) -> Iterator[None]:
 class RunFolder:
     """Paths inside a run's folder.
 
-    Args:
-        path: the folder.
-        home: where answers, verdicts and logs lie; the folder itself, or one of the private store for credentialed tasks.
-        private: whether no text of the source may stand in the folder; by default when `home` is another folder.
-        writes: whether this process is the one that keeps answers.
+    `home`: where answers, verdicts and logs lie; the folder itself, or one of the private store for credentialed tasks.
+    `private`: whether no text of the source may stand in the folder; by default when `home` is another folder.
+    `writes`: whether this process is the one that keeps answers.
     """
 
     def __init__(
@@ -87,11 +79,7 @@ class RunFolder:
 
     @property
     def answers(self) -> Path:
-        """The store of finished answers and verdicts.
-
-        Raises:
-            UsageError: This is one of several processes, and not the one that keeps answers.
-        """
+        """The store of finished answers and verdicts; an error in a process that does not keep answers."""
         if not self._writes:
             raise UsageError(
                 f"{self.path}: several processes were started (this one is RANK={os.environ.get('RANK')}), each of which would "
@@ -107,12 +95,7 @@ class RunFolder:
 
 
 def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
-    """Names the folder a command uses when no `--out` is given: the same command, the same folder.
-
-    Args:
-        model: the model's name, made readable in the path.
-        settings: what else tells runs apart.
-    """
+    """Names the folder a command uses when no `--out` is given: the same command, the same folder."""
     slug = re.sub(r"[^A-Za-z0-9.-]+", "_", model).strip("_.") or "model"
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:8]
     return Path("runs") / f"{slug[-80:]}-{digest}"
@@ -121,10 +104,8 @@ def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
 def open_run_folder(path: Path, settings: Mapping[str, Any], *, private: bool = False) -> RunFolder:
     """Makes a run's folder, or enters it again with the same settings; with others only while nothing is in it.
 
-    Args:
-        path: the folder.
-        settings: JSON values that tell this run from others.
-        private: whether answers are kept in the private store, under an id that the folder holds.
+    `settings`: JSON values that tell this run from others.
+    `private`: whether answers are kept in the private store, under an id that the folder holds.
 
     Raises:
         UsageError: The folder is a file, or belongs to a run with other settings.
@@ -175,12 +156,7 @@ def _begun(run: RunFolder) -> bool:
 
 
 def existing_run_folder(path: Path) -> RunFolder:
-    """Opens the folder of a run that was made before, wherever its answers lie.
-
-    Raises:
-        MissingError: It holds no run.
-        UsageError: Its settings cannot be read.
-    """
+    """Opens the folder of a run that was made before, wherever its answers lie."""
     file = path / SETTINGS_FILE
     try:
         text = read_text(file)

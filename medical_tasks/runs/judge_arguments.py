@@ -9,9 +9,10 @@ from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["add_judge_arguments", "judge_request"]
-
 _DEFAULT = "lexical"
+_OPTIONS = (
+    "judge", "judge_args", "votes", "judging", "judge_reply_tokens", "max_judge_calls", "max_judge_tokens", "forecast"
+)  # fmt: skip
 
 
 def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,34 +50,17 @@ def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
 def judge_request(
     arguments: argparse.Namespace, tasks: Sequence[TaskSpec], *, prompts: str = "own"
 ) -> JudgeRequest | None:
-    """Reads the options.
-
-    Args:
-        arguments: parsed options, with `upstream` where the verb has it.
-        tasks: what will be scored.
-        prompts: `own` or `official`.
-
-    Returns:
-        Whom to ask and how; None when no task needs a judge.
-
-    Raises:
-        UsageError: A value out of range, or a judge for tasks that need none.
-    """
+    """Reads whom to ask and how; None when no task needs a judge."""
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.models.opener import parse_model_args
 
-    given = {
-        "--judge": arguments.judge is not None,
-        "--judge-args": bool(arguments.judge_args),
-        "--votes": arguments.votes is not None,
-        "--judging": arguments.judging is not None,
-        "--judge-reply-tokens": arguments.judge_reply_tokens is not None,
-        "--max-judge-calls": arguments.max_judge_calls is not None,
-        "--max-judge-tokens": arguments.max_judge_tokens is not None,
-        "--forecast": arguments.forecast,
-    }
     if not any(task.judge for task in tasks):
-        unused = [name for name, is_given in given.items() if is_given]
+        given = {name: getattr(arguments, name) for name in _OPTIONS}
+        unused = [
+            f"--{name.replace('_', '-')}"
+            for name, value in given.items()
+            if value not in (None, "") and value is not False
+        ]
         if unused:
             raise UsageError(
                 f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."

@@ -38,18 +38,6 @@ from medical_tasks.judges.session import NEUTRAL_JUDGE_ARGS, JudgeSession, open_
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.spec import TaskSpec
 
-__all__ = [
-    "RECORDED",
-    "JudgeRequest",
-    "OpenJudge",
-    "RunJudge",
-    "TaskJudge",
-    "check_request",
-    "default_mode",
-    "default_votes",
-    "opens_early",
-]
-
 RECORDED = "recorded/"
 _ONE_REPLY = ("lexical", "nli")
 _NO_CHANCE = ("0", "0.0")
@@ -63,10 +51,6 @@ class JudgeRequest:
 
     Attributes:
         name: for example `openai-api/my-host/my-model`; `recorded/FILE` for verdicts that are there already.
-        args: settings of its backend.
-        options: how it is asked.
-        mode: `single` or `batched`.
-        prompts: `own` or `official`.
     """
 
     name: str = "lexical"
@@ -95,15 +79,7 @@ def opens_early(name: str) -> bool:
 
 
 def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec]) -> int:
-    """Says how many votes a verdict takes when the user does not.
-
-    Args:
-        name: the judge's.
-        args: settings of its backend.
-        tasks: what is judged.
-
-    Returns:
-        The tasks' own number; 1 for a judge that says the same each time.
+    """How many votes a verdict takes by default: the tasks' own number; 1 for a judge that says the same each time.
 
     Raises:
         UsageError: The tasks differ in it: a backend is opened once, and its temperature depends on it.
@@ -122,11 +98,7 @@ def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec])
 
 
 def default_mode(tasks: Sequence[TaskSpec]) -> Literal["single", "batched"]:
-    """Says how judged tasks are judged when nobody says.
-
-    Raises:
-        UsageError: The tasks differ in it.
-    """
+    """How judged tasks are judged when nobody says; they must agree."""
     own = {task.name: task.judging for task in tasks if task.judge}
     if len(set(own.values())) > 1:
         said = ", ".join(f"{task} {mode}" for task, mode in own.items())
@@ -147,12 +119,7 @@ class _Nobody:
 
 
 def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
-    """Says what is wrong with a request before the model under test answers for hours, as far as no judge is needed for it.
-
-    Raises:
-        UsageError: Settings that the kind of judge, or a task's way of judging, does not go with.
-        MissingError: The judge's prompts are not there.
-    """
+    """Says what is wrong with a request before the model under test answers for hours, as far as no judge is needed for it."""
     kind = request.name.partition("/")[0]
     if kind == "recorded" and (request.args or request.options.votes > 1):
         unused = [*(["--judge-args"] if request.args else []), *(["--votes"] if request.options.votes > 1 else [])]
@@ -207,10 +174,6 @@ class _Patient:
 class OpenJudge:
     """A judge whose backend is open: asked by sessions, which bring the store.
 
-    Args:
-        request: whom to ask and how.
-        log_dir: where a server started for it writes its log.
-
     Raises:
         UsageError: Unknown kind of judge, bad options, or votes of a judge that always says the same.
         MissingError: A package, key or file it needs is not there.
@@ -260,17 +223,7 @@ class OpenJudge:
 
 
 class RunJudge:
-    """A run's judge and the store of its replies. Use as a context manager; what it opens is closed at the end.
-
-    Args:
-        request: whom to ask and how.
-        store: file of finished replies.
-        log_dir: where a server started for it writes its log.
-
-    Raises:
-        UsageError: As `OpenJudge`.
-        MissingError: As `OpenJudge`.
-    """
+    """A run's judge and the store of its replies. Use as a context manager; what it opens is closed at the end."""
 
     def __init__(self, request: JudgeRequest, *, store: Path, log_dir: Path) -> None:
         self._judge = OpenJudge(request, log_dir=log_dir)
@@ -327,9 +280,7 @@ class TaskJudge:
     def report(self, entry: dict[str, Any], *, private: bool) -> None:
         """Adds to a task's entry of `results.json` how far the judge got, what it took, and its last check.
 
-        Args:
-            entry: the task's entry; changed.
-            private: reduce reasons to classes that can hold no text of the source.
+        Of private data, reasons are reduced to classes that can hold no text of the source.
         """
         stats, options = self._judge.stats, self._opened.request.options
         asked: dict[str, Any] = {
@@ -369,11 +320,7 @@ class TaskJudge:
         return describe(last_check(self._judge.identity, **asked), judge=self._judge.name, **asked)
 
     def rows(self, *, private: bool) -> list[dict[str, Any]]:
-        """The lines of `verdicts.jsonl`.
-
-        Args:
-            private: leave the judge's texts out, which may quote the source.
-        """
+        """The lines of `verdicts.jsonl`; of private data without the judge's texts, which may quote the source."""
         about: dict[str, Any] = {} if self._judge.comparable else {"comparable": False}
         if self._judge.reads == "pair":
             about["reads"] = "pair"

@@ -7,8 +7,6 @@ from typing import Any
 
 from medical_tasks.runs.estimation import NO_ANSWER, NO_COMPONENT, NOTHING
 
-__all__ = ["bounds", "coverage", "interval", "metric_label", "number", "percent", "scored", "value_notes", "valued"]
-
 NOT_COMPUTABLE = "n/a"
 NOT_COMPARABLE = "not comparable"
 _DECIMALS = {"cosine": 3, "score": 3, "per answer": 2}

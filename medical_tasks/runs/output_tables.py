@@ -8,7 +8,7 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,22 +18,6 @@ from medical_tasks.io.score_table import MISSING
 from medical_tasks.runs.results import read_items, read_results
 from medical_tasks.scoring.preferences import OutputPairs, Vote
 from medical_tasks.spec import TaskSpec
-
-__all__ = [
-    "OutputRow",
-    "OutputTable",
-    "PreferenceTable",
-    "RunName",
-    "RunOutputs",
-    "check_size",
-    "join_outputs",
-    "read_outputs",
-    "read_preferences",
-    "read_runs",
-    "run_name",
-    "votes_of",
-]
-
 
 NAMES: Final = ("item", "system")
 """The columns that together name an output."""
@@ -52,39 +36,23 @@ _FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class OutputRow:
-    """What one source knows of one output.
-
-    Attributes:
-        item: what the output is of.
-        system: what made it.
-        cluster: what the item shares with others; "" where the source does not say.
-        where: the source, for messages.
-        scores: column to number; a missing score is not there.
-        labels: column to text.
-    """
+    """What one source knows of one output."""
 
     item: str
     system: str
-    cluster: str
-    where: str
-    scores: Mapping[str, float]
+    cluster: str  # what the item shares with others; "" where the source does not say
+    where: str  # the source, for messages
+    scores: Mapping[str, float]  # column to number; a missing score is not there
     labels: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputTable:
-    """All outputs.
+    """All outputs."""
 
-    Attributes:
-        rows: one an output, in the order they first appear; each has a cluster.
-        columns: names of the columns of numbers, in the order they first appear.
-        sources: what was read, name to SHA-256.
-        less_is_better: columns of which a smaller value is better.
-    """
-
-    rows: tuple[OutputRow, ...]
-    columns: tuple[str, ...]
-    sources: Mapping[str, str]
+    rows: tuple[OutputRow, ...]  # one an output, in the order they first appear; each has a cluster
+    columns: tuple[str, ...]  # names of the columns of numbers, in the order they first appear
+    sources: Mapping[str, str]  # what was read, name to SHA-256
     less_is_better: frozenset[str] = frozenset()
 
     def column(self, name: str) -> list[float]:
@@ -101,19 +69,9 @@ def told(text: str) -> str:
 def read_csv_rows(
     path: Path, needed: Sequence[str], *, form: str
 ) -> tuple[list[str], list[tuple[int, dict[str, str]]], str]:
-    """Reads a CSV file whole.
+    """Reads a UTF-8 CSV file with a header; `form` says in messages what it should look like.
 
-    Args:
-        path: the file: UTF-8, comma-separated, with a header.
-        needed: columns that must be there.
-        form: what it should look like, for messages.
-
-    Returns:
-        The header, the rows with the line each ends on (cells without blanks around them), and the file's SHA-256.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It cannot be read, or is not of that form.
+    Returns the header, the rows with the line each ends on (cells without blanks around them), and the file's SHA-256.
     """
     try:
         with open_file(path) as stream:
@@ -156,18 +114,10 @@ def read_csv_rows(
 
 
 def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
-    """Reads a CSV file of scores of outputs.
+    """Reads a CSV file of scores of outputs, and its SHA-256.
 
-    Args:
-        path: the file, with the columns `item` and `system`, perhaps `cluster`, and any others. A column is of numbers if it has
-            one; an empty cell, `-`, `NA`, `N/A`, `nan` or `null` is a missing number.
-
-    Returns:
-        Its rows, and its SHA-256.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is not of that form; names the line, the column and the rule.
+    `path`: the file, with the columns `item` and `system`, perhaps `cluster`, and any others. A column is of numbers if it has
+    one; an empty cell, `-`, `NA`, `N/A`, `nan` or `null` is a missing number.
     """
     header, rows, digest = read_csv_rows(path, NAMES, form=_FORM)
     others = [name for name in header if name not in (*NAMES, _CLUSTER)]
@@ -202,11 +152,6 @@ def join_outputs(
 ) -> OutputTable:
     """Joins what several sources know of the same outputs.
 
-    Args:
-        sources: the rows of each.
-        digests: what was read, name to SHA-256.
-        less_is_better: columns of which a smaller value is better.
-
     Raises:
         UsageError: Two sources give an output different numbers under one name, or an item two clusters.
     """
@@ -218,27 +163,13 @@ def join_outputs(
     for row in rows.values():
         if row.cluster and clusters.setdefault(row.item, row.cluster) != row.cluster:
             raise UsageError(f"{row.where}: item {row.item!r} is in another cluster than in a row before it.")
-    whole = tuple(
-        OutputRow(
-            item=row.item,
-            system=row.system,
-            cluster=clusters.get(row.item, row.item),
-            where=row.where,
-            scores=row.scores,
-            labels=row.labels,
-        )
-        for row in rows.values()
-    )
+    whole = tuple(replace(row, cluster=clusters.get(row.item, row.item)) for row in rows.values())
     columns = tuple(dict.fromkeys(name for row in whole for name in row.scores))
     return OutputTable(rows=whole, columns=columns, sources=dict(digests), less_is_better=less_is_better)
 
 
 def check_size(table: OutputTable) -> None:
-    """Refuses what would take hours: Kendall's tau looks at all pairs of outputs, and its interval at all pairs of clusters.
-
-    Raises:
-        UsageError: More than 20,000 outputs, or 2,000 clusters.
-    """
+    """Refuses what would take hours: Kendall's tau looks at all pairs of outputs, and its interval at all pairs of clusters."""
     clusters = len({row.cluster for row in table.rows})
     if len(table.rows) > _MOST_ROWS or clusters > _MOST_CLUSTERS:
         raise UsageError(
@@ -255,14 +186,8 @@ def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
                 f"{one.scores[name]:g} in {one.where}. Two scores of one output need two names; of a run: SYSTEM@LABEL=FOLDER. "
                 "A score that no judge decides differs only where the outputs do."
             )
-    return OutputRow(
-        item=one.item,
-        system=one.system,
-        cluster=one.cluster or other.cluster,
-        where=one.where,
-        scores={**one.scores, **other.scores},
-        labels={**other.labels, **one.labels},
-    )
+    scores, labels = {**one.scores, **other.scores}, {**other.labels, **one.labels}
+    return replace(one, cluster=one.cluster or other.cluster, scores=scores, labels=labels)
 
 
 def _name(text: str, column: str, where: str) -> str:
@@ -290,45 +215,25 @@ _SAME_DATA = ("name", "config", "split", "rows_sha256")
 
 @dataclass(frozen=True, kw_only=True)
 class RunName:
-    """Which run, and under which names.
-
-    Attributes:
-        folder: the run's.
-        system: what its outputs are filed under.
-        label: tells its judged metrics from those of another run of the system; "" for none.
-    """
+    """Which run, and under which names."""
 
     folder: Path
-    system: str
-    label: str = ""
+    system: str  # what its outputs are filed under
+    label: str = ""  # tells its judged metrics from those of another run of the system; "" for none
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutputs:
-    """The outputs of some runs.
-
-    Attributes:
-        rows: of each run.
-        digests: folder to SHA-256 of its items.
-        less_is_better: metrics of which a smaller value is better.
-        tasks: system (and label) to the task.
-    """
+    """The outputs of some runs."""
 
     rows: tuple[tuple[OutputRow, ...], ...]
-    digests: Mapping[str, str]
+    digests: Mapping[str, str]  # folder to SHA-256 of its items
     less_is_better: frozenset[str]
-    tasks: Mapping[str, str]
+    tasks: Mapping[str, str]  # system (and label) to the task
 
 
 def run_name(text: str) -> RunName | None:
-    """Reads how a run was given.
-
-    Returns:
-        None when the text names no folder, so that it may name a file.
-
-    Raises:
-        UsageError: A system or label is empty, or what stands behind `=` is no folder.
-    """
+    """Reads how a run was given; None when the text names no folder, so that it may name a file."""
     if Path(text).expanduser().is_dir():
         path = Path(text).expanduser()
         return RunName(folder=path, system=path.resolve().name)
@@ -347,11 +252,8 @@ def run_name(text: str) -> RunName | None:
 def read_runs(names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None) -> RunOutputs:
     """Reads runs on the same data.
 
-    Args:
-        names: which.
-        tasks: all tasks by name, for their metrics.
-        task: the task to take from each; None where each run has one only. Runs may be of different tasks on the same rows, as
-            those with and without worked examples are.
+    `task`: the task to take from each; None where each run has one only. Runs may be of different tasks on the same rows, as
+    those with and without worked examples are.
 
     Raises:
         MissingError: A folder holds no finished run.
@@ -442,36 +344,22 @@ _PREFERENCE_FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """What one annotator says of one pair.
-
-    Attributes:
-        item: what both outputs are of.
-        systems: whose they are.
-        annotator: who says so.
-        preferred: one of the two systems, or `tie`.
-    """
+    """What one annotator says of one pair."""
 
     item: str
     systems: tuple[str, str]
     annotator: str
-    preferred: str
+    preferred: str  # one of the two systems, or `tie`
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceTable:
-    """A file of preferences.
-
-    Attributes:
-        path: the file as it was given.
-        sha256: of its content.
-        stated: what annotators say, in the file's order.
-        blank: rows without an answer, which are left out.
-    """
+    """A file of preferences."""
 
     path: str
     sha256: str
     stated: tuple[Stated, ...]
-    blank: int
+    blank: int  # rows without an answer, which are left out
 
     @property
     def annotators(self) -> tuple[str, ...]:
@@ -480,12 +368,7 @@ class PreferenceTable:
 
 
 def read_preferences(path: Path) -> PreferenceTable:
-    """Reads a file of preferences.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is not of the form above, or an annotator stands twice on one pair; names the line and the rule.
-    """
+    """Reads a file of preferences; an annotator may stand once on one pair."""
     _, rows, digest = read_csv_rows(path, _COLUMNS, form=_PREFERENCE_FORM)
     lines: dict[tuple[str, frozenset[str], str], int] = {}
     stated = []
@@ -521,12 +404,7 @@ def read_preferences(path: Path) -> PreferenceTable:
 
 
 def votes_of(preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs) -> tuple[list[list[Vote]], int]:
-    """Finds what people say of each pair of a table's outputs.
-
-    Args:
-        preferences: from `read_preferences`; which system stands first in a row makes no difference.
-        table: the outputs.
-        pairs: their pairs.
+    """Finds what people say of each pair of a table's outputs; which system stands first in a row makes no difference.
 
     Returns:
         The votes of each pair, none where nobody was asked; and how many answers are about pairs that are not there.

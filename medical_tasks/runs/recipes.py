@@ -12,24 +12,12 @@ import importlib.metadata
 import json
 import platform
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from medical_tasks._version import __version__
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
-
-__all__ = [
-    "RecipeDifferences",
-    "comparable_judges",
-    "differing",
-    "make_recipe",
-    "mapping",
-    "one_line",
-    "recipe_differences",
-    "short",
-]
-
 
 # Those whose version can change an answer or a score.
 _PACKAGES = ("accelerate", "datasets", "lighteval", "numpy", "openai", "tokenizers", "torch", "transformers", "vllm")
@@ -44,18 +32,10 @@ def make_recipe(
     max_new_tokens: int | None,
     max_samples: int | None,
 ) -> dict[str, Any]:
-    """Collects a task's recipe.
+    """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere.
 
-    Args:
-        task: the task.
-        data: name, configuration, split, version and hashes of the data.
-        prompts: the prompt set, None when answers came from elsewhere.
-        model: name and identity of the model, or of the file of answers.
-        max_new_tokens: longest answer asked for, None when answers came from elsewhere.
-        max_samples: the limit given, None for all.
-
-    Returns:
-        JSON values.
+    `data`: name, configuration, split, version and hashes of the data.
+    `model`: name and identity of the model, or of the file of answers.
     """
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
@@ -102,13 +82,11 @@ class RecipeDifferences:
     """What two recipes of one task differ in.
 
     Attributes:
-        refused: why their numbers cannot be compared at all, a sentence each; empty when they can.
-        warned: what a reader must know of the comparison, a sentence each.
         left_out: scoring argument to why the metrics that need it (`MetricSpec.needs`) cannot be compared; all others can.
     """
 
-    refused: list[str]
-    warned: list[str]
+    refused: list[str]  # why their numbers cannot be compared at all, a sentence each; empty when they can
+    warned: list[str]  # what a reader must know of the comparison, a sentence each
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -117,28 +95,13 @@ def recipe_differences(
 ) -> RecipeDifferences:
     """Compares the recipes of two results of one task.
 
-    Args:
-        name: the task, for what to do about a difference.
-        first: the recipe of the first (`results.json`, `tasks.NAME.recipe`).
-        second: the recipe of the second.
-        metrics: the task's, so that a setting that only some of them need forbids these alone.
-
-    Returns:
-        Sentences, each with short values, the reason and the next step. The recipes can be compared when `refused` is empty.
+    `metrics`: the task's, so that a setting that only some of them need forbids these alone.
     """
     refused = [said for check in (_version, _data, _metrics) if (said := check(name, first, second))]
     settings = _settings(name, first, second, metrics)
-    told: list[Callable[..., str | None]] = [
-        _interface,
-        _prompts_differ,
-        _generation,
-        _truncation,
-        _protocol,
-        _baseline,
-        _max_samples,
-        _suite,
-    ]
-    warned = [said for check in told if (said := check(name, first, second))]
+    checks = (_interface, _prompts_differ, _generation, _truncation)
+    warned = [said for check in checks if (said := check(name, first, second))]
+    warned += [said for key, why in _TOLD if (said := _told(key, first, second, why.format(name=name)))]
     return RecipeDifferences(
         refused=refused + settings.refused,
         warned=warned + settings.warned + judge_differences(first, second),
@@ -199,8 +162,8 @@ def _settings(
     name: str, first: Mapping[str, Any], second: Mapping[str, Any], metrics: Sequence[MetricSpec]
 ) -> RecipeDifferences:
     """Compares the settings of scoring. Those of one run alone add metrics to it, and change none of the others."""
-    found = RecipeDifferences(refused=[], warned=[], left_out={})
     left_out: dict[str, str] = {}
+    found = RecipeDifferences(refused=[], warned=[], left_out=left_out)
     settings = [mapping(recipe.get("scoring")) for recipe in (first, second)]
     needed = {metric.needs for metric in metrics if metric.needs}
     for key in dict.fromkeys([*settings[0], *settings[1]]):
@@ -236,7 +199,7 @@ def _settings(
             found.refused.append(
                 f"the runs cannot be compared, their scoring differs: {values}. That changes what the metrics mean: {again}."
             )
-    return RecipeDifferences(refused=found.refused, warned=found.warned, left_out=left_out)
+    return found
 
 
 def _same_file(first: Any, second: Any) -> bool:
@@ -295,42 +258,21 @@ def _truncation(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) 
     )
 
 
-def _protocol(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    return _told(
-        "protocol",
-        first,
-        second,
-        "More tries or other steps can change every answer: run both with the same --task-args.",
-    )
-
-
-def _baseline(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    if "baseline" not in first or "baseline" not in second:
-        return None  # a model beside a baseline: another model, as told by its name
-    return _told("baseline", first, second, "It is another baseline: run both with the same --task-args.")
-
-
-def _max_samples(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    return _told(
+_TOLD: Final = (
+    ("protocol", "More tries or other steps can change every answer: run both with the same --task-args."),
+    ("baseline", "It is another baseline: run both with the same --task-args."),
+    (
         "max_samples",
-        first,
-        second,
         "Only items of both are compared, which are fewer: run both with the same --max-samples, or with none.",
-    )
-
-
-def _suite(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    return _told(
-        "suite",
-        first,
-        second,
-        f"A repaired scorer can move a score: score the older again, medical-tasks score {name} --responses RUN.",
-    )
+    ),
+    ("suite", "A repaired scorer can move a score: score the older again, medical-tasks score {name} --responses RUN."),
+)
 
 
 def _told(key: str, first: Mapping[str, Any], second: Mapping[str, Any], why: str) -> str | None:
     parts = [recipe.get(key) for recipe in (first, second)]
-    if parts[0] == parts[1]:
+    # A model beside a baseline is another model, as told by its name.
+    if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
         return None
     values = (
         differing(mapping(parts[0]), mapping(parts[1]))
@@ -344,14 +286,9 @@ _SAME_JUDGE = "what differs may be the judges and not the models: have both runs
 
 
 def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    """Says in which way the judges of two recipes differ, and when their numbers stand for themselves alone.
+    """In which way the judges of two recipes differ, and when their numbers stand for themselves alone.
 
-    Args:
-        first: the recipe of the first result.
-        second: the recipe of the second.
-
-    Returns:
-        Sentences; none for tasks without a judge, or with one judge that was asked alike and understands.
+    Nothing for tasks without a judge, or with one judge that was asked alike and understands.
     """
     judges = [mapping(recipe.get("judge")) for recipe in (first, second)]
     said: list[str] = []
@@ -409,12 +346,7 @@ def one_line(text: str, longest: int = _LONGEST) -> str:
 
 
 def short(value: Any, *, quote: bool = False) -> str:
-    """Writes a value of a recipe in a few characters: hashes by their beginning, collections by a hash of their own.
-
-    Args:
-        value: JSON.
-        quote: whether a text stands in quotes.
-    """
+    """Writes a value of a recipe in a few characters: hashes by their beginning, collections by a hash of their own."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -432,11 +364,7 @@ def short(value: Any, *, quote: bool = False) -> str:
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """Names what two mappings differ in, the first few entries with both values.
-
-    Returns:
-        For example `max_new_tokens 48 and 512; model_args.dtype none and float32`; never empty for mappings that differ.
-    """
+    """Names the first few differences of two mappings, such as `max_new_tokens 48 and 512; model_args.dtype none and float32`."""
     flat = _flat(first), _flat(second)
     names = [name for name in dict.fromkeys([*flat[0], *flat[1]]) if flat[0].get(name) != flat[1].get(name)]
     names.sort(key=lambda name: ("sha256" in name, name))  # words first, hashes after them

@@ -29,20 +29,6 @@ from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.runner import RunOptions, load_task_prompts, run_model
 from medical_tasks.spec import TaskSpec
 
-__all__ = [
-    "LARGEST",
-    "SUBMISSION",
-    "Answer",
-    "check_recipe",
-    "check_same_data",
-    "parse_answers",
-    "read_file",
-    "read_responses",
-    "run_responses",
-    "unzipped",
-]
-
-
 SUBMISSION: Final = "submission.json"
 """The file in a zip file."""
 
@@ -65,30 +51,15 @@ _SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer of a file.
-
-    Attributes:
-        id: of the item.
-        text: the model's raw text; None where the file says that there is none.
-        place: where it stands (`line 3`, `record 3`).
-    """
+    """One answer of a file."""
 
     id: str
-    text: str | None
-    place: str
+    text: str | None  # the model's raw text; None where the file says that there is none
+    place: str  # where it stands (`line 3`, `record 3`)
 
 
 def read_file(path: Path, *, option: str = "--responses") -> bytes:
-    """Reads a responses file.
-
-    Args:
-        path: the file.
-        option: by which it was given, for messages.
-
-    Raises:
-        MissingError: There is no such file.
-        UsageError: It is a folder, or may not be read.
-    """
+    """Reads a responses file; `option` is the one that named it, for messages."""
     try:
         return read_bytes(path)
     except FileNotFoundError as error:
@@ -110,11 +81,7 @@ def read_responses(
 
     A `response` that is null says that there is no answer; it counts as unanswered, like an item that is not there.
 
-    Args:
-        path: the file, UTF-8, of either form.
-        known_ids: ids of the task's items.
-        content: what is in the file, when it was read before.
-        check: says what is wrong with the records of a submission that has predictions.
+    `check`: says what is wrong with the records of a submission that has predictions.
 
     Returns:
         Item id to the model's raw text, for each answered item; a prediction that is a list is JSON.
@@ -148,30 +115,14 @@ def read_responses(
 
 
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
-    """Reads the answers of a file, of whatever items.
-
-    Args:
-        path: where the content is from, for messages.
-        content: of the file.
-
-    Returns:
-        The answers in order, one or more.
-
-    Raises:
-        UsageError: An answer is not of the form, or an id stands twice.
-    """
+    """Reads the answers of a file, of whatever items; one or more."""
     return _answers(path, _values(path, content))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
-    """Takes the one `submission.json` out of a zip file; what else content is comes back as it is.
+    """Takes the one `submission.json` out of a zip file, with the folders it stands in there ("" for none).
 
-    Args:
-        path: where the content is from, for messages.
-        content: of the file.
-
-    Returns:
-        The folders it stands in there, "" for none, and what is in it.
+    Content of any other kind comes back as it is.
 
     Raises:
         UsageError: The zip file is damaged or too large, or has other files.
@@ -325,15 +276,7 @@ class _Replay:
 
 
 def check_recipe(folder: Path, recipe: Any) -> None:
-    """Refuses a recipe that lacks what a run is found again by.
-
-    Args:
-        folder: the run's folder.
-        recipe: the task's recipe in `results.json`.
-
-    Raises:
-        UsageError: It is damaged.
-    """
+    """Refuses a recipe that lacks what a run is found again by."""
     parts: dict[str, Any] = dict(recipe) if isinstance(recipe, Mapping) else {}
     data, model = parts.get("data"), parts.get("model")
     sound = isinstance(data, Mapping) and "config" in data and isinstance(model, Mapping)
@@ -352,11 +295,7 @@ def check_recipe(folder: Path, recipe: Any) -> None:
 
 
 def check_same_data(task: TaskSpec, data: TaskData, recipe: Mapping[str, Any]) -> None:
-    """Refuses data that is not what the run was on.
-
-    Raises:
-        UsageError: The rows differ.
-    """
+    """Refuses data that is not what the run was on."""
     ran, here = recipe["data"].get("rows_sha256"), data.revision["rows_sha256"]
     if ran != here:
         raise UsageError(
@@ -374,18 +313,10 @@ def run_responses(
     responses: Path | None = None,
     upstream: Path | None = None,
 ) -> dict[str, str]:
-    """Finds the answers a run scored.
+    """Finds the answers a run scored: item id to the model's text.
 
-    Args:
-        task: the task.
-        data: its items, the same as the run's.
-        recipe: the task's recipe in `results.json`.
-        folder: the run's folder.
-        responses: for a run of `medical-tasks score`, the file that was scored.
-        upstream: for a run with the official prompts, the authors' checkout.
-
-    Returns:
-        Item id to the model's text, for each answered item.
+    `responses`: for a run of `medical-tasks score`, the file that was scored.
+    `upstream`: for a run with the official prompts, the authors' checkout.
 
     Raises:
         MissingError: The file or the store is not there.

@@ -27,21 +27,6 @@ from medical_tasks.io.files import open_file, read_text
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
-__all__ = [
-    "ITEMS_FILE",
-    "RESULTS_FILE",
-    "SCHEMA_VERSION",
-    "VERDICTS_FILE",
-    "Limits",
-    "flat",
-    "item_rows",
-    "read_items",
-    "read_results",
-    "summarise",
-    "weight_column",
-    "write_run",
-]
-
 RESULTS_FILE = "results.json"
 ITEMS_FILE = "items.parquet"
 VERDICTS_FILE = "verdicts.jsonl"
@@ -62,18 +47,9 @@ def summarise(
 ) -> dict[str, Any]:
     """Computes one task's entry of `results.json`.
 
-    Args:
-        task: the task.
-        items: all items asked.
-        scores: item id to its score, for each answered item.
-        unanswered: item id to the reason, for each item without an answer.
-        recipe: what the number depends on.
-        unanswered_limits: what each metric could have been on an item without an answer, where that is not the metric's own
-            limits.
-
-    Returns:
-        The entry: `n_items`, `metrics`, `coverage`, `breakdown`, `recipe`; `notes`, the number of answers with each, where
-        there are any.
+    `unanswered`: item id to the reason, for each item without an answer.
+    `unanswered_limits`: what each metric could have been on an item without an answer, where that is not the metric's own
+    limits.
     """
     unscored = Counter(f"no answer: {reason}" for reason in unanswered.values())
     unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
@@ -120,12 +96,8 @@ def _groups(item: Item, by: str) -> tuple[str, ...]:
 def flat(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Metrics' entries as `evaluate` modules return them.
 
-    Args:
-        entries: name to entry.
-
-    Returns:
-        Each value under its metric's name, the ends of its interval and its bounds under that name with `_ci_low` and the like,
-        nan where there is none; `reasons`, why a metric has no value.
+    Each value stands under its metric's name, the ends of its interval and its bounds under that name with `_ci_low` and the
+    like, nan where there is none; `reasons` says why a metric has no value.
     """
     made: dict[str, Any] = {}
     for name, entry in entries.items():
@@ -143,12 +115,6 @@ def write_run(
     verdicts: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Writes `verdicts.jsonl` and `items.parquet`, then `results.json`; the last one being there says that all are whole.
-
-    Args:
-        folder: the run's folder; made if need be.
-        results: the whole content of `results.json`.
-        rows: a row an item; from `item_rows`.
-        verdicts: a row a question to the judge; no file without any.
 
     Raises:
         IncompleteError: The disk is full or cannot be written; older results, if any, are as they were.
@@ -211,18 +177,10 @@ def item_rows(
     sources: Mapping[str, Sequence[str]] | None = None,
     asked: Mapping[str, int] | None = None,
 ) -> list[dict[str, Any]]:
-    """Makes the rows of `items.parquet`: task, id, groups, cluster, metrics, the answer as read and why.
+    """Makes the rows of `items.parquet`, in the dataset's order; a metric without a decision is null.
 
-    Args:
-        task: the task.
-        items: all items asked.
-        scores: item id to its score.
-        unanswered: item id to the reason.
-        sources: item id to what its question was given beside it.
-        asked: item id to how many questions the model answered about it, for a task of several.
-
-    Returns:
-        A row an item, in the dataset's order. A metric without a decision is null.
+    `sources`: item id to what its question was given beside it.
+    `asked`: item id to how many questions the model answered about it, for a task of several.
     """
     rows: list[dict[str, Any]] = []
     for item in items:

@@ -28,19 +28,6 @@ from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.spec import Ask, Dialogue, Done, Item, Message, MultiStep, PromptSet, TaskSpec, Turn
 
-__all__ = [
-    "TRUNCATE",
-    "AnsweredTask",
-    "Fitted",
-    "RunOptions",
-    "Truncate",
-    "fit_items",
-    "load_task_prompts",
-    "open_protocols",
-    "run_model",
-]
-
-
 ANSWER = "answer"
 
 
@@ -49,21 +36,15 @@ class RunOptions:
     """How tasks are run.
 
     Attributes:
-        prompts: prompt set, `own` or `official`.
-        upstream: checkout of the authors' repository, for `official`.
-        max_new_tokens: longest answer instead of the task's own.
-        max_samples: how many items a task, None for all.
-        model_args: settings of the model's backend as the user gave them, for the recipe.
-        task_args: settings of the tasks themselves (`TaskSpec.arguments` and `TaskSpec.scoring_arguments`).
-        truncate: what is done about questions that do not fit the model's context.
+        task_args: of `TaskSpec.arguments` and `TaskSpec.scoring_arguments`.
         shortened: item id to the words left out, of a run that is replayed; None when the model says what fits.
     """
 
     prompts: str = "own"
-    upstream: Path | None = None
-    max_new_tokens: int | None = None
-    max_samples: int | None = None
-    model_args: Mapping[str, str] = field(default_factory=dict)
+    upstream: Path | None = None  # checkout of the authors' repository, for `official`
+    max_new_tokens: int | None = None  # longest answer instead of the task's own
+    max_samples: int | None = None  # how many items a task, None for all
+    model_args: Mapping[str, str] = field(default_factory=dict)  # as the user gave them, for the recipe
     task_args: Mapping[str, str] = field(default_factory=dict)
     truncate: Truncate = "refuse"
     shortened: Mapping[str, int] | None = None
@@ -74,12 +55,6 @@ class AnsweredTask:
     """A task with the answers there are.
 
     Attributes:
-        task: the task.
-        items: all items asked.
-        responses: item id to the model's text, for each answered item.
-        unanswered: item id to the reason, for the others.
-        recipe: what the numbers depend on.
-        cut: ids of items whose last answer was cut at the length limit.
         sources: item id to what its question was given beside the item (retrieved chunks), where that is so.
         scoring_args: settings of the scoring (`TaskSpec.scoring_arguments`) that were given.
         asked: item id to how many questions were answered about it, for a task with a protocol.
@@ -88,10 +63,10 @@ class AnsweredTask:
 
     task: TaskSpec
     items: Sequence[Item]
-    responses: Mapping[str, str]
-    unanswered: Mapping[str, str]
+    responses: Mapping[str, str]  # item id to the model's text, for each answered item
+    unanswered: Mapping[str, str]  # item id to the reason
     recipe: Mapping[str, Any]
-    cut: frozenset[str] = frozenset()
+    cut: frozenset[str] = frozenset()  # ids of items whose last answer was cut at the length limit
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scoring_args: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
@@ -114,12 +89,7 @@ class _Conversation:
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
-    """Loads a task's prompts with the settings that are its own, and the worked examples of its data.
-
-    Raises:
-        UsageError: A setting's value is not allowed.
-        MissingError: Something the prompts need (a checkout, documents) is not there.
-    """
+    """Loads a task's prompts with the settings that are its own, and the worked examples of its data."""
     return prompt_set(task, options.prompts, options.upstream, arguments=_own(task, options), exemplars=data.exemplars)
 
 
@@ -129,14 +99,7 @@ def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
 
 
 def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, MultiStep]:
-    """Opens the protocols of those tasks that have one; before a model is loaded, since what they need may be missing.
-
-    Returns:
-        Task name to protocol.
-
-    Raises:
-        MissingError: Something a protocol needs is not on this machine.
-    """
+    """Opens the tasks' protocols by task name, before a model is loaded, since what they need may be missing."""
     return {
         task.name: open_protocol(task, _own(task, options), prompts=options.prompts, upstream=options.upstream)
         for task in tasks
@@ -148,13 +111,6 @@ def run_model(
     tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, folder: RunFolder, options: RunOptions
 ) -> list[AnsweredTask] | None:
     """Asks a model all questions of all tasks, but for those it has answered before.
-
-    Args:
-        tasks: what to run.
-        data: task name to its items.
-        model: the model under test.
-        folder: where the answers are kept.
-        options: how to ask.
 
     Returns:
         The answered tasks; None in all but the main process of a distributed run.
@@ -185,20 +141,11 @@ def run_model(
             open_ones = _follow(open_ones, protocols, model, store, options)
             number += 1
     model.share([])
-    return [
-        _answered(
-            task,
-            data[task.name],
-            conversations[task.name],
-            prompts[task.name],
-            fitted[task.name],
-            protocols.get(task.name),
-            model,
-            options,
-            leaking[task.name],
-        )
-        for task in tasks
-    ]
+    answered = []
+    for task in tasks:
+        put = _Put(task, data[task.name], prompts[task.name], fitted[task.name], conversations[task.name])
+        answered.append(_answered(put, protocols.get(task.name), model, options, leaking[task.name]))
+    return answered
 
 
 def _fitted(task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions) -> Fitted:
@@ -310,11 +257,7 @@ def _sent(request: Request) -> str:
 def _received(text: str) -> Request:
     key, messages, size, stop, continuations = json.loads(text)
     return Request(
-        key=key,
-        messages=tuple(messages),
-        max_new_tokens=size,
-        stop=tuple(stop),
-        continuations=tuple(continuations),
+        key=key, messages=tuple(messages), max_new_tokens=size, stop=tuple(stop), continuations=tuple(continuations)
     )
 
 
@@ -331,17 +274,8 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
-            store.put(
-                ANSWER,
-                result.key,
-                {
-                    "text": result.text,
-                    "prompt_tokens": result.prompt_tokens,
-                    "output_tokens": result.output_tokens,
-                    "finish": result.finish,
-                    "seconds": round(last - before, 6),
-                },
-            )
+            record = {name: getattr(result, name) for name in ("text", "prompt_tokens", "output_tokens", "finish")}
+            store.put(ANSWER, result.key, {**record, "seconds": round(last - before, 6)})
 
     written = [request for request in requests if not request.continuations]
     chosen = [request for request in requests if request.continuations]
@@ -352,29 +286,31 @@ def _generate(model: Model, requests: Sequence[Request], store: Store | None, pr
     return failures
 
 
+@dataclass(frozen=True)
+class _Put:
+    """A task whose questions were put."""
+
+    task: TaskSpec
+    data: TaskData
+    prompts: PromptSet
+    fitted: Fitted
+    conversations: Sequence[_Conversation]
+
+
 def _answered(
-    task: TaskSpec,
-    data: TaskData,
-    conversations: Sequence[_Conversation],
-    prompts: PromptSet,
-    fitted: Fitted,
-    protocol: MultiStep | None,
-    model: Model,
-    options: RunOptions,
-    leaking: list[str],
+    put: _Put, protocol: MultiStep | None, model: Model, options: RunOptions, leaking: list[str]
 ) -> AnsweredTask:
+    task, prompts, fitted, conversations = put.task, put.prompts, put.fitted, put.conversations
     recipe = make_recipe(
         task,
-        data=data.revision,
+        data=put.data.revision,
         prompts=prompts,
         model={"name": model.name, **model.identity},
         max_new_tokens=options.max_new_tokens or task.generation_size,
         max_samples=options.max_samples,
     )
-    recipe["generation"] |= {
-        "model_args": dict(options.model_args),
-        "processes": int(os.environ.get("WORLD_SIZE", "1")),
-    }
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes}
     if protocol is not None:
         recipe["protocol"] = dict(protocol.identity)
     if leaking:
@@ -390,7 +326,7 @@ def _answered(
         }
     return AnsweredTask(
         task=task,
-        items=data.items,  # whole: a judge reads all that the model could have been given
+        items=put.data.items,  # whole: a judge reads all that the model could have been given
         responses={one.item.id: one.response for one in conversations if one.response is not None},
         unanswered={one.item.id: one.unanswered for one in conversations if one.unanswered is not None},
         recipe=recipe,
@@ -429,14 +365,12 @@ class Fitted:
     """Items as they are asked.
 
     Attributes:
-        items: in the given order; those that were too long are shortened, or what they were.
         shortened: item id to the number of words left out, for those that are shortened.
-        measured: False when the model cannot tell how long a question is.
     """
 
-    items: Sequence[Item]
+    items: Sequence[Item]  # in the given order; those that were too long are shortened, or what they were
     shortened: Mapping[str, int] = field(default_factory=dict)
-    measured: bool = True
+    measured: bool = True  # false when the model cannot tell how long a question is
 
 
 def fit_items(
@@ -449,22 +383,13 @@ def fit_items(
     truncate: Truncate = "refuse",
     known: Mapping[str, int] | None = None,
 ) -> Fitted:
-    """Makes the questions fit the model, or refuses.
+    """Makes the questions fit the model, or refuses; the same in every process of a distributed run.
 
-    The same in every process of a distributed run.
-
-    Args:
-        task: the task.
-        prompts: how its items are put.
-        items: its items.
-        model: who is asked.
-        request: makes the request of an item.
-        truncate: what is done about those that do not fit.
-        known: words left out of each shortened item in an earlier run; then nothing is measured.
+    `known`: words left out of each shortened item in an earlier run; then nothing is measured.
 
     Returns:
-        The items to ask. Of an item that is cut, the fewest words with which it fits; one that does not fit without any
-        of its documents is given as it is, and the model leaves it unanswered.
+        The items to ask. Of an item that is cut, the fewest words with which it fits; one that does not fit without any of its
+        documents is given as it is, and the model leaves it unanswered.
 
     Raises:
         UsageError: Some do not fit and `truncate` is `refuse`; lists them. Or they are to be cut, and cannot.

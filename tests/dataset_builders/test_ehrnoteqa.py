@@ -1,87 +1,22 @@
-"""EHRNoteQA from `build` to `load_dataset`, Croissant and the builder class of the Hub folder, on twins of the official files."""
+"""EHRNoteQA's configurations through `build`, on twins of the official files, and their text before `leakcheck`."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.benchmarks.ehrnoteqa.data import DEMO_QUESTIONS
-from medical_tasks.benchmarks.ehrnoteqa.data import read_rows as rows_made
+from medical_tasks.benchmarks.ehrnoteqa.data import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.twin import NOTES_FILE, write_twin
-from medical_tasks.data.dataset_store import built_configs, read_rows
+from medical_tasks.data.dataset_store import built_configs, read_rows, source_files
 from medical_tasks.errors import MissingError, UsageError
-from tests.support import ROOT
-
-HUB_FOLDER = ROOT / "dataset_builders" / "ehrnoteqa"
-
-
-def demo_rows() -> list[dict[str, Any]]:
-    return list(rows_made("demo", "test", {}))
-
-
-def builder(**arguments: Any) -> Any:
-    """The builder class, from `build.py` loaded by its path as a user without the package's help would."""
-    location = importlib.util.spec_from_file_location("build", HUB_FOLDER / "build.py")
-    assert location is not None
-    assert location.loader is not None
-    module = importlib.util.module_from_spec(location)
-    location.loader.exec_module(module)
-    return module.EHRNoteQA(**arguments)
-
-
-def test_demo_through_load_dataset(tmp_path: Path) -> None:
-    import datasets
-
-    folder = build_dataset("ehrnoteqa", source=None, config="demo", out=tmp_path / "ehrnoteqa").folder
-    loaded = datasets.load_dataset(str(folder), "demo", cache_dir=str(tmp_path / "cache"))
-    assert list(loaded) == ["test"]
-    assert len(loaded["test"]) == DEMO_QUESTIONS == 14
-    assert list(loaded["test"]) == demo_rows()
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_demo_as_croissant(tmp_path: Path) -> None:
-    import mlcroissant
-
-    folder = build_dataset("ehrnoteqa", source=None, config="demo", out=tmp_path / "ehrnoteqa").folder
-    dataset = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
-    assert dataset.metadata.issues.report() == ""
-    records = list(dataset.records("demo/test"))
-    assert len(records) == DEMO_QUESTIONS
-    for record, row in zip(records, demo_rows(), strict=True):
-        assert record["demo/test/id"] == row["id"].encode()
-        assert record["demo/test/level"] == row["level"]
-        assert [each.decode() if isinstance(each, bytes) else each for each in record["demo/test/choices"]] == row[
-            "choices"
-        ]
-        notes = record["demo/test/notes"]
-        texts = [
-            text.decode() if isinstance(text, bytes) else text
-            for text in (each["demo/test/notes/text"] for each in notes)
-        ]
-        assert texts == [each["text"] for each in row["notes"]]
-
-
-def test_the_class_streams(tmp_path: Path) -> None:
-    streamed = builder(config_name="demo", cache_dir=str(tmp_path / "cache")).as_streaming_dataset(split="test")
-    assert list(streamed) == demo_rows()
-
-
-def test_the_hub_folder_has_no_script_that_load_dataset_refuses() -> None:
-    assert {path.name for path in HUB_FOLDER.iterdir() if path.suffix == ".py"} == {"build.py"}
-
-
-def test_the_checked_in_card_asks_for_permission() -> None:
-    card = (HUB_FOLDER / "README.md").read_text(encoding="utf-8")
-    assert "extra_gated_prompt" in card
-    assert "license_name: physionet-credentialed-1.5.0" in card
-    assert "conditionsOfAccess" in json.loads((HUB_FOLDER / "croissant.json").read_text(encoding="utf-8"))
+from medical_tasks.guard.leakcheck import check_leaks
+from tests.benchmarks.ehrnoteqa.set_files import discq_row, squad_entry, squad_question, write_discq, write_squad
 
 
 def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
@@ -144,3 +79,125 @@ def test_what_is_needed_is_told(tmp_path: Path) -> None:
     ):
         build_dataset("ehrnoteqa", source=source, config="all", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+CATEGORIES = ("treatment", "plan")
+
+
+def long_text(name: str) -> str:
+    """Enough words of one place to be looked for, which stand nowhere else."""
+    return " ".join(f"{name}{number}" for number in range(14))
+
+
+def own_row(number: int = 1, **changes: Any) -> dict[str, Any]:
+    return {
+        "id": f"p1-{number}",
+        "patient_id": "p1",
+        "level": 1,
+        "num_notes": 1,
+        "clinician": "",
+        "question": long_text("question"),
+        "choices": [long_text(f"choice{letter}") for letter in "ABCDE"],
+        "answer": "C",
+        "categories": list(CATEGORIES),
+        "evidence": [long_text("evidence")],
+        "notes": [{"note_id": "n1", "hadm_id": "2", "charttime": "2150-01-02 00:00:00", "text": long_text("note")}],
+    } | changes
+
+
+def write_own(folder: Path, *rows: dict[str, Any]) -> Path:
+    path = folder / "questions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def own(folder: Path) -> Path:
+    return write_own(folder, own_row(), own_row(2, level=0, categories=[], evidence=[]))
+
+
+def evidence(folder: Path) -> Path:
+    question = squad_question("q1", long_text("evidence"), question=long_text("question"))
+    return write_squad(folder / "data.json", squad_entry("t", question, context=long_text("note")))
+
+
+def discq(folder: Path) -> Path:
+    row = discq_row(question=long_text("question"), reasoning=long_text("trigger"))
+    return write_discq(folder, [row, discq_row()], texts={"12_34.txt": long_text("note")})
+
+
+SETS = {"own": (own, 2), "evidence": (evidence, 1), "discq": (discq, 2)}
+Writer = Callable[[Path], Path]
+each_set = pytest.mark.parametrize(("config", "write", "count"), [(name, *made) for name, made in SETS.items()])
+
+
+@each_set
+def test_through_load_dataset(tmp_path: Path, config: str, write: Writer, count: int) -> None:
+    import datasets
+
+    write(tmp_path)
+    built = build_dataset("ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out", partial=True)
+    assert built.rows == count
+    assert len(built.notes) == (config == "discq")  # another number of rows than DiSCQ has
+    rows = read_rows(built.folder, config, "test")
+    loaded = datasets.load_dataset(str(built.folder), config, cache_dir=str(tmp_path / "cache"))["test"]
+    assert list(loaded) == rows
+    assert loaded.column_names == [column.name for column in COLUMNS]
+    text = datasets.Value("string")
+    # Also where no row has any of them: the types are not guessed from the rows.
+    assert {name: loaded.features[name] for name in ("choices", "categories", "evidence")} == dict.fromkeys(
+        ("choices", "categories", "evidence"), datasets.List(text)
+    )
+    assert loaded.features["notes"] == datasets.List(dict.fromkeys(("note_id", "hadm_id", "charttime", "text"), text))
+
+
+def test_several_questions_of_a_patient(tmp_path: Path) -> None:
+    build_dataset("ehrnoteqa", source=own(tmp_path), config="own", out=tmp_path / "out")
+    rows = read_rows(tmp_path / "out", "own", "test")
+    assert [(row["id"], row["patient_id"], row["categories"]) for row in rows] == [
+        ("p1-1", "p1", list(CATEGORIES)),
+        ("p1-2", "p1", []),
+    ]
+    write_own(tmp_path, own_row(), own_row())
+    with pytest.raises(UsageError, match="line 2, field 'id': must be unique, it stands on line 1 already"):
+        build_dataset("ehrnoteqa", source=tmp_path, config="own", out=tmp_path / "out")
+
+
+def test_what_the_further_configurations_need_is_told(tmp_path: Path) -> None:
+    for config, words in (
+        ("own", r"medical-tasks construct ehrnoteqa import(.|\n)*questions.jsonl"),
+        ("evidence", r"mimic-iii-question-answer/1.0.0(.|\n)*test.final.json"),
+        ("discq", r"physionet.org/content/discq/1.0(.|\n)*discq_questions_final.csv"),
+    ):
+        with pytest.raises(MissingError, match=words):
+            build_dataset("ehrnoteqa", source=tmp_path, config=config, out=tmp_path / "out")
+    write_discq(tmp_path, [discq_row()], texts={})
+    with pytest.raises(MissingError, match="1 of the 1 texts that its questions are about are not below its folder"):
+        build_dataset("ehrnoteqa", source=tmp_path, config="discq", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+PLACES = {
+    "own": ("question", "choiceA", "choiceE", "evidence", "note"),
+    "evidence": ("question", "evidence", "note"),
+    "discq": ("question", "trigger", "note"),
+}
+
+
+@each_set
+@pytest.mark.parametrize("official", [False, True], ids=["built", "official files"])
+def test_text_of_every_column_is_found_where_it_leaked(
+    tmp_path: Path, config: str, write: Writer, count: int, official: bool
+) -> None:
+    (tmp_path / "files").mkdir()
+    write(tmp_path / "files")
+    source = tmp_path / "files"
+    if not official:
+        source = build_dataset("ehrnoteqa", source=source, config=config, out=tmp_path / "out", partial=True).folder
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "results.json").write_text(json.dumps({"metrics": {"accuracy": 0.5}}))
+    assert check_leaks(run, source_files(str(source))).found == {}
+    for place in PLACES[config]:
+        (run / f"{place}.log").write_text(f"item p1: {long_text(place)}\n")
+    found = check_leaks(run, source_files(str(source))).found
+    assert set(found) == {f"{place}.log" for place in PLACES[config]}

@@ -2,88 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE, read_mimic_rows
+from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS
-from medical_tasks.benchmarks.doclens.mimic_sample import MIMIC_COLUMNS
 from medical_tasks.benchmarks.doclens.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.data.building import BuiltDataset, build_source
-from medical_tasks.data.cards import card_text, croissant_text
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.errors import MissingError, UsageError
-from tests.support import ROOT
 
-HUB_FOLDER = ROOT / "dataset_builders" / "mimic_rrs"
 SPLITS = ("train", "test")
-
-
-def demo_rows(split: str) -> list[dict[str, Any]]:
-    return list(read_mimic_rows("demo", split, {}))
 
 
 def build(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
     return build_source(MIMIC_SOURCE, place=place, config=config, folder=folder)
-
-
-def builder(**arguments: Any) -> Any:
-    """The builder class, from `build.py` loaded by its path as a user without the package's help would."""
-    location = importlib.util.spec_from_file_location("build", HUB_FOLDER / "build.py")
-    assert location is not None
-    assert location.loader is not None
-    module = importlib.util.module_from_spec(location)
-    location.loader.exec_module(module)
-    return module.MimicRRS(**arguments)
-
-
-def test_demo_through_load_dataset(tmp_path: Path) -> None:
-    import datasets
-
-    folder = build(tmp_path / "mimic_rrs", "demo").folder
-    loaded = datasets.load_dataset(str(folder), "demo", cache_dir=str(tmp_path / "cache"))
-    assert tuple(loaded) == SPLITS
-    for split in SPLITS:
-        assert list(loaded[split]) == demo_rows(split)
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_demo_as_croissant(tmp_path: Path) -> None:
-    import mlcroissant
-
-    folder = build(tmp_path / "mimic_rrs", "demo").folder
-    dataset = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
-    assert dataset.metadata.issues.report() == ""
-    for split in SPLITS:
-        records = list(dataset.records(f"demo/{split}"))
-        assert len(records) == 12
-        for record, row in zip(records, demo_rows(split), strict=True):
-            for column in MIMIC_COLUMNS:
-                value = record[f"demo/{split}/{column.name}"]
-                if column.repeated:
-                    assert [each.decode() if isinstance(each, bytes) else each for each in value] == row[column.name]
-                else:
-                    assert value == row[column.name].encode()
-
-
-def test_the_class_streams(tmp_path: Path) -> None:
-    made = builder(config_name="demo", cache_dir=str(tmp_path / "cache"))
-    assert list(made.as_streaming_dataset(split="test")) == demo_rows("test")
-
-
-def test_the_hub_folder() -> None:
-    assert {path.name for path in HUB_FOLDER.iterdir() if path.suffix == ".py"} == {"build.py"}
-    card = (HUB_FOLDER / "README.md").read_text(encoding="utf-8")
-    assert card == card_text(MIMIC_SOURCE)
-    assert "extra_gated_prompt" in card
-    croissant = (HUB_FOLDER / "croissant.json").read_text(encoding="utf-8")
-    assert croissant == croissant_text(MIMIC_SOURCE)
-    assert "conditionsOfAccess" in json.loads(croissant)
 
 
 def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,12 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from medical_tasks.report.page_data import (
-    ReportData,
-    ReportItem,
-    ReportTask,
-    ReportVerdict,
-)
+from medical_tasks.report.page_data import ReportData, ReportItem, ReportTask, ReportVerdict
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
 
@@ -37,6 +32,14 @@ def metric(value: float | None, n: int, **more: Any) -> dict[str, Any]:
         low, high = max(0.0, value - half), min(1.0, value + half)
         ends = {"ci_low": low, "ci_high": high, "bound_low": value * 0.98, "bound_high": min(1.0, value + 0.01)}
     return {"value": value, "n": n, **ends, **more}
+
+
+def count(
+    value: float, low: float, high: float, n: int, unit: str, least: float | None, most: float | None
+) -> dict[str, Any]:
+    """A metric with a unit of its own."""
+    ends = {"ci_low": low, "ci_high": high, "bound_low": least, "bound_high": most}
+    return {"value": value, "n": n, "unit": unit, **ends}
 
 
 def recipe(model: str, **more: Any) -> dict[str, Any]:
@@ -83,24 +86,8 @@ def calculation(run: str = "small", *, items: int = 40, seed: int = 1, texts: bo
         "n_items": items,
         "metrics": {
             "accuracy": metric(sum(known) / len(known), len(known)),
-            "words": {
-                "value": 23.4,
-                "ci_low": 20.1,
-                "ci_high": 27.0,
-                "n": items,
-                "bound_low": 20.0,
-                "bound_high": None,
-                "unit": "number",
-            },
-            "likeness": {
-                "value": 0.25,
-                "ci_low": 0.2,
-                "ci_high": 0.31,
-                "n": items,
-                "bound_low": 0.2,
-                "bound_high": 0.3,
-                "unit": "cosine",
-            },
+            "words": count(23.4, 20.1, 27.0, items, "number", 20.0, None),
+            "likeness": count(0.25, 0.2, 0.31, items, "cosine", 0.2, 0.3),
         },
         "coverage": {
             "asked": items,
@@ -138,24 +125,8 @@ def _three(items: Sequence[ReportItem], by: str, group: str) -> dict[str, Any]:
     value = sum(known) / len(known) if known else None
     return {
         "accuracy": metric(value, len(known)),
-        "words": {
-            "value": 20.0 + len(group),
-            "ci_low": 18.0,
-            "ci_high": 30.0,
-            "n": len(known),
-            "bound_low": None,
-            "bound_high": None,
-            "unit": "number",
-        },
-        "likeness": {
-            "value": 0.25,
-            "ci_low": 0.2,
-            "ci_high": 0.3,
-            "n": len(known),
-            "bound_low": None,
-            "bound_high": None,
-            "unit": "cosine",
-        },
+        "words": count(20.0 + len(group), 18.0, 30.0, len(known), "number", None, None),
+        "likeness": count(0.25, 0.2, 0.3, len(known), "cosine", None, None),
     }
 
 

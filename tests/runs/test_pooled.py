@@ -18,22 +18,12 @@ from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.results import item_rows, summarise, write_run
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
-from tests.support import NO_BENCHMARK
+from tests.support import toy_task
 
 NAN = math.nan
 SHARE = MetricSpec(name="share", kind="ratio", description="pooled share")
 PART = MetricSpec(name="share_top", kind="ratio", description="of the top", part=("section", "top"), whole="share")
-TASK = TaskSpec(
-    name="toy",
-    title="Toy",
-    benchmark=NO_BENCHMARK,
-    dataset="none",
-    split="test",
-    metrics=(SHARE, PART),
-    version="1-A",
-    generation_size=8,
-    groups=("kind",),
-)
+TASK = toy_task(SHARE, PART, groups=("kind",))
 
 
 def item(name: str) -> Item:

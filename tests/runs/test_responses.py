@@ -21,10 +21,6 @@ def test_reads_text_and_number_ids_and_passes_over_empty_lines(tmp_path: Path) -
     assert read_responses(file, IDS) == {"1": "a", "2": ""}
 
 
-def test_null_is_no_answer(tmp_path: Path) -> None:
-    assert read_responses(write(tmp_path / "r.jsonl", {"id": 1, "response": None}), IDS) == {}
-
-
 def test_a_json_list_with_the_authors_names_or_ours(tmp_path: Path) -> None:
     records = [
         {"example_id": 1, "output": "a", "prompt": "p"},
@@ -65,7 +61,6 @@ def test_lines_may_have_the_authors_names_too_and_ours_come_first(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[", "r.json: not JSON"),
         ("[" * 100_000, "not JSON .nested too deeply"),
         ("[]", "a list of records is needed, got a list of 0"),
         ('["SECRET words"]', "record 1: an object is needed, got a text of 12 characters"),
@@ -76,20 +71,15 @@ def test_lines_may_have_the_authors_names_too_and_ours_come_first(tmp_path: Path
         ),
         ('[{"example_id": 1, "output": ["SECRET"]}]', "record 1: 'output' must be the model's raw text .* got list"),
         ('[{"example_id": 1, "id": 2, "output": "SECRET"}]', "record 1: has both 'id' and 'example_id'"),
-        ('[{"id": 1, "output": "SECRET", "response": "a"}]', "record 1: has both 'response' and 'output'"),
         (
             '[{"case_id": "1", "output": "SECRET"}]',
             r"record 1: needs the keys 'case_id' and 'answer' or 'prediction', got keys \['case_id', 'out",
         ),
-        ('[{"example_id": "1", "answer": "SECRET"}]', "record 1: needs the keys 'example_id' and 'output'"),
-        ('[{"case_id": "1", "answer": ["SECRET"]}]', "record 1: 'answer' must be the model's raw text .* got list"),
         ('[{"case_id": "1", "answer": "SECRET"}, {"case_id": 1, "answer": "b"}]', "records 1 and 2 both answer id '1'"),
-        ('{"case_id": "1", "response": "SECRET"}', "line 1: needs the keys 'case_id' and 'answer'"),
         ('[{"id": 1, "output": "SECRET", "output": "a"}]', "a name stands twice in one object"),
         ('[{"id": 1, "output": "a"}, {"example_id": "1", "output": "b"}]', "records 1 and 2 both answer id '1'"),
         ('[{"id": 9, "output": "SECRET"}]', r"1 id is no item of the task: '9' \(record 1\)"),
         (r'[{"id": 1, "output": "SECRET \ud800"}]', "record 1: 'output' has characters that are none"),
-        (r'{"id": 1, "response": "SECRET \ud800"}', "line 1: 'response' has characters that are none"),
     ],
 )
 def test_bad_lists_by_message_without_a_word_of_them(tmp_path: Path, text: str, message: str) -> None:
@@ -102,20 +92,14 @@ def test_bad_lists_by_message_without_a_word_of_them(tmp_path: Path, text: str, 
     ("lines", "message"),
     [
         (["{not json"], "line 1: not JSON"),
-        ([{"id": 1, "response": "a"}, "[" * 100_000], "line 2: not JSON"),
         (["5"], "line 1: an object is needed, got a number. A line is like"),
         ([{"id": 1}], r"line 1: needs the keys 'id' and 'response', got keys \['id'\]"),
         ([{"id": 1.5, "response": "a"}], "'id' must be text or a whole number, got 1.5"),
-        ([{"id": True, "response": "a"}], "'id' must be text or a whole number, got True"),
         ([{"id": 1, "response": 5}], "'response' must be the model's raw text .* got int"),
         ([{"id": 1, "response": "a"}, {"id": "1", "response": "a"}], "lines 1 and 2 both answer id '1'"),
-        (
-            [{"id": 9, "response": "a"}],
-            r"1 id is no item of the task: '9' \(line 1\). Its ids look like '1', '2', '3'",
-        ),
+        ([{"id": 9, "response": "a"}], r"1 id is no item of the task: '9' \(line 1\). Its ids look like '1', '2', '3'"),
         ([{"id": n, "response": "a"} for n in range(10, 20)], "10 ids are not items .* and 5 more"),
         ([""], "no lines"),
-        (['{"id": 1, "response": "a", "response": "b"}'], "a name stands twice in one object"),
         (['{"id": ' + "9" * 5000 + ', "response": "a"}'], "line 1: not JSON"),
     ],
 )
@@ -129,17 +113,11 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_error(tmp_path: Path) ->
     assert read_responses(tmp_path / "r.jsonl", IDS) == {"1": "a", "2": "b"}
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         read_responses(tmp_path, IDS)
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"r\.jsonl: no such file. Give --responses"):
         read_responses(tmp_path / "r.jsonl", IDS)
-
-
-def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_bytes(b'{"id": 1, "response": "\xe9"}')
     with pytest.raises(UsageError, match="not UTF-8 text .* at byte 23"):
         read_responses(tmp_path / "r.jsonl", IDS)

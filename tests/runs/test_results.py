@@ -1,3 +1,5 @@
+"""What is computed from scored items, and the files it is written to."""
+
 from __future__ import annotations
 
 import json
@@ -11,24 +13,17 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
+from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import item_rows, read_items, read_results, summarise, write_run
-from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
-from tests.support import NO_BENCHMARK
+from medical_tasks.spec import Item, ItemScore, MetricSpec
+from tests.support import toy_task
 
 NAN = float("nan")
-TASK = TaskSpec(
-    name="toy",
-    title="Toy",
-    benchmark=NO_BENCHMARK,
-    dataset="none",
-    split="test",
-    metrics=(
-        MetricSpec(name="right", kind="proportion", description="right"),
-        MetricSpec(name="share", kind="mean", description="share"),
-    ),
-    version="1-A",
-    generation_size=8,
+TASK = toy_task(
+    MetricSpec(name="right", kind="proportion", description="right"),
+    MetricSpec(name="share", kind="mean", description="share"),
     groups=("kind",),
 )
 
@@ -210,19 +205,11 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*.part"))
 
 
-JUDGED = TaskSpec(
+JUDGED = toy_task(
+    MetricSpec(name="share", kind="mean", description="share"),
+    MetricSpec(name="faults", kind="mean", description="faults", limits=(0.0, math.inf), higher_is_better=False),
+    MetricSpec(name="words", kind="mean", description="words", limits=(0.0, math.inf), unit="number"),
     name="judged",
-    title="Judged",
-    benchmark=NO_BENCHMARK,
-    dataset="none",
-    split="test",
-    metrics=(
-        MetricSpec(name="share", kind="mean", description="share"),
-        MetricSpec(name="faults", kind="mean", description="faults", limits=(0.0, math.inf), higher_is_better=False),
-        MetricSpec(name="words", kind="mean", description="words", limits=(0.0, math.inf), unit="number"),
-    ),
-    version="1-A",
-    generation_size=8,
     judge=True,
 )
 
@@ -278,3 +265,21 @@ def test_items_that_can_have_nothing_counted_have_no_interval() -> None:
     scores = {"0": ItemScore(id="0", values={"share": 1.0, "faults": 0.0, "words": 3.0})}
     faults = summarise(JUDGED, [item("0")], scores, {}, recipe={}, unanswered_limits=lambda one: {"faults": (0.0, 0.0)})
     assert (faults["metrics"]["faults"]["value"], faults["metrics"]["faults"]["ci_high"]) == (0.0, None)
+
+
+def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answered() -> None:
+    groups = dict.fromkeys(KQA.groups, "all")
+    items = [
+        Item(id=f"{size}", fields={"must_have": ("s",) * size, "nice_to_have": ()}, groups=groups, cluster=f"{size}")
+        for size in (8, 2)
+    ]
+    values = {"hallucination_rate": 8.0, "hallucination_rate_answered": 8.0}
+    scores = {"8": ItemScore(id="8", values=values)}
+    entry = summarise(KQA, items, scores, {"2": "timeout"}, recipe={}, unanswered_limits=_unanswered_limits(KQA, items))
+    metrics = entry["metrics"]
+    # Had the model abstained from the other, the mean of the answered would stay at 8; of all, it falls to 5 at most.
+    assert (
+        metrics["hallucination_rate_answered"]["bound_low"],
+        metrics["hallucination_rate_answered"]["bound_high"],
+    ) == (4.0, 8.0)
+    assert (metrics["hallucination_rate"]["bound_low"], metrics["hallucination_rate"]["bound_high"]) == (4.0, 5.0)

@@ -64,10 +64,13 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         open_run_folder(tmp_path / "run", {})
 
 
-def test_damaged_settings_are_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"), [("{", r"run\.json: not valid JSON"), ("[]", "not the settings of a run")]
+)
+def test_damaged_settings_are_said(tmp_path: Path, text: str, message: str) -> None:
     open_run_folder(tmp_path / "run", {})
-    (tmp_path / "run" / "run.json").write_text("{")
-    with pytest.raises(UsageError, match=r"run\.json: not valid JSON"):
+    (tmp_path / "run" / "run.json").write_text(text)
+    with pytest.raises(UsageError, match=message):
         open_run_folder(tmp_path / "run", {})
 
 
@@ -77,13 +80,6 @@ def test_the_default_folder_is_the_same_for_the_same_command() -> None:
     assert one != default_folder("hf/models/my model", {"n": 2, "tasks": ["medcalc"]})
     assert one.parent == Path("runs")
     assert one.name.startswith("hf_models_my_model-")
-
-
-def test_settings_that_are_no_settings_are_said(tmp_path: Path) -> None:
-    open_run_folder(tmp_path / "run", {})
-    (tmp_path / "run" / "run.json").write_text("[]")
-    with pytest.raises(UsageError, match="not the settings of a run"):
-        open_run_folder(tmp_path / "run", {})
 
 
 def test_one_command_at_a_time(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class Counting:
 def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
     protocol = Counting()
 
-    def open_protocol(task: TaskSpec, **settings: Any) -> MultiStep:
+    def open_protocol(task: TaskSpec, **given: Any) -> MultiStep:
         return protocol
 
     monkeypatch.setattr(code_protocol, "open_protocol", open_protocol)
@@ -87,8 +87,6 @@ class Scripted(GeneratesOnly):
     """Item n of the demo says `enough` at its n-th question (from 0: at once)."""
 
     name = "scripted/model"
-    endpoint: str | None = None
-    is_main = True
     identity: Mapping[str, str] = {"backend": "scripted"}
 
     def __init__(self, data: TaskData, *, dies_after: int | None = None, fails: tuple[int, int] | None = None) -> None:
@@ -96,9 +94,6 @@ class Scripted(GeneratesOnly):
         self.dies_after, self.fails = dies_after, fails
         self.asked: list[str] = []
         self.rounds: list[list[int]] = []
-
-    def share(self, keys: list[str]) -> list[str]:
-        return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         self.rounds.append(sorted(round_of(request) for request in requests))
@@ -115,9 +110,6 @@ class Scripted(GeneratesOnly):
         if self.fails == (number, asked):
             return Failure(key=request.key, reason="http 500", detail="down")
         return Answer(key=request.key, text="enough" if asked > number else f"{number}.{asked}")
-
-    def close(self) -> None:
-        pass
 
 
 def run(model: Any, data: TaskData, folder: RunFolder, *, tasks: Sequence[TaskSpec] = (MEDCALC_CODE,)) -> AnsweredTask:
@@ -159,7 +151,7 @@ class Sampling(Scripted):
 def test_the_same_question_in_a_dialogue_is_asked_anew(
     data: TaskData, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_protocol, "open_protocol", lambda task, **settings: Again())
+    monkeypatch.setattr(code_protocol, "open_protocol", lambda task, **given: Again())
     one = replace(data, items=data.items[:1])
     first = Sampling(data, dies_after=2)
     with pytest.raises(KeyboardInterrupt):

@@ -23,7 +23,7 @@ from medical_tasks.runs.estimation import Estimator
 from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import summarise
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
-from tests.support import NO_BENCHMARK
+from tests.support import toy_task
 
 EXACT = 1e-9
 JUDGED = sorted(name for name, task in tasks().items() if task.judge)
@@ -174,20 +174,12 @@ def test_how_many_tasks_there_are() -> None:
 
 # The estimator by itself
 
-LAW_TASK = TaskSpec(
+LAW_TASK = toy_task(
+    MetricSpec(name="share", kind="mean", description=""),
+    MetricSpec(name="count", kind="mean", description="", limits=(0.0, math.inf), unit="per answer"),
+    MetricSpec(name="any", kind="proportion", description=""),
+    MetricSpec(name="pooled", kind="ratio", description=""),
     name="law",
-    title="Law",
-    benchmark=NO_BENCHMARK,
-    dataset="none",
-    split="test",
-    metrics=(
-        MetricSpec(name="share", kind="mean", description=""),
-        MetricSpec(name="count", kind="mean", description="", limits=(0.0, math.inf), unit="per answer"),
-        MetricSpec(name="any", kind="proportion", description=""),
-        MetricSpec(name="pooled", kind="ratio", description=""),
-    ),
-    version="1-A",
-    generation_size=8,
 )
 COUNTED = st.integers(0, 4)
 HOWS: tuple[Literal["share", "count", "any"], ...] = ("share", "count", "any", "share")

@@ -1,10 +1,7 @@
-"""What the papers report, read from this package's data file of their figures.
+"""What the papers report, read from `figures.json`.
 
-    from medical_tasks.report.published.figures import published_results
-    for result in published_results("medcalc"): ...
-
-The figures are their authors' (`source` and `link` say whose); nobody here has verified them. A fault in the file is a fault of
-this package, and raised as one, with its place.
+The figures are their authors' (`source` and `link`); nobody here has verified them. A fault in the file is a fault of this
+package, and raised as a `ValueError` with its place.
 """
 
 from __future__ import annotations
@@ -17,9 +14,6 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Final
 
-__all__ = ["PublishedResult", "all_published", "published_results", "read_figures"]
-
-
 _FILE = "figures.json"
 
 
@@ -30,14 +24,7 @@ def all_published() -> tuple[PublishedResult, ...]:
 
 
 def published_results(task: str) -> tuple[PublishedResult, ...]:
-    """Returns what is published on a task.
-
-    Args:
-        task: its bare name.
-
-    Returns:
-        The rows, in the order of the tables; none for a task that no paper reports.
-    """
+    """What is published on a task, by its bare name, in the order of the tables."""
     return tuple(result for result in all_published() if result.task == task)
 
 
@@ -46,30 +33,22 @@ class PublishedResult:
     """One model's row of one table of a paper.
 
     Attributes:
-        model: the model's name as the paper writes it.
-        setting: what else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing.
-        task: name of our task that asks the same.
-        metrics: our metric's name to the value, 0-1 (a count or cosine in its own unit).
-        breakdown: our breakdown's name to group to metrics, likewise; empty where the paper has none.
-        source: where it stands: the paper in short and the table (`K-QA, table 4`).
-        link: the paper's address.
-        n_items: how many items it is over, None where the paper does not say.
-        judge: the judge that decided it, "" for none.
+        breakdown: by our breakdown's name and group.
         differences: how the paper's setting differs from what this suite does, a sentence each; what a reader must know before
             setting the numbers side by side.
         beside: for a metric that follows the authors' script, the one of ours that asks the same (`accuracy_official` to
             `accuracy`): where a reader looks for the figure in a table of headline metrics. The two do not count alike.
     """
 
-    model: str
-    task: str
-    metrics: Mapping[str, float]
-    source: str
+    model: str  # as the paper writes it
+    task: str  # name of ours that asks the same
+    metrics: Mapping[str, float]  # our metric's name to the value, 0-1 (a count or cosine in its own unit)
+    source: str  # where it stands: the paper in short and the table (`K-QA, table 4`)
     link: str
-    setting: str = ""
+    setting: str = ""  # what else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing
     breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    n_items: int | None = None
-    judge: str = ""
+    n_items: int | None = None  # None where the paper does not say
+    judge: str = ""  # "" for none
     differences: tuple[str, ...] = ()
     beside: Mapping[str, str] = field(default_factory=dict)
 
@@ -84,17 +63,7 @@ _DIGITS: Final = 10
 
 
 def read_figures(text: str) -> tuple[PublishedResult, ...]:
-    """Reads the data file.
-
-    Args:
-        text: its content.
-
-    Returns:
-        A result a row, in the order of the file.
-
-    Raises:
-        ValueError: Something in it is not as it should be; the message says where.
-    """
+    """Reads the data file; a result a row."""
     content = json.loads(text)
     _known("the file", content, _FILE_KEYS)
     sentences: Mapping[str, str] = content["differences"]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import math
 import re
 from collections import Counter
+from typing import Any
+
+import pytest
 
 from medical_tasks.benchmarks.catalog import tasks
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
-from medical_tasks.report.published.figures import PublishedResult, all_published, published_results
+from medical_tasks.report.published.figures import PublishedResult, all_published, published_results, read_figures
 from tests.support import ROOT
 
 ROWS = {
@@ -168,17 +173,6 @@ def test_the_overall_scores_of_teams_are_the_means_of_their_parts() -> None:
     assert checked == 3
 
 
-def test_a_difference_stands_at_the_rows_it_is_true_of() -> None:
-    """Table 15 of MedCalc-Bench names GPT-4 as table 2 does; what ArchEHR-QA chooses sentences by, it does in two approaches."""
-    renamed = {
-        result.model for result in published_results("medcalc") if "GPT-3.5-turbo" in " ".join(result.differences)
-    }
-    assert renamed == {"GPT-3.5"}
-    for task in ("archehr_evidence_first", "archehr_heuristic"):
-        for result in published_results(task):
-            assert "unless an embedder is given" in " ".join(result.differences)
-
-
 def test_the_document_counts_what_is_there() -> None:
     text = (ROOT / "docs" / "published_results.md").read_text(encoding="utf-8")
     found = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \|", text, re.MULTILINE)
@@ -190,3 +184,81 @@ def test_the_document_counts_what_is_there() -> None:
     assert {source: (int(rows), int(count)) for source, rows, count in found} == {
         source: (counted[source], values[source]) for source in ROWS
     }
+
+
+FILE: dict[str, Any] = {
+    "about": "",
+    "beside": {"accuracy_official": "accuracy", "other_official": "other"},
+    "differences": {"asked": "It was asked otherwise.", "counted": "It was counted otherwise."},
+    "tables": [
+        {
+            "source": "Paper, table 1",
+            "link": "https://example.org/1",
+            "judge": "Somebody",
+            "n_items": 10,
+            "differences": ["asked"],
+            "columns": [
+                {"metric": "accuracy_official"},
+                {"metric": "accuracy_official", "by": "kind", "group": "a"},
+                {"metric": "bleu", "scale": 1},
+            ],
+            "rows": [
+                {"task": "t", "model": "M", "setting": "7B", "values": [12.34, 100, None], "differences": ["counted"]},
+                {"task": "t", "model": "N", "n_items": None, "values": [0, None, 0.0589]},
+            ],
+        }
+    ],
+}
+
+
+def test_a_row_is_read_with_what_its_table_says() -> None:
+    first, second = read_figures(json.dumps(FILE))
+    assert (first.model, first.setting, first.task) == ("M", "7B", "t")
+    assert (first.source, first.link, first.judge) == ("Paper, table 1", "https://example.org/1", "Somebody")
+    assert first.metrics == {"accuracy_official": 0.1234}
+    assert first.breakdown == {"kind": {"a": {"accuracy_official": 1.0}}}
+    assert first.beside == {"accuracy_official": "accuracy"}
+    assert first.differences == ("It was asked otherwise.", "It was counted otherwise.")
+    assert (first.n_items, second.n_items) == (10, None)
+    assert second.metrics == {"accuracy_official": 0.0, "bleu": 0.0589}
+    assert (second.setting, second.breakdown) == ("", {})
+
+
+def _table(content: dict[str, Any]) -> dict[str, Any]:
+    table: dict[str, Any] = content["tables"][0]
+    return table
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda file: file.update(more=1), "the file: unknown more; known are about, beside"),
+        (lambda file: _table(file)["rows"][0].update(size=7), "Paper, table 1, t, M: unknown size"),
+        (lambda file: _table(file).update(link="http://example.org"), "the link is not https: 'http://example.org'"),
+        (lambda file: _table(file)["rows"][0].update(values=[1]), "t, M: 1 values for 3 columns"),
+        (
+            lambda file: _table(file)["rows"][0].update(values=[100.1, 1, 1]),
+            "t, M: 100.1 does not lie between 0 and 100",
+        ),
+        (lambda file: _table(file)["rows"][1].update(values=[1, 1, 5.89]), "t, N: 5.89 does not lie between 0 and 1"),
+        (lambda file: _table(file)["rows"][0].update(values=["12", 1, 1]), "'12' is no figure"),
+        (lambda file: _table(file)["rows"][0].update(values=[float("nan"), 1, 1]), "nan is no figure"),
+        (lambda file: _table(file)["rows"][0].update(values=[None, 1, None]), "t, M: no figure"),
+        (lambda file: _table(file)["rows"][0].update(differences=["told"]), "no such difference: told"),
+        (lambda file: _table(file)["rows"][0].pop("differences"), "differences: counted belong to no row"),
+        (lambda file: _table(file).update(n_items=0), "n_items is 0, neither a count nor null"),
+        (
+            lambda file: _table(file)["columns"][2].update(metric="accuracy_official"),
+            "two columns are accuracy_official",
+        ),
+        (
+            lambda file: _table(file)["rows"][1].update(model="M", setting="7B"),
+            "Paper, table 1, t, M, 7B: stands there twice",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(change: Any, message: str) -> None:
+    wrong = copy.deepcopy(FILE)
+    change(wrong)
+    with pytest.raises(ValueError, match=message):
+        read_figures(json.dumps(wrong))

@@ -134,23 +134,3 @@ def test_every_figure_of_the_tables_is_here_and_no_other() -> None:
             here |= {(*start, name, group): value for group, told in groups.items() for name, value in told.items()}
     assert here.keys() == printed.keys()
     assert {key: here[key] for key in here if abs(here[key] - printed[key]) > 1e-12} == {}
-
-
-def test_what_two_tables_print_is_the_same_in_both() -> None:
-    """So that each figure has one place here."""
-    twice = {
-        ("zero_shot_cot", row["model"].removesuffix("-turbo")): row
-        for row in rows("medcalc_table15")
-        if row["setting"] != "code"
-    }
-    first = {(row["prompting"], row["model"]): row for row in rows("medcalc_table2")}
-    assert len(twice) == 2
-    for key, row in twice.items():
-        assert {name: row[name] for name in ("overall", *CATEGORIES)} != {}
-        assert all(float(row[name]) == float(first[key][name]) for name in ("overall", *CATEGORIES))
-    fourth = {row["model"]: row for row in rows("ehrnoteqa_table4")}
-    fifteenth = rows("ehrnoteqa_table15")
-    assert len(fifteenth) == 19
-    for row in fifteenth:
-        assert row["multi_choice_gpt4"] == fourth[row["model"]]["multi_choice_level1"]
-        assert row["open_ended_gpt4"] == fourth[row["model"]]["open_ended_level1"]

@@ -1,4 +1,4 @@
-"""Reports of real runs on open demo data."""
+"""What a report holds: of real runs on open demo data, and by hand."""
 
 from __future__ import annotations
 
@@ -7,17 +7,28 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.benchmarks.kqa.scoring import statement_plots
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.judges.checks import check_key, record_check
 from medical_tasks.report import texts
-from medical_tasks.report.collect import report_data
+from medical_tasks.report.collect import (
+    component_plots,
+    judge_plots,
+    level_plots,
+    owner_of,
+    report_data,
+    verdicts_by_item,
+)
 from medical_tasks.report.page_data import ReportData, ReportTask
 from medical_tasks.report.texts import chat_text
 from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
-from medical_tasks.spec import Item, Message, PromptSet
+from medical_tasks.spec import Item, Message, MetricSpec, PromptSet
 from tests.fault_server import Call, FaultServer
 from tests.report.tiny_runs import built, ran
 
@@ -310,3 +321,172 @@ def test_questions_are_those_that_were_put(
     assert [item.question for item in shown.items if "less" in item.question] == ["3 words less"]
     assert shown.items[1].question == "3 words less"
     assert shown.texts == "Of the several questions about an item the first is shown, and the final answer."
+
+
+IDS = frozenset({"1", "DEMO/1", "DEMO/1/plan", "a b"})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "owner"),
+    [
+        ("1/must/0", "1"),
+        ("1", "1"),
+        ("DEMO/1/recall/0", "DEMO/1"),
+        ("DEMO/1/plan/recall/0", "DEMO/1/plan"),  # the longest
+        ("DEMO/1/plans/recall", "DEMO/1"),
+        ("a b/open", "a b"),
+        ("10/must/0", None),  # no part of a name is a name
+        ("DEMO", None),
+        ("", None),
+        ("/", None),
+    ],
+)
+def test_a_verdict_belongs_to_the_longest_id_before_its_slash(verdict: str, owner: str | None) -> None:
+    assert owner_of(verdict, IDS) == owner
+
+
+def line(name: str, value: Any, **more: Any) -> dict[str, Any]:
+    return {"task": "t", "id": name, "value": value, "votes": [value], "text": "It says so.", **more}
+
+
+def test_verdicts_of_open_data_keep_their_words() -> None:
+    lines = [
+        line("1/must/0", "entailment", votes=["entailment", "neutral"]),
+        line("1/must/1", None, unscored="judge: http 500"),
+        line("1/open", True),
+        line("2/must/0", "neutral"),
+    ]
+    (owner,) = (found := verdicts_by_item(lines, ["1"], private=False))
+    assert owner == "1"
+    assert [(each.id, each.value, each.unscored) for each in found["1"]] == [
+        ("must/0", "entailment", ""),
+        ("must/1", "", "judge: http 500"),
+        ("open", "true", ""),
+    ]
+    assert found["1"][0].votes == ("entailment", "neutral")
+    assert found["1"][2].votes == ()  # one vote says nothing more
+    assert {each.text for each in found["1"]} == {"It says so."}
+
+
+def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has_them() -> None:
+    lines = [
+        line("1/a", "The patient, 63, came with chest pain."),
+        line("1/b", "entailment", votes=["He said", "x"], unscored="judge: he wrote a letter"),
+    ]
+    verdicts = verdicts_by_item(lines, ["1"], private=True)["1"]
+    assert [(each.value, each.text) for each in verdicts] == [("", ""), ("entailment", "")]
+    assert verdicts[1].votes == ("", "x")
+    assert verdicts[1].unscored == "judge: other"
+
+
+def value(number: float | None, low: float | None, high: float | None, unit: str = "") -> dict[str, Any]:
+    return {"value": number, "ci_low": low, "ci_high": high, "n": 9, **({"unit": unit} if unit else {})}
+
+
+def row(parsed: str, cluster: str) -> dict[str, Any]:
+    return {"id": cluster, "cluster": cluster, "parsed": parsed}
+
+
+def test_statements_are_counted_where_all_of_an_answer_are_decided() -> None:
+    rows = [
+        row("must 3/4, nice 1/2, contradicted 1", "a"),
+        row("must 0/2, nice 0/0, contradicted 2", "b"),
+        row("must 1 to 2/3, nice 0/1, contradicted 0", "c"),
+        row("must 1/3, contradicted 0", "d"),
+        row("", "e"),
+    ]
+    (plot,) = statement_plots(rows)
+    assert [(point.label, point.value, point.n) for point in plot.points] == [
+        ("must-have, said", 3 / 6, 6),
+        ("nice-to-have, said", 1 / 2, 2),
+        ("of both, contradicted", 3 / 8, 8),
+    ]
+    assert plot.note.startswith("Over all statements")
+    assert "3 answers are left out" in plot.note
+    assert statement_plots([]) == []
+    assert statement_plots(rows[2:]) == []
+
+
+def test_components_of_an_average_and_what_is_not_reported() -> None:
+    metrics = [
+        MetricSpec(name="overall", kind="average", description="", of=("bleu", "sari", "medcon")),
+        MetricSpec(name="bleu", kind="mean", description=""),
+        MetricSpec(name="sari", kind="mean", description=""),
+    ]
+    entry = {"metrics": {"overall": value(0.3, 0.2, 0.4), "bleu": value(0.1, 0.0, 0.2), "sari": value(0.5, 0.4, 0.6)}}
+    (plot,) = component_plots(entry, metrics)
+    assert [(point.label, point.value) for point in plot.points] == [("bleu", 0.1), ("sari", 0.5), ("overall", 0.3)]
+    assert plot.note == "Not reported, and not part of overall: medcon."
+    entry["metrics"] |= {"bleu": value(None, None, None), "sari": value(1.5, 1.0, 2.0)}
+    assert component_plots(entry, metrics) == []  # no value, and no share: one point is no comparison
+    assert component_plots(entry, metrics[1:]) == []
+
+
+def test_levels_need_two_of_one_kind() -> None:
+    tasks = [task_spec(f"ehrnoteqa_mc_level{level}") for level in (1, 2)]
+    entries = {task.name: {"metrics": {"accuracy": value(0.5, 0.2, 0.8)}} for task in tasks}
+    entries["ehrnoteqa_open_level1"] = entries[tasks[0].name]
+    (plot,) = level_plots(tasks[0], entries)
+    assert [point.label for point in plot.points] == ["1", "2"]
+    assert level_plots(tasks[1], entries) == []
+    assert level_plots(task_spec("ehrnoteqa_open_level1"), entries) == []
+    assert level_plots(task_spec("medcalc"), {"medcalc": entries[tasks[0].name]}) == []
+    entries[tasks[1].name] = {"metrics": {"accuracy": value(None, None, None)}}
+    assert level_plots(tasks[0], entries) == []
+
+
+@pytest.fixture(autouse=True)
+def data_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
+
+
+JUDGE = {"backend": "openai-api", "model": "m", "base_url": "http://127.0.0.1:1/v1"}
+RECIPE = {
+    **JUDGE,
+    "name": "openai-api/host/m",
+    "comparable": True,
+    "votes": 5,
+    "reasks": 2,
+    "reply_tokens": None,
+    "mode": "single",
+    "prompts": {"set": "own", "sha256": "0" * 64},
+}
+
+
+def recorded(kappa: tuple[float, float, float], **asked: Any) -> None:
+    names = ("value", "ci_low", "ci_high")
+    check = {
+        "set": "kqa",
+        "date": "2025-01-02",
+        "judge": "openai-api/host/m",
+        "pairs": 1589,
+        "scored": 1500,
+        "ways": 3,
+        "accuracy": dict(zip(names, (0.8, 0.78, 0.82), strict=True)),
+        "kappa": dict(zip(names, kappa, strict=True)),
+        "pairwise": 0.77,
+    }
+    assert record_check(check_key(JUDGE, votes=5, **asked), check)
+
+
+def test_the_judges_agreement_is_drawn_where_a_check_of_this_very_judge_is_on_record() -> None:
+    task, entry = task_spec("kqa"), {"recipe": {"judge": RECIPE}}
+    assert judge_plots(task, entry) == []
+    recorded((0.6, 0.5, 0.7))
+    (plot,) = judge_plots(task, entry)
+    assert [(p.label, p.value, p.low, p.high, p.n) for p in plot.points] == [
+        ("accuracy", 0.8, 0.78, 0.82, 1500),
+        ("kappa", 0.6, 0.5, 0.7, 1500),
+    ]
+    assert "1500 of 1589 pairs" in plot.note
+    assert "physicians agree pairwise 0.770" in plot.note
+    assert judge_plots(task, {"recipe": {"judge": {**RECIPE, "votes": 1}}}) == []
+    assert judge_plots(task, {"recipe": {"judge": {**RECIPE, "model": "other"}}}) == []
+    assert judge_plots(task, {"recipe": {}}) == []
+
+
+def test_what_is_no_share_is_said_and_not_drawn() -> None:
+    recorded((-0.1, -0.2, 0.1))
+    (plot,) = judge_plots(task_spec("kqa"), {"recipe": {"judge": RECIPE}})
+    assert [point.label for point in plot.points] == ["accuracy"]
+    assert "kappa -0.10" in plot.note

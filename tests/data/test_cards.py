@@ -1,0 +1,244 @@
+"""Cards and `eval.yaml`: what the Hub's specification asks for, what inspect reads, and what the specs say."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
+
+from medical_tasks.benchmarks.catalog import build_dataset, dataset_source, dataset_spec, datasets, task_spec, tasks
+from medical_tasks.data.cards import (
+    FRAMEWORK,
+    accepted_configs,
+    card_metadata,
+    card_text,
+    eval_text,
+    file_pattern,
+    leaderboard_config,
+    licence,
+    licences,
+)
+from medical_tasks.data.dataset_store import BuiltConfig, BuiltSplit, read_rows, split_names
+from tests.support import ROOT
+from tests.tiny_dataset import COLUMNS, CREDENTIALED, SOURCE, SPLITS
+
+
+def built_config(config: str, rows: int) -> BuiltConfig:
+    splits = {
+        split: BuiltSplit(path=f"{config}/{split}-abc.parquet", rows=rows, sha256="0" * 64, file_bytes=7, num_bytes=11)
+        for split in SPLITS
+    }
+    return BuiltConfig(version="2.0.0", suite="0.1.0", source={}, splits=splits)
+
+
+def header(text: str) -> dict[str, Any]:
+    start, body, _ = text.split("---\n", 2)
+    assert start == ""
+    content = yaml.safe_load(body)
+    assert isinstance(content, dict)
+    return content
+
+
+def test_header_of_a_built_folder() -> None:
+    metadata = card_metadata(SOURCE, {"full": built_config("full", 400)})
+    assert {key: metadata[key] for key in ("pretty_name", "license", "language", "tags", "size_categories")} == {
+        "pretty_name": "Tiny Notes",
+        "license": "cc-by-4.0",
+        "language": ["en"],
+        "tags": ["medical"],
+        "size_categories": ["1K<n<10K"],
+    }
+    assert metadata["configs"] == [
+        {
+            "config_name": "full",
+            "data_files": [{"split": split, "path": f"full/{split}-abc.parquet"} for split in SPLITS],
+            "version": "2.0.0",
+            "default": True,
+        }
+    ]
+    (info,) = metadata["dataset_info"]
+    assert info["splits"] == [{"name": split, "num_bytes": 11, "num_examples": 400} for split in SPLITS]
+    assert (info["download_size"], info["dataset_size"]) == (21, 33)
+    assert [feature["name"] for feature in info["features"]] == [column.name for column in COLUMNS]
+
+
+def test_header_of_the_checked_in_card() -> None:
+    metadata = card_metadata(SOURCE)
+    assert [config["config_name"] for config in metadata["configs"]] == ["full", "demo"]
+    assert metadata["configs"][1]["data_files"][0] == {"split": "train", "path": "demo/train-*.parquet"}
+    assert all("splits" not in info for info in metadata["dataset_info"])
+    assert file_pattern("demo", "train") == "demo/train-*.parquet"
+
+
+@pytest.mark.parametrize(
+    ("names", "default"), [(["full", "demo"], "full"), (["demo"], "demo"), (["full"], "full"), ([], None)]
+)
+def test_default_config(names: list[str], default: str | None) -> None:
+    metadata = card_metadata(SOURCE, {name: built_config(name, 1) for name in names})
+    assert [config["config_name"] for config in metadata["configs"] if config.get("default")] == (
+        [default] if default else []
+    )
+
+
+def test_another_real_config_stands_in_for_the_default_one() -> None:
+    spec = dataclasses.replace(SOURCE.spec, configs=("full", "later", "demo"))
+    source = dataclasses.replace(
+        SOURCE,
+        spec=spec,
+        splits=dict.fromkeys(spec.configs, SPLITS),
+        files={**SOURCE.files, "later": SOURCE.files["full"]},
+    )
+    metadata = card_metadata(source, {name: built_config(name, 1) for name in ("demo", "later")})
+    assert [config["config_name"] for config in metadata["configs"]] == ["later", "demo"]
+    assert [config.get("default") for config in metadata["configs"]] == [True, None]
+
+
+@pytest.mark.parametrize(("rows", "category"), [(333, "n<1K"), (334, "1K<n<10K"), (333_334, "n>1M")])
+def test_size_category(rows: int, category: str) -> None:
+    assert card_metadata(SOURCE, {"full": built_config("full", rows)})["size_categories"] == [category]
+
+
+def test_credentialed_datasets_are_gated() -> None:
+    text = card_text(CREDENTIALED)
+    metadata = header(text)
+    assert metadata["license"] == "other"
+    assert metadata["license_name"] == "physionet-credentialed-1.5.0"
+    assert metadata["license_link"] == licence("PhysioNet-Credentialed-1.5.0").url
+    assert len(metadata["extra_gated_fields"]) == 5
+    assert set(metadata["extra_gated_fields"].values()) == {"text", "checkbox"}
+    assert CREDENTIALED.spec.homepage in metadata["extra_gated_prompt"]
+    assert metadata["extra_gated_heading"] == "Ask for access to Tiny Notes"
+    assert "Do not push them to a Hub" in text
+    assert "Access: credentialed" in text
+
+
+def test_text_says_what_a_reader_needs() -> None:
+    text = card_text(dataclasses.replace(SOURCE, licence_note="Be kind."), {"full": built_config("full", 1234)})
+    assert header(text) == card_metadata(SOURCE, {"full": built_config("full", 1234)})
+    for part in (
+        "# Tiny Notes",
+        "Notes for tests.",
+        "| `full` | `dev` | 1,234 | the notes |",
+        "| `sentences` | list of struct(number, text) | numbered sentences |",
+        "- download notes.jsonl from https://example.org/tiny",
+        "[Creative Commons Attribution 4.0](https://creativecommons.org/licenses/by/4.0/) licence (CC-BY-4.0). Be kind.\n",
+        "- Nothing is changed.",
+        "@misc{tiny, title = {Tiny Notes}}",
+        "fully synthetic",
+    ):
+        assert part in text
+    assert "| `demo` |" not in text
+
+
+def test_rows_of_the_checked_in_card_are_the_published_ones() -> None:
+    text = card_text(dataclasses.replace(SOURCE, published_rows={"full": {"test": 4321}}))
+    assert "| `full` | `test` | 4,321 | the notes |" in text
+    assert "| `full` | `dev` |  | the notes |" in text
+    assert "| `demo` | `dev` |  | this package |" in text
+
+
+def test_every_licence_is_known_to_the_hub_or_named() -> None:
+    assert {entry.hub_id for entry in licences().values()} == {"cc-by-4.0", "cc-by-sa-4.0", "mit", "other"}
+    with pytest.raises(ValueError, match="licence 'WTFPL' is not in medical_tasks.data.cards; known: CC-BY-4.0"):
+        licence("WTFPL")
+
+
+# https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/eval.ts, of those that ask language models questions.
+FRAMEWORKS = {"inspect-ai", "nemo-evaluator", "exgentic", "harbor", "mteb", "math-arena"}
+BENCHMARKS = [name for name in datasets() if name != "doclens_own"]
+
+
+def content(name: str) -> dict[str, object]:
+    loaded: dict[str, object] = yaml.safe_load(
+        (ROOT / "dataset_builders" / name / "eval.yaml").read_text(encoding="utf-8")
+    )
+    return loaded
+
+
+def test_every_dataset_but_ones_own_is_a_benchmark() -> None:
+    assert len(BENCHMARKS) == 7
+    assert sorted(path.parent.name for path in (ROOT / "dataset_builders").glob("*/eval.yaml")) == sorted(BENCHMARKS)
+    assert FRAMEWORK in FRAMEWORKS
+
+
+def test_every_task_that_asks_a_model_has_one_leaderboard() -> None:
+    ids = [task["id"] for name in BENCHMARKS for task in content(name)["tasks"]]  # type: ignore[attr-defined]
+    assert ids.count("medcalc") == 1
+    assert len(ids) == len(set(ids)) == len(tasks()) - 2
+    assert set(tasks()) - set(ids) == {"archehr_heuristic", "doclens_own"}
+    # One number a leaderboard, and no way to say that less is better or what it counts.
+    assert all(tasks()[name].metrics[0].higher_is_better and tasks()[name].metrics[0].unit == "" for name in ids)
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_it_has_what_the_hub_and_inspect_ask_for(name: str) -> None:
+    found = content(name)
+    assert list(found) == ["name", "description", "evaluation_framework", "tasks"]
+    assert (found["name"], found["evaluation_framework"]) == (datasets()[name].title, FRAMEWORK)
+    source, entries = dataset_source(name), found["tasks"]
+    assert isinstance(entries, list)
+    columns = {column.name for column in source.columns}
+    for entry in entries:
+        task, read = task_spec(entry["id"]), HFTask.model_validate(entry)
+        assert task.dataset == name
+        assert (read.split, read.config) == (task.split, leaderboard_config(task, source.spec))
+        assert set(split_names(task.split)) <= set(source.splits[entry["config"]])
+        named = entry["field_spec"]
+        used = {
+            named["input"],
+            named["target"],
+            *named.get("metadata", ()),
+            *([named["choices"]] if "choices" in named else []),
+        }
+        assert used <= columns
+        # The Hub takes several tasks only with ids, and inspect several scorers' names only from its list.
+        assert read.solvers
+        assert read.scorers
+
+
+@pytest.mark.parametrize("name", ["ehrnoteqa", "aci_bench", "archehr_qa"])
+def test_inspect_makes_questions_of_the_rows(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp(name)
+    build_dataset(name, source=None, config="demo", out=folder)
+    assert not (folder / "eval.yaml").exists()  # demo rows are nobody's leaderboard
+    for entry in content(name)["tasks"]:  # type: ignore[attr-defined]
+        row = read_rows(folder, "demo", entry["split"])[0]
+        sample = _record_to_sample_hf(row, HFTask.model_validate(entry).field_spec)
+        assert sample.input
+        assert sample.target
+        assert len(sample.choices or ()) == (5 if "choices" in entry["field_spec"] else 0)
+
+
+def test_a_built_folder_has_it_for_the_configurations_it_holds() -> None:
+    every = tuple(tasks().values())
+    spec = dataset_spec("ehrnoteqa")
+    assert eval_text(spec, every, built={}) == ""
+    assert eval_text(spec, every, built={"demo": ["test"]}) == ""
+    ids = [task["id"] for task in yaml.safe_load(eval_text(spec, every, built={"level2": ["test"]}))["tasks"]]
+    assert ids == [name for name in tasks() if name.startswith("ehrnoteqa") and name.endswith("level2")]
+    assert eval_text(dataset_spec("doclens_own"), every) == ""
+
+
+def test_a_build_puts_it_beside_the_rows(tmp_path: Path) -> None:
+    record = {
+        "Free_form_answer": "Late in the day it can be.",
+        "Must_have": ["Tea late in the day can disturb sleep."],
+        "Nice_to_have": [],
+        "Sources": "",
+        "ICD_10_diag": "Insomnia",
+    }
+    lines = [json.dumps({"Question": f"Are {cups} cups of tea bad for sleep?", **record}) for cups in range(201)]
+    (tmp_path / "questions_w_answers.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    built = build_dataset("kqa", source=tmp_path, config="answered", out=tmp_path / "kqa")
+    text = (built.folder / "eval.yaml").read_text(encoding="utf-8")
+    assert text == (ROOT / "dataset_builders" / "kqa" / "eval.yaml").read_text(encoding="utf-8")
+
+
+def test_configurations_with_the_same_questions() -> None:
+    assert accepted_configs(task_spec("ehrnoteqa_mc_level2"), dataset_spec("ehrnoteqa")) == ("level2", "all")
+    assert accepted_configs(task_spec("medcalc"), dataset_spec("medcalc_bench")) == ("v1.0",)
