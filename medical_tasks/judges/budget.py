@@ -14,9 +14,6 @@ from medical_tasks.judges.base import Budget, Verdict
 from medical_tasks.judges.case import Case
 from medical_tasks.spec import Message
 
-__all__ = ["CountedBudget", "Forecast", "RunBudget", "estimate_chat", "estimate_tokens", "make_forecast"]
-
-
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\t"
 _LETTERS_A_TOKEN = 3
 _AROUND_A_MESSAGE = 8
@@ -42,12 +39,8 @@ class RunBudget:
     """What a run may still spend. Implements `judges.base.Budget`; safe to ask from several threads.
 
     Args:
-        max_calls: most requests, None for no limit.
         max_tokens: most tokens, prompt and reply together, None for no limit. What is under way counts with its estimate,
             so the limit is never exceeded as long as no request takes more than was estimated for it.
-
-    Raises:
-        UsageError: A limit is below 0.
     """
 
     def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
@@ -78,15 +71,7 @@ class RunBudget:
         return self._estimated
 
     def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        """Asks for one request before it is sent.
-
-        Args:
-            prompt_tokens: upper estimate of what is read.
-            output_tokens: longest reply.
-
-        Returns:
-            Whether it may be sent; its tokens are reserved until `settle`.
-        """
+        """Asks for one request before it is sent."""
         wanted = prompt_tokens + output_tokens
         with self._lock:
             if self.max_calls is not None and self._calls >= self.max_calls:
@@ -100,10 +85,7 @@ class RunBudget:
     def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
         """Ends one admitted request.
 
-        Args:
-            prompt_tokens: as it was admitted with.
-            output_tokens: as it was admitted with.
-            used: tokens it really took, 0 when it never arrived; None when unknown, which books the estimate.
+        `used`: tokens it really took, 0 when it never arrived; None when unknown, which books the estimate.
         """
         wanted = prompt_tokens + output_tokens
         with self._lock:
@@ -115,11 +97,7 @@ class RunBudget:
 
 
 class CountedBudget:
-    """A budget that counts the requests of one use of it. Implements `judges.base.Budget`.
-
-    Args:
-        budget: what decides.
-    """
+    """A budget that counts the requests of one use of it. Implements `judges.base.Budget`."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -148,10 +126,6 @@ class Forecast:
     """What is about to be asked. What depends on these verdicts is not foreseen.
 
     Attributes:
-        judge: the judge's name.
-        label: what is judged; "" for nothing to say.
-        verdicts: verdicts wanted.
-        stored: those that the store decides.
         calls: replies to be asked for; the most counts every vote and every re-ask.
         prompt_tokens: estimated, when every reply can be read; None for a judge that reads no prompts.
         output_tokens: the longest replies that are allowed, when every one can be read; None likewise.
@@ -198,11 +172,7 @@ class Forecast:
 def make_forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tuple[float, float] | None) -> Forecast:
     """Makes the forecast of what is still undecided.
 
-    Args:
-        cases: every question of the round, with what the store knew already taken in.
-        judge: the judge's name.
-        label: what is judged.
-        prices: USD for a million tokens read and written.
+    `cases`: every question of the round, with what the store knew already taken in.
     """
     calls, prompts, outputs = [0, 0], [0, 0], [0, 0]
     seen: set[str] = set()

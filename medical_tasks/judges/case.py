@@ -15,21 +15,6 @@ from medical_tasks.io.store import content_key
 from medical_tasks.judges.base import Pair, Question, Unreadable, Unscored, Verdict
 from medical_tasks.spec import Message
 
-__all__ = [
-    "CUT",
-    "NO_PAIR",
-    "UNREADABLE",
-    "Case",
-    "Decided",
-    "Rules",
-    "Thread",
-    "Undecided",
-    "asked_sha256",
-    "decide",
-    "was_cut",
-]
-
-
 UNREADABLE: Final = "judge: unreadable reply"
 CUT: Final = "judge: cut reply"
 NO_PAIR: Final = "judge: no question of entailment"
@@ -44,10 +29,7 @@ _ENDS: Final = frozenset({"stop", "eos", "eos_token", "stop_sequence", "end_turn
 def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
     """Says whether a reply ended before the model ended it: at its length, by a filter, by an error.
 
-    Args:
-        finish: why it ended, in the server's words; "" (for inspect `unknown`) when it does not say. Then the tokens tell.
-        tokens: that it has, None when unknown.
-        longest: that it may have.
+    `finish`: why it ended, in the server's words; "" (for inspect `unknown`) when it does not say. Then the tokens tell.
     """
     said = finish.strip().casefold()
     if said in ("", "unknown"):
@@ -60,9 +42,6 @@ class Rules:
     """How every question is asked.
 
     Attributes:
-        identity: the judge's.
-        reads: whether it reads prompts or pairs.
-        votes: votes a question.
         reasks: most re-asks of a reply that is cut or unreadable, a vote.
     """
 
@@ -77,13 +56,9 @@ class Thread:
     """One vote.
 
     Attributes:
-        vote: its number, from 0.
         messages: the chat so far, ending with what is to be answered.
-        key: content address of the reply that is wanted.
-        reasks: how often it was asked again.
         value: the vote in a tuple, which tells a vote of None from none.
         problem: why there is no vote, as a reason of `Unscored`; None while there is one or may be.
-        text: the last reply.
     """
 
     vote: int
@@ -101,12 +76,7 @@ class Thread:
 
 
 class Case:
-    """A question, the votes on it so far, and in the end its outcome.
-
-    Args:
-        question: what is to be decided.
-        rules: how.
-    """
+    """A question, the votes on it so far, and in the end its outcome."""
 
     def __init__(self, question: Question, rules: Rules) -> None:
         self.question = question
@@ -137,9 +107,7 @@ class Case:
     def hear(self, thread: Thread, reply: Mapping[str, Any]) -> None:
         """Takes a reply.
 
-        Args:
-            thread: the vote it belongs to.
-            reply: as the store has it: `text` and `finish` of a judge that reads prompts, `label` of one of entailment.
+        `reply`: as the store has it: `text` and `finish` of a judge that reads prompts, `label` of one of entailment.
         """
         question, label = self.question, reply["label"]
         thread.text = reply["text"]
@@ -221,12 +189,7 @@ def asked_sha256(asked: tuple[Message, ...] | Pair) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The mode of all votes, however the unknown ones would turn out.
-
-    Attributes:
-        value: what was decided.
-        vote: number of the first vote for it.
-    """
+    """The mode of all votes, however the unknown ones would turn out."""
 
     value: Any
     vote: int
@@ -246,15 +209,7 @@ class Undecided:
 def decide(votes: Sequence[Any | None], k: int) -> Decided | Undecided:
     """Decides by the mode of `k` votes of which some may be known.
 
-    Args:
-        votes: those asked for so far, by number; None for one that could not be had. Values are compared with `==`.
-        k: how many votes there are in all.
-
-    Returns:
-        The mode, or how many more votes it takes at least.
-
-    Raises:
-        ValueError: `k` is below 1, or there are more than `k` votes.
+    `votes`: those asked for so far, by number; None for one that could not be had. Values are compared with `==`.
     """
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")

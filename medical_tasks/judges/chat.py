@@ -25,9 +25,6 @@ from medical_tasks.models.endpoint import PREFIX, open_endpoint
 from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, open_served
 
-__all__ = ["CHAT_JUDGE_OPTIONS", "ChatJudge", "LocalJudge", "open_chat"]
-
-
 CONCURRENCY: Final = 32
 """Requests in flight when none are named: judged statements are short."""
 
@@ -56,9 +53,6 @@ class ChatPlace(Protocol):
     """What a chat judge asks; `models.endpoint.EndpointModel` and `models.server.ServedModel` are two.
 
     Attributes:
-        name: the name the user gave.
-        identity: what makes its replies what they are.
-        endpoint: base URL.
         sampling: body fields that decide the reply; a `seed` is the first vote's.
     """
 
@@ -79,10 +73,7 @@ class ChatJudge:
     """A judge asked over HTTP. Implements `judges.base.Backend`.
 
     Args:
-        place: the endpoint.
         n_choices: whether votes on one question share a request (`n`); a server that does not take it is asked singly.
-        varies: whether the server's replies differ also at temperature 0.
-        prices: USD for a million tokens read and written, None when unknown.
     """
 
     comparable = True
@@ -108,17 +99,11 @@ class ChatJudge:
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
         """Asks for all replies; they are delivered in order of completion.
 
-        Args:
-            calls: what is wanted.
-            budget: asked before each request. When it says no, and nothing under way can change that, the call ends with
-                `budget spent`.
-            on_reply: called in this thread, once for each call.
+        `budget`: asked before each request. When it says no, and nothing under way can change that, the call ends with
+        `budget spent`.
 
         Raises:
-            MissingError: The endpoint cannot answer any request (key refused, nothing listens, quota spent); what it
-                answered before was delivered, and the rest was not.
             RefusedError: The data guard does not let the text go there.
-            UsageError: It does not know the model, or rejects these requests; likewise.
         """
         if not calls:
             return
@@ -246,17 +231,7 @@ class _Spending:
 
 
 def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJudge:
-    """Opens `openai-api/<host alias>/<model>`, `vllm-server/<name>` or `transformers-server/<path>`. Nothing is sent yet.
-
-    Args:
-        name: the judge's name, kind included.
-        options: the model's arguments, and `n_choices`, `varies`, `price_in`, `price_out`.
-        log_dir: where a server started for the run writes its log.
-
-    Raises:
-        UsageError: The name, an argument or the base URL does not follow its form.
-        MissingError: An address, key, program, model or GPU is not there; says how to get it.
-    """
+    """Opens `openai-api/<host alias>/<model>`, `vllm-server/<name>` or `transformers-server/<path>`. Nothing is sent yet."""
     model_options, values = read_chat_options(name, options)
     place: ChatPlace
     if name.startswith(PREFIX):
@@ -269,17 +244,10 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
 def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
     """Takes a chat judge's arguments apart.
 
-    Args:
-        name: the judge's name, kind included.
-        options: as given.
-
     Returns:
         Arguments for opening its model, as text; and the judge's own: `n_choices`, `varies` (the server's replies differ also
         at temperature 0, so that votes mean something), and `prices` (USD for a million tokens
         read and written) when both are given.
-
-    Raises:
-        UsageError: A name is unknown, a text does not follow its rule, or one price is given without the other.
     """
     kind = name.partition("/")[0]
     readers = {**SERVED_OPTIONS.get(kind, CHAT_OPTIONS), **CHAT_JUDGE_OPTIONS}
@@ -297,11 +265,7 @@ def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, 
 
 
 class LocalJudge:
-    """A model asked as a judge. Implements `judges.base.Backend`.
-
-    Args:
-        model: the model; closing the judge closes it.
-    """
+    """A model asked as a judge. Implements `judges.base.Backend`."""
 
     comparable = True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -318,11 +282,6 @@ class LocalJudge:
 
         What the budget does not admit at first is tried again when what was admitted has ended, since that takes less than
         was reserved for it.
-
-        Args:
-            calls: what is wanted.
-            budget: asked for each call before it is handed to the model.
-            on_reply: called in this thread, once for each call.
         """
         waiting = list(calls)
         while waiting:

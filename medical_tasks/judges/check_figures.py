@@ -27,15 +27,12 @@ from medical_tasks.scoring.bootstrap import bootstrap_statistic
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds
 
-__all__ = ["CheckPair", "check_figures", "labels_of", "render_check", "same_labels", "subset"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CheckPair:
     """A pair with the label of people.
 
     Attributes:
-        id: of the pair.
         gold: the label it should get; None where people are evenly divided.
         cluster: what it shares with others (the answer, the premise, the patient).
         ratings: the label of each person where several labelled it, always in the same order; None from those who did not.
@@ -79,13 +76,8 @@ def check_figures(
 ) -> dict[str, Any]:
     """Computes everything that is reported of a judge's labels.
 
-    Args:
-        pairs: what was asked.
-        given: the judge's label of each pair, None where it gave none.
-        ways: how many classes the judge was asked for: 3, or 2 when only whether the premise entails the hypothesis.
-        views: the classes in which judge and people are compared.
-        names: of the raters, where each of them is compared with the judge.
-        averages: name of a mean of several groups' accuracies to the groups.
+    `ways`: how many classes the judge was asked for: 3, or 2 when only whether the premise entails the hypothesis.
+    `names`: of the raters, where each of them is compared with the judge.
 
     Returns:
         JSON values: for each view its figures (None for classes that the judge does not know), `people` (None where not every
@@ -291,9 +283,6 @@ _NONE = "n/a"
 
 def render_check(check: Mapping[str, Any]) -> str:
     """Writes a check for a person to read.
-
-    Args:
-        check: content of `check.json`.
 
     Returns:
         Lines: accuracy and kappa beside what people reach, then classes and the confusion matrix, then coverage and cost.

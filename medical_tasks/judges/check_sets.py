@@ -26,8 +26,6 @@ from medical_tasks.judges.nli_sets import (
 )
 from medical_tasks.spec import TaskSpec
 
-__all__ = ["GENERAL_SETS", "CheckRequest", "CheckSet", "CheckSetSource", "anli_set", "mednli_set", "nli_set"]
-
 Mode = Literal["single", "batched"]
 
 MEDNLI: Final = "MedNLI"
@@ -54,16 +52,9 @@ class CheckSet:
     """Labelled pairs and how a judge is asked about them.
 
     Attributes:
-        name: under which a check is kept.
-        pairs: with the labels of people.
         ask: asks a judge, in one of two modes, for the label of each pair in order.
-        ways: how many classes the judge is asked for.
-        views: the classes in which judge and people are compared.
-        source: files with labels, name to SHA-256.
-        prompts: `set` and `sha256` of the texts of the question.
         raters: names of those who labelled, where each is compared with the judge.
         averages: name of a mean of several groups' accuracies to the groups.
-        about: what else belongs into `check.json`.
     """
 
     name: str
@@ -80,23 +71,7 @@ class CheckSet:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest:
-    """What a user asked of `judge-check`, beside the judge; None where an option was not given.
-
-    Attributes:
-        source: the file or folder with the labels.
-        max_pairs: how many pairs at most.
-        prompts: `own` or `official`.
-        upstream: the authors' checkout, for `official`.
-        format: how the models were asked whose answers people scored.
-        raters: the raters' columns.
-        data: folder of the built dataset.
-        config: its configuration.
-        ways: 3 for three classes, 2 for entailed or not.
-        round: ANLI's round.
-        split: which part.
-        style: how the reply is asked for.
-        mednli: MedNLI's file, for a set of both.
-    """
+    """What a user asked of `judge-check`, beside the judge; None where an option was not given."""
 
     source: Path | None = None
     max_pairs: int | None = None
@@ -113,11 +88,7 @@ class CheckRequest:
     mednli: Path | None = None
 
     def needed(self, name: str, wanted: str) -> Path:
-        """The source.
-
-        Raises:
-            UsageError: It was not given.
-        """
+        """The source."""
         if self.source is None:
             raise UsageError(f"judge-check {name} needs {wanted}: --source PATH. See: --help")
         return self.source
@@ -128,9 +99,7 @@ class CheckSetSource:
     """A set of labelled pairs before it is read.
 
     Attributes:
-        read: reads it as asked.
         takes: fields of `CheckRequest` that it takes beside those that all do.
-        subjects: what the guard has to know of it.
         task: the task whose way of judging is checked, by the `format`; None for sets of no benchmark.
         batched: whether the judge can be asked about several pairs at once.
     """
@@ -151,20 +120,7 @@ def anli_set(
     style: str = STYLE,
     most: int | None = None,
 ) -> CheckSet:
-    """ANLI, one round or all.
-
-    Args:
-        source: a file, the unpacked folder, or the folder of one round.
-        round_name: `R1`, `R2` or `R3`; None for all.
-        split: `train`, `dev` or `test`.
-        ways: 3 for three classes, 2 for entailed or not.
-        style: how the reply is asked for.
-        most: how many pairs at most.
-
-    Raises:
-        MissingError: A file is not there; says how to get it.
-        UsageError: A file is not of the official form.
-    """
+    """ANLI, one round or all."""
     files = find_anli(source, round_name=round_name, split=split)
     averages = _ANLI_AVERAGE if set(files.values()) == set(ROUNDS) else {}
     pairs = read_anli(files)
@@ -174,19 +130,7 @@ def anli_set(
 def mednli_set(
     source: Path, *, split: str = "test", ways: int = 3, style: str = STYLE, most: int | None = None
 ) -> CheckSet:
-    """MedNLI.
-
-    Args:
-        source: the file, or the folder with the files.
-        split: `train`, `dev` or `test`.
-        ways: 3 for three classes, 2 for entailed or not.
-        style: how the reply is asked for.
-        most: how many pairs at most.
-
-    Raises:
-        MissingError: The file is not there; says how to get it.
-        UsageError: It is not of the official form.
-    """
+    """MedNLI."""
     path = find_mednli(source, split=split)
     source_hash = {path.name: file_sha256(path)}
     return _nli_set("mednli", read_mednli(path), ways=ways, style=style, most=most, source=source_hash)
@@ -195,20 +139,7 @@ def mednli_set(
 def nli_set(
     anli: Path, mednli: Path, *, split: str = "test", ways: int = 3, style: str = STYLE, most: int | None = None
 ) -> CheckSet:
-    """ANLI's three rounds and MedNLI together, with the means that DocLens reports (tables 1 and 4).
-
-    Args:
-        anli: the unpacked folder.
-        mednli: the file, or the folder with the files.
-        split: `train`, `dev` or `test`.
-        ways: 3 for three classes, 2 for entailed or not.
-        style: how the reply is asked for.
-        most: how many pairs at most.
-
-    Raises:
-        MissingError: A file is not there; says how to get it.
-        UsageError: A file is not of the official form, or ANLI is not there in three rounds.
-    """
+    """ANLI's three rounds and MedNLI together, with the means that DocLens reports (tables 1 and 4)."""
     files, path = find_anli(anli, split=split), find_mednli(mednli, split=split)
     if set(files.values()) != set(ROUNDS):
         raise UsageError(f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder anli_v1.0.")

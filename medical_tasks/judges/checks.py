@@ -22,23 +22,6 @@ from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.store import content_key
 from medical_tasks.spec import TaskSpec
 
-__all__ = [
-    "CORRECTNESS",
-    "NLI",
-    "THREE_WAY",
-    "TWO_WAY",
-    "VIEWS",
-    "View",
-    "check_key",
-    "check_set_of",
-    "checks_file",
-    "describe",
-    "last_check",
-    "record_check",
-    "summary_of",
-]
-
-
 FORMAT: Final = 1
 _GENERAL = ("anli", "mednli", "nli")
 """Sets of pairs that belong to no benchmark: shown where a judge was not checked on a benchmark's own."""
@@ -61,14 +44,7 @@ def checks_file() -> Path:
 
 
 def check_key(identity: Mapping[str, Any], *, votes: int = 1, mode: str = "single", prompts: str = "own") -> str:
-    """What a check is filed under.
-
-    Args:
-        identity: the backend's.
-        votes: votes a question.
-        mode: `single` or `batched`.
-        prompts: `own` or `official`.
-    """
+    """What a check is filed under."""
     return content_key({"identity": dict(identity), "votes": votes, "mode": mode, "prompts": prompts})
 
 
@@ -77,15 +53,7 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
 
     A check of fewer pairs does not take the place of one of more, so that a quick try does not wipe out the whole.
 
-    Args:
-        key: from `check_key`.
-        check: from `summary_of`.
-
-    Returns:
-        Whether it was kept.
-
     Raises:
-        UsageError: The record is damaged.
         IncompleteError: The record cannot be written.
     """
     path = checks_file()
@@ -138,13 +106,6 @@ def last_check(
 
     A record that cannot be read does not end a run: what is wrong with it is returned, for `describe` to tell.
 
-    Args:
-        identity: the backend's.
-        votes: votes a question.
-        mode: `single` or `batched`.
-        prompts: `own` or `official`.
-        name: the benchmark's own set, from `check_set_of`.
-
     Returns:
         The check as it was recorded; None when there is none; `{"problem": ...}` when the record is damaged.
     """
@@ -167,16 +128,7 @@ def describe(
     prompts: str = "own",
     name: str = "kqa",
 ) -> str:
-    """Says in one line how far a judge is to be trusted.
-
-    Args:
-        check: from `last_check`.
-        judge: the name the user gave.
-        votes: as in `last_check`; for the command that would check it.
-        mode: likewise.
-        prompts: likewise.
-        name: likewise.
-    """
+    """Says in one line how far a judge is to be trusted."""
     if check is None:
         return f"judge {judge} was never checked{_command(judge, votes, mode, prompts, name)}"
     if "problem" in check:
@@ -288,9 +240,6 @@ class View:
     """Classes, and how labels become them.
 
     Attributes:
-        key: name in `check.json`.
-        title: name in tables.
-        classes: the labels, in the order of tables.
         rest: the class that every other label counts as; None where there are no others.
     """
 

@@ -17,9 +17,6 @@ from typing import Literal
 from medical_tasks.judges.base import Budget, Call, Label, NoReply, OnReply, Reply
 from medical_tasks.judges.windows import sentence_spans
 
-__all__ = ["LexicalJudge", "Sentence", "decide"]
-
-
 VERSION = "1"
 """Counts up with every change that can move a label."""
 
@@ -92,10 +89,6 @@ def decide(premise: str, hypothesis: str) -> Label:
     4. All of its numbers stand in the premise, and of its content `ENTAILS_FROM`, on average of the best `WINDOW` sentences
        and the whole premise: entailment.
     5. Else neutral.
-
-    Args:
-        premise: what is given; any text.
-        hypothesis: what may follow; any text.
     """
     return _decide(_Premise(premise), hypothesis)
 
@@ -232,11 +225,7 @@ def split_sentences(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A text read as words.
-
-    Attributes:
-        text: as it is written.
-    """
+    """A text read as words."""
 
     text: str
 

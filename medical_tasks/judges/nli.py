@@ -32,9 +32,6 @@ from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerp
 from medical_tasks.models.encoder import check_packages
 from medical_tasks.models.opener import COUNT, WORD, Reader, read_options
 
-__all__ = ["NliJudge", "combine", "find_family", "open_nli", "read_label", "read_labels"]
-
-
 WINDOWS = "1"
 """Version of how premises are cut and windows combined; counts up with every change that can move a label."""
 
@@ -44,13 +41,7 @@ _CALLS_AT_ONCE = 4096  # sorted by length together
 def open_nli(name: str, options: Mapping[str, str]) -> Backend:
     """Opens a local model as judge.
 
-    Args:
-        name: `nli/` and a folder or a repository of the Hub, which is downloaded unless `HF_HUB_OFFLINE` is set.
-        options: `batch_size`, `dtype`, `labels`, `max_length`, `official`, `revision`.
-
-    Raises:
-        UsageError: Bad options, or a model of neither family, that does not load, or whose labels mean nothing.
-        MissingError: A package or the model is not here; says how to get it.
+    `name`: `nli/` and a folder or a repository of the Hub, which is downloaded unless `HF_HUB_OFFLINE` is set.
     """
     target = name.removeprefix("nli/")
     if target == name or not target:
@@ -81,14 +72,7 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
 
 
 class NliJudge:
-    """A model of entailment in this process.
-
-    Args:
-        name: the name the user gave.
-        identity: what makes its labels what they are.
-        form: the loaded model.
-        batch_size: most rows a batch; None: by tokens.
-    """
+    """A model of entailment in this process."""
 
     reads: Literal["prompt", "pair"] = "pair"
     endpoint: str | None = None
@@ -111,11 +95,7 @@ class NliJudge:
         )
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
-        """Labels every call's pair. Nothing is sent, so the budget is not asked.
-
-        Raises:
-            UsageError: One pair alone fills the device's memory.
-        """
+        """Labels every call's pair. Nothing is sent, so the budget is not asked."""
         for start in range(0, len(calls), _CALLS_AT_ONCE):
             self._answer(calls[start : start + _CALLS_AT_ONCE], on_reply)
 
@@ -188,15 +168,7 @@ NLI_OPTIONS: Mapping[str, Reader] = {
 
 
 def find_family(config: Mapping[str, Any], *, model: str) -> Family:
-    """Finds out how a model is asked.
-
-    Args:
-        config: its `config.json`.
-        model: its name, for messages.
-
-    Raises:
-        UsageError: It is neither a T5 that writes text nor a sequence classifier, or brings code of its own.
-    """
+    """Finds out how a model is asked."""
     names = [str(name) for name in config.get("architectures") or ()]
     kind = str(config.get("model_type", ""))
     if kind in _T5 and (not names or any(name.endswith("ForConditionalGeneration") for name in names)):
@@ -212,11 +184,7 @@ def find_family(config: Mapping[str, Any], *, model: str) -> Family:
 
 
 def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) -> dict[str, Any]:
-    """Reads the arguments and refuses those that the family has no use for.
-
-    Raises:
-        UsageError: An unknown argument, a value against its rule, or one for the other family.
-    """
+    """Reads the arguments and refuses those that the family has no use for."""
     values = read_options(options, NLI_OPTIONS, model=model)
     if family == "true" and "labels" in values:
         raise UsageError(f"labels={options['labels']}: {model} is a T5 that answers 1 or 0; labels is for classifiers.")
@@ -250,16 +218,10 @@ def read_label(name: str) -> Label | None:
 def read_labels(config: Mapping[str, object], given: str | None, *, model: str) -> tuple[Label, ...]:
     """Finds what the outputs of a classifier mean.
 
-    Args:
-        config: its `config.json`.
-        given: the option `labels`, which goes before the config; None when it was not given.
-        model: its name, for messages.
+    `given`: the option `labels`, which goes before the config; None when it was not given.
 
     Returns:
         The label of each output, in order: all three of a three-way model, or both of a two-way model.
-
-    Raises:
-        UsageError: The names mean nothing, are not one of the two sets, or are of another number than the outputs.
     """
     names = _config_names(config)
     if given is not None:
@@ -295,10 +257,6 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
     so with a probability at least as high as that of any window that says contradiction; else contradiction, if a window
     says so; else neutral. Windows that are neutral decide nothing: what a statement needs stands in one place.
     Two-way: entailment, if the largest probability of entailment among the windows is above one half.
-
-    Args:
-        windows: probabilities of each window, windows x labels, at least one window.
-        labels: what the columns mean.
     """
     surest: dict[Label, float] = {}
     for row in windows:
@@ -322,17 +280,8 @@ def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping
     Weights go to the accelerators where there are any (accelerate's `device_map="auto"`, which spreads a model that is
     larger than one), else to the CPU. Code that a repository brings is never run.
 
-    Args:
-        name: the judge's name, for messages.
-        checkpoint: the model's folder.
-        family: how it is asked.
-        values: the arguments read.
-
     Returns:
         The model with its way of being asked, and the type of its weights.
-
-    Raises:
-        UsageError: It does not load here, lacks weights, has labels that mean nothing, or does not fit into memory.
     """
     import torch
 

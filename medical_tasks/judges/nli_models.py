@@ -21,24 +21,6 @@ from medical_tasks.judges.base import Label, Pair
 from medical_tasks.judges.windows import text_windows
 from medical_tasks.models.encoder import AFTER_PADDING, UNBOUNDED
 
-__all__ = [
-    "CPU_TOKENS",
-    "GPU_TOKENS",
-    "OFFICIAL_WORDS",
-    "SMALLEST_ROOM",
-    "Batches",
-    "ClassifierForm",
-    "Columns",
-    "Form",
-    "OfficialTrueForm",
-    "Row",
-    "TrueForm",
-    "answer_tokens",
-    "longest_input",
-    "make_rows",
-]
-
-
 Columns = dict[str, list[int]]
 """What a model reads of each token, by the name of its argument."""
 
@@ -47,9 +29,6 @@ class Form(ABC):
     """A loaded model with its way of being asked.
 
     Args:
-        model: of transformers, in evaluation mode.
-        tokenizer: of transformers.
-        labels: what its probabilities are of, in order.
         max_length: most tokens it is given at once, special ones included; None for no bound.
     """
 
@@ -131,10 +110,6 @@ _Cut = Callable[[str, int], list[str]]
 def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
     """Tokenises pairs, and cuts premises that are too long into windows.
 
-    Args:
-        form: the loaded model.
-        pairs: what is asked.
-
     Returns:
         For each pair its rows, one a window; None when the hypothesis leaves no room for a window of the premise.
     """
@@ -181,7 +156,6 @@ class Row:
     """One window of one pair, as the model reads it.
 
     Attributes:
-        pair: number of the pair it belongs to.
         columns: what the model reads of each token: `input_ids`, and for some models `token_type_ids`.
     """
 
@@ -197,8 +171,6 @@ class Batches:
     """Reads rows in batches, and finds out how large these can be.
 
     Args:
-        score: probabilities of each of some rows, rows x labels.
-        memory_full: what `score` raises when the device's memory is full.
         tokens: most tokens a batch, padding included; a row that is longer is read alone.
         rows: most rows a batch, instead of tokens; None for no such limit.
     """
@@ -217,11 +189,7 @@ class Batches:
         self.rows = rows
 
     def read(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Sequence[float]]]:
-        """Scores all rows, longest first.
-
-        Raises:
-            UsageError: One row alone fills the device's memory.
-        """
+        """Scores all rows, longest first."""
         ordered = sorted(rows, key=len, reverse=True)
         place = 0
         while place < len(ordered):
@@ -251,17 +219,7 @@ class Batches:
 
 
 def longest_input(config: Mapping[str, Any], tokenizer: Any, wanted: int | None, *, model: str) -> int:
-    """Finds how many tokens a classifier can be given, special ones included.
-
-    Args:
-        config: its `config.json`.
-        tokenizer: of transformers.
-        wanted: the option `max_length`.
-        model: its name, for messages.
-
-    Raises:
-        UsageError: More is wanted than the model has positions for, or nothing says how long its inputs can be.
-    """
+    """Finds how many tokens a classifier can be given, special ones included."""
     positions = config.get("max_position_embeddings")
     if positions is not None and config.get("model_type") in AFTER_PADDING:
         positions -= int(config.get("pad_token_id", 1)) + 1
@@ -307,15 +265,8 @@ def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
     T5's own vocabulary has one token for `1` and two for `0`, a blank and the digit: then the first tokens decide. Where
     both begin with the same tokens, the decoder is given those, and the step after them decides.
 
-    Args:
-        tokenizer: of transformers.
-        model: its name, for messages.
-
     Returns:
         The tokens both begin with, and the next token of `1` and of `0`.
-
-    Raises:
-        UsageError: The tokenizer cannot tell them apart.
     """
     yes, no = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0"))
     shared = 0
@@ -331,17 +282,7 @@ def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
 
 
 class TrueForm(Form):
-    """One step of the decoder.
-
-    Args:
-        model: `T5ForConditionalGeneration`.
-        tokenizer: of transformers.
-        name: the model's name, for messages.
-        max_length: most tokens at once; None for no bound.
-
-    Raises:
-        UsageError: The tokenizer cannot tell 1 and 0 apart, or the config does not say what decoding starts with.
-    """
+    """One step of the decoder."""
 
     def __init__(self, model: Any, tokenizer: Any, *, name: str, max_length: int | None) -> None:
         super().__init__(model, tokenizer, labels=_TRUE_LABELS, max_length=max_length)

@@ -15,20 +15,6 @@ from typing import Any, TypeVar
 
 from medical_tasks.judges.base import Unreadable
 
-__all__ = [
-    "Checker",
-    "boolean",
-    "free_text",
-    "one_of",
-    "quoted",
-    "read_choice",
-    "read_closing_claim",
-    "read_json",
-    "read_object",
-    "read_score",
-    "whole_number",
-]
-
 Checker = Callable[[Any], str | None]
 """Looks at one value of an object: None when it may stand, otherwise the rule that it breaks ("must be ...")."""
 
@@ -177,10 +163,6 @@ def read_json(text: str) -> Any | Unreadable:
 def read_object(text: str, keys: Mapping[str, Checker]) -> dict[str, Any] | Unreadable:
     """Reads a reply that is one JSON object with exactly the given keys.
 
-    Args:
-        text: the judge's raw text.
-        keys: each key with the check of its value.
-
     Returns:
         The object, or what is wrong with the first thing that is wrong.
     """
@@ -199,16 +181,7 @@ def read_object(text: str, keys: Mapping[str, Checker]) -> dict[str, Any] | Unre
 
 
 def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> str | Unreadable:
-    """Reads a word of a list: alone, or as `Answer: word` on the last line and nowhere else with another word.
-
-    Args:
-        text: the judge's raw text.
-        allowed: the words; upper and lower case are the same.
-        label: what stands before the colon.
-
-    Returns:
-        The word as `allowed` spells it.
-    """
+    """Reads a word of a list: alone, or as `Answer: word` on the last line and nowhere else with another word."""
     words = {word.casefold(): word for word in allowed}
 
     def read(written: str) -> str | Unreadable:
@@ -220,12 +193,6 @@ def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> 
 
 def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int | Unreadable:
     """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number.
-
-    Args:
-        text: the judge's raw text.
-        low: smallest score.
-        high: largest score.
-        label: what stands before the colon.
 
     Returns:
         The score. `4.0`, `5/5`, `4 of 5` and what is out of range are unreadable.
@@ -250,10 +217,8 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
     Everything else is none: another negation ("cannot be true", "not false"), a hedge, a question, a condition, an alternative,
     a quotation, a verdict word in another sentence. Two claims that differ are none either.
 
-    Args:
-        text: the judge's raw text.
-        of_statement: whether what was asked about may be called true in place of the answer ("the hypothesis is true"). No where
-            the question is one of contradiction, which a true statement denies.
+    `of_statement`: whether what was asked about may be called true in place of the answer ("the hypothesis is true"). No where
+    the question is one of contradiction, which a true statement denies.
     """
     if (spoken := _spoken(text)) is None:
         return _NO_ANSWER

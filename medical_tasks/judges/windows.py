@@ -10,8 +10,6 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 
-__all__ = ["cut_windows", "plan_windows", "sentence_spans", "text_windows"]
-
 _BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[a-z][.!?])(?=[A-Z])|(?<=[。！？])|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 OVERLAP = 4
 """One part in so many of a window stands in the next one as well."""
@@ -25,9 +23,6 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
     Abbreviations end a sentence too: what is done with the spans must bear that.
 
-    Args:
-        text: any text.
-
     Returns:
         Start and end of each sentence with the white space behind it; together they are the whole text, in order.
     """
@@ -40,11 +35,6 @@ def text_windows(text: str, room: int, count: Count) -> list[str]:
 
     A sentence that is longer than the room is cut at white space, or anywhere when it has none, into pieces of a quarter
     of the room, which then count as sentences.
-
-    Args:
-        text: any text.
-        room: most tokens a window, at least 1.
-        count: tokens of each of some texts.
 
     Returns:
         Slices of the text, in order. Their counted tokens add up to no more than the room, unless a single character does.
@@ -68,9 +58,7 @@ def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
 def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
     """Packs consecutive pieces into windows.
 
-    Args:
-        lengths: tokens of each piece.
-        room: most tokens a window; a longer piece is a window by itself.
+    `room`: most tokens a window; a longer piece is a window by itself.
 
     Returns:
         Start and end (exclusive) of each window. Every piece is in one; each window goes further than the one before; it

@@ -43,9 +43,6 @@ from medical_tasks.models.encoder import (
 from medical_tasks.scoring.content_overlap import CHUNK_WORDS, best_and_mean, chunk_context
 from medical_tasks.scoring.sentences import Punkt, Rules, read_punkt, rules_name, split_sentences
 
-__all__ = ["MODES", "Mode", "alignscore_identity", "cut_pair", "kept_lengths", "open_alignscore"]
-
-
 Mode = Literal["nli_sp", "nli", "bin_sp", "bin", "reg_sp", "reg"]
 """Which head answers; `_sp`: of chunks and sentences, otherwise of the pair as it is."""
 
@@ -64,15 +61,9 @@ def open_alignscore(
 ) -> AlignScore:
     """Opens a checkpoint.
 
-    Args:
-        checkpoint: the authors' file, such as `AlignScore-base.ckpt`.
-        backbone: folder with `config.json` and tokenizer of the model it was trained on.
-        sentences: how texts are split: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, with which the splits are
-            those of the authors' code.
-
-    Raises:
-        MissingError: A file or a package is not here; says how to get it.
-        UsageError: The files do not load or do not fit each other.
+    `backbone`: folder with `config.json` and tokenizer of the model it was trained on.
+    `sentences`: how texts are split: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, with which the splits are
+    those of the authors' code.
     """
     files = _find(checkpoint, backbone, sentences)
     return AlignScore(AlignNetwork(files.checkpoint, files.backbone.folder), files.identity(), files=files)
@@ -83,18 +74,9 @@ def alignscore_identity(
 ) -> dict[str, str]:
     """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights.
 
-    Args:
-        checkpoint: as in `open_alignscore`.
-        backbone: likewise.
-        sentences: likewise.
-
     Returns:
         `model`, `weights` (SHA-256 of the file, as `sha256sum` prints it), `backbone` (a hash of its configuration and tokenizer),
         `sentences`, `max_length` and more.
-
-    Raises:
-        MissingError: As `open_alignscore`.
-        UsageError: As `open_alignscore`.
     """
     return _find(checkpoint, backbone, sentences).identity()
 
@@ -128,13 +110,7 @@ class _Files:
 
 
 class AlignScore:
-    """A checkpoint in this process, made by `open_alignscore`.
-
-    Args:
-        network: the loaded checkpoint.
-        identity: what makes its numbers what they are.
-        files: where it came from.
-    """
+    """A checkpoint in this process, made by `open_alignscore`."""
 
     def __init__(self, network: AlignNetwork, identity: dict[str, str], *, files: _Files) -> None:
         self.identity = identity
@@ -148,18 +124,9 @@ class AlignScore:
     def score(self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp") -> list[float]:
         """Scores claims; equal pairs of chunk and sentence are read once.
 
-        Args:
-            contexts: the text each claim is held against.
-            claims: what is scored.
-            mode: `nli_sp` is the metric of the paper.
-
         Returns:
             One number a claim; 0-1, and without bounds in the modes of the regression. A claim without words has 0 in every mode:
             it says nothing that its context could bear out. An empty context is read as it is.
-
-        Raises:
-            ValueError: Lists of different lengths, something that is no text, an unknown mode.
-            UsageError: The checkpoint gives numbers that are none, or the memory does not suffice for one pair.
         """
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
@@ -249,11 +216,6 @@ def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
 
     The context alone is cut, at its end, as long as a token of it is left. Where the claim leaves no room for one, both are cut:
     the longer one until they are equal, then both.
-
-    Args:
-        context: tokens it has.
-        claim: tokens it has.
-        room: tokens both can have together, special ones left out.
     """
     if context + claim <= room:
         return context, claim
@@ -269,9 +231,7 @@ def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
 def cut_pair(sides: Sequence[int | None], longest: int) -> list[int]:
     """The places of a tokenised pair's tokens that stay.
 
-    Args:
-        sides: for each token whether it is of the first text (0), of the second (1), or special (None).
-        longest: most tokens of the pair, special ones included.
+    `sides`: for each token whether it is of the first text (0), of the second (1), or special (None).
     """
     context, claim = sides.count(0), sides.count(1)
     left = dict(zip((0, 1), kept_lengths(context, claim, longest - (len(sides) - context - claim)), strict=True))
@@ -302,11 +262,7 @@ class AlignNetwork:
     """The loaded checkpoint, in float32.
 
     Args:
-        checkpoint: the authors' file.
         backbone: folder with the backbone's `config.json` and tokenizer; its weights, if any, are not read.
-
-    Raises:
-        UsageError: A file does not load, or the two do not fit each other.
     """
 
     def __init__(self, checkpoint: Path, backbone: Path) -> None:
@@ -350,9 +306,7 @@ class AlignNetwork:
     def score(self, rows: Sequence[Row], mode: str) -> list[float]:
         """Reads some rows together.
 
-        Args:
-            rows: pairs as the tokenizer made them.
-            mode: `nli` and `bin`: the probability of being aligned, 0-1; `reg`: the regression's number, without bounds.
+        `mode`: `nli` and `bin`: the probability of being aligned, 0-1; `reg`: the regression's number, without bounds.
         """
         import torch
 

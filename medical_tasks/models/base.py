@@ -17,8 +17,6 @@ from typing import Any, Protocol
 
 from medical_tasks.spec import Message
 
-__all__ = ["Answer", "ChoiceScores", "Failure", "Length", "Model", "OnResult", "Request"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -26,9 +24,6 @@ class Request:
 
     Attributes:
         key: content address of the question for this model (`store.request_key`); unique in a run.
-        messages: the chat, ending with a user turn.
-        max_new_tokens: longest answer asked for, in tokens.
-        stop: sequences that end the answer.
         continuations: when there are any, nothing is generated: asked is how probable each of them is as the answer.
     """
 
@@ -44,7 +39,6 @@ class Length:
     """How much of a model's context a request takes.
 
     Attributes:
-        tokens: the prompt and, with continuations, the longest of them.
         room: tokens there are for it: the context, less the longest answer asked for.
     """
 
@@ -57,12 +51,8 @@ class Answer:
     """A model's finished answer.
 
     Attributes:
-        key: the request's key.
         text: the answer, without the prompt; may truly be empty when the model said nothing. For a request with
             continuations `ChoiceScores.to_text()`.
-        prompt_tokens: tokens read, None when the backend does not say.
-        output_tokens: tokens generated, likewise.
-        finish: `stop`, `length` (cut at `max_new_tokens`) or "" when unknown.
     """
 
     key: str
@@ -77,9 +67,7 @@ class Failure:
     """A request that finally got no answer.
 
     Attributes:
-        key: the request's key.
         reason: short class of the failure, counted in coverage (`http 500`, `timeout`, `prompt too long`, ...).
-        detail: one line for a person.
     """
 
     key: str
@@ -94,7 +82,6 @@ class Model(Protocol):
     """A model under test.
 
     Attributes:
-        name: the name the user gave (`hf/...`, `openai-api/...`, `baseline/...`).
         identity: everything that makes its answers what they are (weights fingerprint, dtype, generation settings, served
             name); part of every request key and of the recipe. Never a secret.
         endpoint: base URL the text is sent to, or None when the model runs in this process.
@@ -142,7 +129,6 @@ class ChoiceScores:
     Attributes:
         logprobs: natural logarithm of the probability of each choice's tokens after the prompt, summed; None where a server
             tells the most probable tokens only and the choice is not among them.
-        tokens: number of tokens each was summed over.
         below: no log-probability that is None is above this; None when all are known.
     """
 
@@ -171,11 +157,7 @@ class ChoiceScores:
 
     @classmethod
     def from_text(cls, text: str) -> ChoiceScores:
-        """Reads what `to_text` wrote.
-
-        Raises:
-            ValueError: It is not of that form; says what is wrong, without the text.
-        """
+        """Reads what `to_text` wrote."""
         try:
             record = json.loads(text)
         except (ValueError, RecursionError):

@@ -36,8 +36,6 @@ from medical_tasks.models.encoder import (
 )
 from medical_tasks.scoring.text_pairs import References, as_segments
 
-__all__ = ["DISTILBERT_LAYER_4", "Baseline", "BertScore", "BertScorer", "bertscore_identity", "open_bertscore"]
-
 _BLOCK = 128
 """Pairs whose tokens' states are in memory together."""
 
@@ -47,13 +45,7 @@ _LEADING_SPACE = frozenset({"roberta", "gpt2"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Baseline:
-    """What texts that have nothing to do with each other score on average; it becomes 0.
-
-    Attributes:
-        precision: of the layer.
-        recall: of the layer.
-        f1: of the layer; not that of the other two.
-    """
+    """What texts that have nothing to do with each other score on average; it becomes 0."""
 
     precision: float
     recall: float
@@ -70,8 +62,6 @@ class BertScore:
 
     Attributes:
         precision: mean over the prediction's tokens of the closest token's cosine.
-        recall: the same over the reference's tokens.
-        f1: their harmonic mean.
     """
 
     precision: float
@@ -79,12 +69,7 @@ class BertScore:
     f1: float
 
     def rescaled(self, baseline: Baseline, *, floor: float | None = None) -> BertScore:
-        """Stretches the scale so that the baseline is 0 and 1 stays 1; each number by its own.
-
-        Args:
-            baseline: of the same model and layer.
-            floor: the least any number becomes; by default there is none.
-        """
+        """Stretches the scale so that the baseline is 0 and 1 stays 1; each number by its own."""
 
         def stretch(value: float, base: float) -> float:
             found = (value - base) / (1 - base)
@@ -103,14 +88,8 @@ _NOTHING: Final = BertScore(precision=0.0, recall=0.0, f1=0.0)
 def open_bertscore(folder: str | Path, *, layer: int, max_length: int | None = None) -> BertScorer:
     """Opens a checkpoint; nothing is downloaded.
 
-    Args:
-        folder: of an encoder.
-        layer: whose states are compared; 0 are the embeddings. Layers behind it are not loaded.
-        max_length: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
-
-    Raises:
-        MissingError: The folder or a package is not here; says how to get it.
-        UsageError: It does not load, or has no such layer.
+    `layer`: whose states are compared; 0 are the embeddings. Layers behind it are not loaded.
+    `max_length`: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
     """
     checkpoint, longest = _find(folder, layer, max_length)
     with quiet_libraries(logging.ERROR):
@@ -120,30 +99,13 @@ def open_bertscore(folder: str | Path, *, layer: int, max_length: int | None = N
 
 
 def bertscore_identity(folder: str | Path, *, layer: int, max_length: int | None = None) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; loads no weights.
-
-    Args:
-        folder: as in `open_bertscore`.
-        layer: likewise.
-        max_length: likewise.
-
-    Raises:
-        MissingError: As `open_bertscore`.
-        UsageError: As `open_bertscore`.
-    """
+    """Says what makes the numbers what they are, for the recipe; loads no weights."""
     checkpoint, longest = _find(folder, layer, max_length)
     return _identity(checkpoint, layer, longest)
 
 
 class BertScorer:
-    """A checkpoint in this process, made by `open_bertscore`.
-
-    Args:
-        model: an encoder whose last layer is the one that is compared.
-        tokenizer: its tokenizer.
-        identity: what makes its numbers what they are.
-        max_length: most tokens of a text, special ones included.
-    """
+    """A checkpoint in this process, made by `open_bertscore`."""
 
     def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str], *, max_length: int) -> None:
         self.identity = dict(identity)
@@ -165,10 +127,6 @@ class BertScorer:
 
         Returns:
             Raw scores in order, the same to 1e-5 whatever other items there are.
-
-        Raises:
-            ValueError: Lists of different lengths, no reference, or something that is no text.
-            UsageError: The checkpoint gives numbers that are none, or the memory does not suffice for one text.
         """
         segments = as_segments(predictions, references)
         pairs = list(dict.fromkeys((text.strip(), one.strip()) for text, known in segments for one in known))

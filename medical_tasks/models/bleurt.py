@@ -46,9 +46,6 @@ from medical_tasks.models.encoder import (
     readable,
 )
 
-__all__ = ["BleurtNetwork", "bleurt_identity", "bleurt_scores", "kept_lengths", "make_row", "open_bleurt"]
-
-
 _STEPS: Final = (
     "Nothing is downloaded here. On a machine with internet: `hf download lucadiliello/BLEURT-20 --local-dir models/BLEURT-20` "
     "(2.3 GB, a PyTorch conversion of the authors' checkpoint); then bring the folder here and give its path."
@@ -76,18 +73,8 @@ def bleurt_scores(
 ) -> list[float]:
     """Scores candidates.
 
-    Args:
-        folder: of a checkpoint.
-        pairs: reference and candidate of each item. Empty texts are scored like any other.
-        max_length: most tokens of a pair, special ones included, instead of what the checkpoint says.
-
-    Returns:
-        One number a pair, without bounds.
-
-    Raises:
-        MissingError: The folder or a package is not here; says how to get it.
-        UsageError: It does not load, or gives numbers that are none.
-        ValueError: Something is no pair of texts.
+    `pairs`: reference and candidate of each item. Empty texts are scored like any other.
+    `max_length`: most tokens of a pair, special ones included, instead of what the checkpoint says.
     """
     scorer = open_bleurt(folder, max_length=max_length)
     try:
@@ -97,16 +84,7 @@ def bleurt_scores(
 
 
 def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtScorer:
-    """Opens a checkpoint.
-
-    Args:
-        folder: as in `bleurt_scores`.
-        max_length: likewise.
-
-    Raises:
-        MissingError: As `bleurt_scores`.
-        UsageError: As `bleurt_scores`.
-    """
+    """Opens a checkpoint."""
     found = _find(folder, max_length)
     if isinstance(found, Path):
         return _Authors(found)
@@ -115,16 +93,7 @@ def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtS
 
 
 def bleurt_identity(folder: str | Path, *, max_length: int | None = None) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights.
-
-    Args:
-        folder: as in `bleurt_scores`.
-        max_length: likewise.
-
-    Raises:
-        MissingError: As `bleurt_scores`.
-        UsageError: As `bleurt_scores`.
-    """
+    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights."""
     found = _find(folder, max_length)
     return _authors_identity(found) if isinstance(found, Path) else _identity(found, _longest(found, max_length))
 
@@ -267,30 +236,13 @@ Cut = Callable[[Sequence[str]], list[list[int]]]
 
 
 def kept_lengths(reference: int, candidate: int, room: int) -> tuple[int, int]:
-    """How many tokens of each side stay.
-
-    Args:
-        reference: tokens it has.
-        candidate: tokens it has.
-        room: tokens both can have together.
-    """
+    """How many tokens of each side stay."""
     kept = min(candidate, max(room // 2, room - reference))
     return min(reference, room - kept), kept
 
 
 def make_row(reference: Sequence[int], candidate: Sequence[int], longest: int, *, first: int, between: int) -> Row:
-    """Puts a pair together.
-
-    Args:
-        reference: its tokens.
-        candidate: its tokens.
-        longest: most tokens of the row.
-        first: the token in front.
-        between: the token behind each side.
-
-    Returns:
-        `input_ids`, and `token_type_ids`, 1 for the candidate and what closes it.
-    """
+    """Puts a pair together."""
     one, two = kept_lengths(len(reference), len(candidate), longest - SPECIAL_TOKENS)
     return {
         "input_ids": [first, *reference[:one], between, *candidate[:two], between],
@@ -299,14 +251,7 @@ def make_row(reference: Sequence[int], candidate: Sequence[int], longest: int, *
 
 
 class Tokens:
-    """A tokenizer.
-
-    Args:
-        cut: texts to ids.
-        first: id of `[CLS]`.
-        between: id of `[SEP]`.
-        padding: id of `[PAD]`.
-    """
+    """A tokenizer."""
 
     def __init__(self, cut: Cut, *, first: int, between: int, padding: int) -> None:
         self.cut = cut
@@ -316,16 +261,7 @@ class Tokens:
 
 
 def open_tokens(name: str, folder: Path) -> Tokens:
-    """Opens the tokenizer of a folder: sentencepiece where it has a `*.model`, as BLEURT-20 has; else BERT's word pieces.
-
-    Args:
-        name: the checkpoint's, for messages.
-        folder: with its files.
-
-    Raises:
-        MissingError: sentencepiece is not installed.
-        UsageError: It has none, several, or one that does not load.
-    """
+    """Opens the tokenizer of a folder: sentencepiece where it has a `*.model`, as BLEURT-20 has; else BERT's word pieces."""
     models = sorted(folder.glob("*.model"))
     if len(models) > 1:
         found = ", ".join(path.name for path in models)
@@ -406,15 +342,7 @@ _NOT_LOADED = ("embeddings.position_ids", "embeddings.token_type_ids")
 
 
 class BleurtNetwork:
-    """The loaded checkpoint, in float32.
-
-    Args:
-        checkpoint: its folder.
-
-    Raises:
-        MissingError: sentencepiece is not installed.
-        UsageError: It does not load, lacks weights, or is no regression.
-    """
+    """The loaded checkpoint, in float32."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         import torch
@@ -436,11 +364,7 @@ class BleurtNetwork:
         self._head.eval().to(self.device)
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """Reads some pairs together.
-
-        Args:
-            rows: as `make_row` makes them.
-        """
+        """Reads some pairs together."""
         import torch
 
         columns = pad(rows, padding=self.tokens.padding, device=self.device)
@@ -451,14 +375,7 @@ class BleurtNetwork:
 
 
 def check_layout(checkpoint: Checkpoint) -> str:
-    """Says which layout a folder has.
-
-    Args:
-        checkpoint: its folder.
-
-    Raises:
-        UsageError: None of `LAYOUTS`.
-    """
+    """Says which layout a folder has."""
     layout = checkpoint.setting("model_type")
     if layout not in LAYOUTS:
         raise UsageError(

@@ -20,8 +20,6 @@ from typing import Generic, TypeVar
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings
 
-__all__ = ["GIVE_UP_AFTER", "run_calls"]
-
 GIVE_UP_AFTER = 8
 """Calls that fail in the same hopeless way, with no answer between them, before the rest is not even tried."""
 
@@ -39,15 +37,10 @@ def run_calls(
 ) -> None:
     """Runs one call for each job and delivers each outcome, in order of completion.
 
-    Args:
-        settings: the endpoint and its limits; at most `settings.concurrency` jobs are under way.
-        jobs: what to call with.
-        call: asks the client, once or several times, for one job. `CallFailed` raised by it is that job's outcome.
-        deliver: receives each job with its outcome, in the calling thread.
+    `settings`: the endpoint and its limits; at most `settings.concurrency` jobs are under way.
+    `call`: asks the client, once or several times, for one job. `CallFailed` raised by it is that job's outcome.
 
     Raises:
-        MissingError: The endpoint cannot answer any request (key refused, nothing listens, quota spent).
-        UsageError: The endpoint can answer none of these requests (unknown model, rejected parameters).
         KeyboardInterrupt: Ctrl-C; what was under way was delivered, or cancelled by a second one.
     """
     if not jobs:

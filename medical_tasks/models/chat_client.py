@@ -33,20 +33,6 @@ from medical_tasks.spec import Message
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-__all__ = [
-    "CallFailed",
-    "ChatClient",
-    "ChatSettings",
-    "Completion",
-    "check_base_url",
-    "check_peer",
-    "encodable",
-    "encodable_chat",
-    "is_loopback_host",
-    "proxy_for",
-]
-
-
 _OPERATION = "/chat/completions"
 
 
@@ -57,21 +43,13 @@ class ChatSettings:
     Attributes:
         base_url: address up to and including the version, as `http://127.0.0.1:8000/v1`, or `http+unix://%2Frun%2Fvllm.sock/v1`
             for a server on a unix socket.
-        model: name under which the server knows the model.
         api_key: bearer token; servers that ask for none ignore it. Never printed, never part of an identity.
         key_name: environment variable the key was read from, for error messages; "" when there was none.
-        concurrency: most requests in flight.
         timeout: seconds a single attempt may take, from first byte sent to last byte received.
-        max_retries: attempts after the first one.
         total_time: seconds a call may take with all its attempts and waits.
         first_wait: seconds of the first wait; each further one is twice as long.
-        longest_wait: seconds above which waits do not grow.
         token_field: body field that holds the longest answer (newer OpenAI models want `max_completion_tokens`).
-        seed: seed of the waits' jitter.
         purpose: what the endpoint is for, told to the data guard: `model` or `judge`.
-
-    Raises:
-        UsageError: A limit is out of range, or the address is not one that text may be sent to.
     """
 
     base_url: str
@@ -99,15 +77,7 @@ class ChatSettings:
 
 
 def check_base_url(url: str) -> None:
-    """Refuses addresses that cannot work or that carry a secret.
-
-    Args:
-        url: base URL of an endpoint.
-
-    Raises:
-        UsageError: It is not http(s) or a unix socket, has no host, carries a user, password, query or fragment, or names an
-            operation.
-    """
+    """Refuses addresses that cannot work or that carry a secret."""
     try:
         parts = urlsplit(url)
         host, secret = parts.hostname, parts.username is not None or parts.password is not None
@@ -148,9 +118,7 @@ class Completion:
 
     Attributes:
         choices: the answers, at least one; fewer than `n` when the server ignores `n`.
-        prompt_tokens: tokens read, None when the server does not say.
         output_tokens: tokens generated over all choices, None when the server does not say.
-        attempts: requests sent for it.
         prompt_logprobs: what the server says of the prompt's own tokens, as it sent it; None when it says nothing.
     """
 
@@ -184,9 +152,6 @@ class _Errand(Generic[Result]):
 
     Attributes:
         send: sends it once, and returns the body of a success.
-        read: reads that body.
-        tokens: tokens it took, None when nobody knows.
-        texts: what no detail may quote.
     """
 
     send: Callable[[AsyncOpenAI], Awaitable[str]]
@@ -203,7 +168,6 @@ class CallFailed(Exception):  # noqa: N818 - an outcome that callers record, not
             `empty content`, `tool call`, `prompt too long`, `refused by filter`, `quota exhausted`, `http <status>`,
             `budget spent`.
         detail: one line for a person; never holds text of the question or the key.
-        attempts: requests sent.
         every_call: whether any other call to this endpoint must fail in the same way (wrong key, wrong model).
     """
 
@@ -219,9 +183,6 @@ class ChatClient:
     """Calls to one endpoint, at most `settings.concurrency` in flight.
 
     Use as an async context manager, inside one event loop; leaving it closes every connection.
-
-    Args:
-        settings: the endpoint and the limits.
     """
 
     def __init__(self, settings: ChatSettings) -> None:
@@ -270,18 +231,7 @@ class ChatClient:
     ) -> Completion:
         """Asks once, and again while that can help and time is left.
 
-        Args:
-            messages: the chat.
-            max_tokens: longest answer, in tokens.
-            temperature: None leaves it to the server.
-            stop: sequences that end the answer; not sent when there are none (some servers fail on an empty list).
-            n: answers wanted; not sent when 1.
-            logprobs: alternatives a token whose log-probabilities are wanted, None for none.
-            extra: further fields of the request body.
-            spending: asked before each request; None when nothing limits them.
-
-        Returns:
-            The completion.
+        `stop`: sequences that end the answer; not sent when there are none (some servers fail on an empty list).
 
         Raises:
             CallFailed: No answer; says why.
@@ -324,13 +274,7 @@ class ChatClient:
     async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
         """Asks the server at another of its addresses; with the same guard, limits and retries as `complete`.
 
-        Args:
-            path: begins with `/`; below the base URL, or with `/../` beside the version that it ends in.
-            body: posted; without one the address is read.
-            texts: texts in it that no detail may quote.
-
-        Returns:
-            The decoded JSON.
+        `path`: begins with `/`; below the base URL, or with `/../` beside the version that it ends in.
 
         Raises:
             CallFailed: No answer; says why.
@@ -394,11 +338,7 @@ class ChatClient:
             ) from failure
 
     async def _attempt(self, errand: _Errand[Result], limit: float) -> Result:
-        """Sends the request once.
-
-        Raises:
-            AttemptError: It brought no answer.
-        """
+        """Sends the request once."""
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
         if self._api is None:
@@ -506,10 +446,6 @@ def proxy_for(base_url: str) -> str | None:
 def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     """Opens a client for one endpoint.
 
-    Args:
-        base_url: the endpoint's.
-        purpose: what it is for, for the guard.
-
     Raises:
         RefusedError: The environment's proxy may not see the text.
     """
@@ -564,10 +500,6 @@ def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]
 
 async def check_peer(event: str, info: Mapping[str, Any]) -> None:
     """Looks at a new connection before a byte is sent: a local name may lead elsewhere since it was last looked up.
-
-    Args:
-        event: httpcore's name of what happened.
-        info: what it tells of it.
 
     Raises:
         RefusedError: The connection does not lead to this machine.

@@ -22,8 +22,6 @@ from typing import Any
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Message
 
-__all__ = ["PLAIN_ROLES", "TEMPLATE_DAY", "ChatLayout", "fold_system", "plain_chat"]
-
 TEMPLATE_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 """The day that templates take for today."""
 
@@ -35,14 +33,7 @@ _TODAY = re.compile(r"""\bstrftime_now\(\s*(["'])(?P<form>.*?)\1\s*\)""")
 
 
 def fold_system(messages: Sequence[Message]) -> list[Message]:
-    """Moves the text of system messages to the head of the first user message.
-
-    Args:
-        messages: a chat with at least one user message.
-
-    Returns:
-        The chat without system messages.
-    """
+    """Moves the text of system messages to the head of the first user message."""
     system = [message["content"] for message in messages if message["role"] == "system"]
     folded: list[Message] = []
     for message in messages:
@@ -73,19 +64,13 @@ class ChatLayout:
     """How one model's prompts are written.
 
     Args:
-        tokenizer: of transformers.
-        model: the model's name, for messages.
         enable_thinking: the switch of that name in the templates of some reasoning models; None leaves it to the template.
 
     Attributes:
         name: `chat template`, `chat template, system text in the first user message` or `plain`.
         add_special_tokens: whether the tokenizer shall add its own special tokens to the rendered text.
-        stop: stop sequences that the layout needs.
         gap: white space that stands between a rendered text and an answer: a space in the plain layout, what the template
             writes there itself otherwise, mostly nothing.
-
-    Raises:
-        UsageError: The template cannot render a plain question, or there is no template for `enable_thinking`.
     """
 
     def __init__(self, tokenizer: Any, *, model: str, enable_thinking: bool | None = None) -> None:
@@ -126,9 +111,6 @@ class ChatLayout:
         Args:
             messages: ends with a message of the user, or of the model, which then takes another turn. Messages of the model
                 that follow each other are one, since many templates want turns to alternate.
-
-        Raises:
-            ValueError: It ends otherwise.
         """
         if not messages or messages[-1]["role"] == "system":
             raise ValueError("a chat must end with a message of the user or of the model")
@@ -148,10 +130,6 @@ class ChatLayout:
         same for all answers. An answer's, `gap` before it, are those that text and answer written together have more. Where
         the tokenizer joins the end of the text with the beginning of the answer there are none; then they are the ids that
         the answer has behind a line break, provided that after the text's ids they read as the answer.
-
-        Args:
-            text: a rendered text.
-            answers: what may stand after it.
 
         Returns:
             The text's, and each answer's; an empty tuple for an answer that has none of its own: one that is empty, or of which

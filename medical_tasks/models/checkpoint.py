@@ -22,17 +22,6 @@ from typing import Any, BinaryIO
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_text
 
-__all__ = [
-    "Checkpoint",
-    "check_config",
-    "find_checkpoint",
-    "fingerprint",
-    "model_files",
-    "quiet_libraries",
-    "without_cache_and_bars",
-]
-
-
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
 
@@ -42,9 +31,7 @@ class Checkpoint:
     """A model on this machine's disk.
 
     Attributes:
-        folder: absolute path, with `config.json` in it.
         label: repository, or the folder's own name: what is told about it without naming places on this machine.
-        revision: commit of the repository; "" for a folder.
     """
 
     folder: Path
@@ -52,11 +39,7 @@ class Checkpoint:
     revision: str
 
     def read(self, file: str) -> Mapping[str, Any]:
-        """Reads one of its JSON files; empty when it is not there.
-
-        Raises:
-            UsageError: The file is not a JSON object.
-        """
+        """Reads one of its JSON files; empty when it is not there."""
         path = self.folder / file
         if not path.is_file():
             return {}
@@ -95,16 +78,7 @@ class Checkpoint:
 
 
 def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
-    """Finds a model folder; downloads it when it is a repository that is not in the Hub's cache.
-
-    Args:
-        target: folder or repository.
-        revision: branch, tag or commit of a repository.
-
-    Raises:
-        MissingError: Neither a folder nor a repository that can be had.
-        UsageError: Neither a path nor a repository's name, a revision of a folder, or a configuration that `check_config` refuses.
-    """
+    """Finds a model folder; downloads it when it is a repository that is not in the Hub's cache."""
     path = Path(target).expanduser()
     if path.is_dir():
         if revision is not None:
@@ -127,12 +101,6 @@ def check_config(folder: Path) -> None:
     """Refuses a configuration that makes transformers run code of another repository.
 
     It does so whatever `trust_remote_code` says: below 5.3 by CVE-2026-4372 (kernels), below 5.5 by CVE-2026-5241 (LightGlue).
-
-    Args:
-        folder: a model's or tokenizer's, with or without `config.json`.
-
-    Raises:
-        UsageError: It is such a configuration, or not a JSON object.
     """
     parts: list[Any] = [Checkpoint(folder=folder, label="", revision="").read("config.json")]
     while parts:
@@ -218,16 +186,6 @@ def fingerprint(folder: Path) -> str:
     """Hashes a model folder.
 
     Times, owners, links and the folder's own name play no part.
-
-    Args:
-        folder: with `config.json`, tokenizer files and weights.
-
-    Returns:
-        64 hexadecimal digits.
-
-    Raises:
-        MissingError: There are no weights.
-        UsageError: A safetensors file is broken or cut off.
     """
     files = model_files(folder)
     if not any(path.suffix in (".safetensors", ".bin") for path in files):
@@ -287,11 +245,7 @@ _LOGGERS = ("lighteval", "accelerate", "vllm", "ray")
 
 @contextlib.contextmanager
 def quiet_libraries(level: int) -> Iterator[None]:
-    """Lets lighteval, transformers, accelerate and vLLM log from `level` on, and draw no bars of their own.
-
-    Args:
-        level: of `logging`.
-    """
+    """Lets lighteval, transformers, accelerate and vLLM log from `level` on, and draw no bars of their own."""
     from transformers.utils import logging as transformers_logging
 
     loggers = [logging.getLogger(name) for name in _LOGGERS]
@@ -318,9 +272,6 @@ def without_cache_and_bars(module: ModuleType) -> Iterator[None]:
     lighteval's cache has no switch. Its mere creation makes a folder inside the model's own, it re-uses answers after a
     prompt has changed, and the processes of a distributed run overwrite each other's. Here every finished answer is in the
     store already. The bars have no switch either.
-
-    Args:
-        module: with the names `SampleCache` and `tqdm` in it.
     """
     cache, bars = module.SampleCache, module.tqdm
 

@@ -44,9 +44,6 @@ from medical_tasks.models.encoder import (
     readable,
 )
 
-__all__ = ["CLINICAL_BERT", "MINILM", "Embedder", "embedder_identity", "open_embedder"]
-
-
 Vectors = npt.NDArray[np.float32]
 
 MINILM: Final = "sentence-transformers/all-MiniLM-L6-v2"
@@ -66,15 +63,7 @@ def open_embedder(
 ) -> Embedder:
     """Opens a checkpoint; nothing is downloaded.
 
-    Args:
-        target: its folder, or a repository that lies in the Hub's cache.
-        revision: commit, tag or branch of a repository; `main` by default.
-        max_length: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
-        example: a repository to name where there is nothing.
-
-    Raises:
-        MissingError: The checkpoint or a package is not here; says how to get it.
-        UsageError: It is none whose texts can be embedded here, or `max_length` is more than it takes.
+    `max_length`: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
     """
     checkpoint, layout = _find(target, revision, example)
     longest = longest_text(checkpoint, max_length, asked=layout.max_length)
@@ -87,33 +76,16 @@ def embedder_identity(
 ) -> dict[str, str]:
     """Says what of a checkpoint makes its vectors what they are; loads no weights.
 
-    Args:
-        target: as in `open_embedder`.
-        revision: likewise.
-        max_length: likewise.
-        example: likewise.
-
     Returns:
         `model` (repository or folder's name), `weights` and the layers' fingerprints, `pooling`, `max_length`, and more. The
         device is not in it: float32 differs between devices in the last digits.
-
-    Raises:
-        MissingError: As `open_embedder`.
-        UsageError: As `open_embedder`.
     """
     checkpoint, layout = _find(target, revision, example)
     return _identity(checkpoint, layout, longest_text(checkpoint, max_length, asked=layout.max_length))
 
 
 class Embedder:
-    """A checkpoint in this process, made by `open_embedder`.
-
-    Args:
-        network: the loaded checkpoint.
-        identity: what makes its vectors what they are.
-        max_length: most tokens of a text, special ones included.
-        lower_case: whether texts are put into small letters first.
-    """
+    """A checkpoint in this process, made by `open_embedder`."""
 
     def __init__(self, network: Network, identity: Mapping[str, str], *, max_length: int, lower_case: bool) -> None:
         self.identity = dict(identity)
@@ -128,15 +100,9 @@ class Embedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embeds texts; equal ones are read once.
 
-        Args:
-            texts: what to embed. White space at both ends plays no part.
-
         Returns:
             Shape (texts, dimensions), each of length 1, and zeros where there is no text; the same numbers to 1e-5 whatever
             other texts there are.
-
-        Raises:
-            UsageError: The checkpoint gives numbers that are none, or the memory does not suffice for one text.
         """
         network = self._loaded
         stripped = [text.strip() for text in texts]
@@ -208,11 +174,7 @@ def _find(target: str | Path, revision: str | None, example: str) -> tuple[Check
 
 
 def _cached(target: str, revision: str | None, example: str) -> Path:
-    """The folder of a repository in the Hub's cache.
-
-    Raises:
-        MissingError: It is not there, or the name is none of a repository.
-    """
+    """The folder of a repository in the Hub's cache."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -273,15 +235,7 @@ _MODES: Mapping[str, Pooling] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Dense:
-    """A dense layer behind the pooling.
-
-    Attributes:
-        folder: with its weights.
-        inputs: numbers it takes.
-        outputs: numbers it gives.
-        bias: whether it has one.
-        activation: one of `ACTIVATIONS`.
-    """
+    """A dense layer behind the pooling."""
 
     folder: Path
     inputs: int
@@ -295,8 +249,6 @@ class Layout:
     """How texts become vectors.
 
     Attributes:
-        transformer: folder of the transformer and its tokenizer.
-        pooling: how the states of a text's tokens become one.
         layers: what comes behind, in order; `normalize` divides by the length.
         max_length: longest text the checkpoint asks for, in tokens with special ones; None: what the transformer takes.
         lower_case: whether texts are put into small letters before the tokenizer sees them.
@@ -310,14 +262,7 @@ class Layout:
 
 
 def read_layout(folder: Path) -> Layout:
-    """Reads what a folder says of itself.
-
-    Args:
-        folder: the checkpoint's.
-
-    Raises:
-        UsageError: A file is damaged or not there, or it asks for what this package does not do.
-    """
+    """Reads what a folder says of itself."""
     listing = folder / "modules.json"
     if not listing.is_file():
         return Layout(transformer=folder)
@@ -427,15 +372,7 @@ def _read_json(path: Path, kind: type[list[Any]] | type[dict[str, Any]]) -> Any:
 
 
 class Network:
-    """The loaded checkpoint, in float32: the numbers of half precision would differ from machine to machine.
-
-    Args:
-        name: the checkpoint's, for messages.
-        layout: what it is made of.
-
-    Raises:
-        UsageError: It does not load, lacks weights, or its parts do not fit each other.
-    """
+    """The loaded checkpoint, in float32: the numbers of half precision would differ from machine to machine."""
 
     def __init__(self, name: str, layout: Layout) -> None:
         with quiet_libraries(logging.ERROR):

@@ -14,22 +14,6 @@ from typing import Any, Final, TypeVar
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.checkpoint import Checkpoint
 
-__all__ = [
-    "AFTER_PADDING",
-    "LOAD_ERRORS",
-    "UNBOUNDED",
-    "Batches",
-    "Row",
-    "check_packages",
-    "device",
-    "first_line",
-    "load_model",
-    "load_tokenizer",
-    "longest_text",
-    "pad",
-    "readable",
-]
-
 Row = Mapping[str, Sequence[int]]
 """What a model reads of a text, by the name of its argument: `input_ids`, and for some models `token_type_ids`."""
 
@@ -50,12 +34,7 @@ _TOKENS_ELSEWHERE = 32768
 def check_packages(name: str, *packages: str) -> None:
     """Says how to get the packages when one is missing.
 
-    Args:
-        name: the checkpoint's, for the message.
-        packages: what it needs, all of the extra `local-judges`; torch and transformers by default.
-
-    Raises:
-        MissingError: One is not here.
+    `packages`: what it needs, all of the extra `local-judges`; torch and transformers by default.
     """
     wanted = packages or ("torch", "transformers")
     missing = [package for package in wanted if importlib.util.find_spec(package) is None]
@@ -73,13 +52,7 @@ def device() -> Any:
 def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
     """Loads the tokenizer of a folder.
 
-    Args:
-        name: the checkpoint's, for messages.
-        folder: with its files.
-        fast: whether it must be one that says which text a token is of.
-
-    Raises:
-        UsageError: It does not load, knows no words, or is none of that kind.
+    `fast`: whether it must be one that says which text a token is of.
     """
     import transformers
 
@@ -104,16 +77,7 @@ def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
 
 
 def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
-    """Loads an encoder in evaluation mode, on the CPU.
-
-    Args:
-        name: the checkpoint's, for messages.
-        folder: with its configuration and weights.
-        layers: how many of its layers, from the first; all by default.
-
-    Raises:
-        UsageError: It does not load, has a decoder or fewer layers, or lacks weights.
-    """
+    """Loads an encoder in evaluation mode, on the CPU."""
     import torch
     import transformers
     from safetensors import SafetensorError
@@ -153,13 +117,7 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
 def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: int | None = None) -> int:
     """Most tokens an input can have, special ones included: what is wanted, or what tokenizer and positions allow.
 
-    Args:
-        checkpoint: its folder.
-        wanted: what the user wants.
-        asked: what a layout around the checkpoint asks for, instead of its tokenizer.
-
-    Raises:
-        UsageError: More is wanted than there are positions for, or nothing says how long an input can be.
+    `asked`: what a layout around the checkpoint asks for, instead of its tokenizer.
     """
     positions = checkpoint.context()
     if positions is not None and checkpoint.setting("model_type") in AFTER_PADDING:
@@ -181,10 +139,7 @@ def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: in
 def pad(rows: Sequence[Row], *, padding: int | None, device: Any) -> dict[str, Any]:
     """Pads rows on the right to the longest of them.
 
-    Args:
-        rows: at least one, all with the same names.
-        padding: the padding's token; any one does where a tokenizer has none, since padding is masked.
-        device: where to.
+    `padding`: the padding's token; any one does where a tokenizer has none, since padding is masked.
 
     Returns:
         The columns and `attention_mask` as tensors of shape (rows, tokens of the longest).
@@ -206,12 +161,7 @@ def readable(text: str) -> str:
 
 
 class Batches:
-    """Reads rows longest first, as many together as fit, and less where the device's memory is full.
-
-    Args:
-        name: the checkpoint's, for messages.
-        device: what it is on.
-    """
+    """Reads rows longest first, as many together as fit, and less where the device's memory is full."""
 
     def __init__(self, name: str, device: Any) -> None:
         self._name = name
@@ -219,18 +169,7 @@ class Batches:
         """Tokens read together, padding included; a row that is longer is read alone."""
 
     def read(self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]) -> list[_T]:
-        """Reads all rows.
-
-        Args:
-            rows: what the tokenizer made, at least one token each.
-            score: reads some rows together; one result a row.
-
-        Returns:
-            The results in the order of the rows.
-
-        Raises:
-            UsageError: One row alone fills the device's memory.
-        """
+        """Reads all rows."""
         import torch
 
         order = sorted(range(len(rows)), key=lambda number: (-len(rows[number]["input_ids"]), number))

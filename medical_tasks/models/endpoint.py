@@ -37,19 +37,6 @@ from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, Cho
 from medical_tasks.models.opener import TESTED_OPTIONS, read_options
 from medical_tasks.spec import Message
 
-__all__ = [
-    "PREFIX",
-    "EndpointModel",
-    "FolderTokens",
-    "alias_variables",
-    "asked_of",
-    "chat_settings",
-    "limits_of",
-    "open_endpoint",
-    "sampling_of",
-]
-
-
 PREFIX = "openai-api/"
 _NO_KEY = "none"  # sent where no key is known; servers that check keys answer 401, which stops the run and says so
 
@@ -58,16 +45,11 @@ class EndpointModel:
     """A model under test that answers over HTTP. Implements `models.base.Model`.
 
     Args:
-        name: the name the user gave.
-        settings: the endpoint and its limits.
         sampling: fields of the request body that decide the answer (`temperature`, `top_p`, `seed`); a field left out
             is the server's to choose.
-        backend: first word of the identity.
         identity: more that makes the answers what they are; the default is the base URL. A server started for the run
             gives its own, without the port, which is another one each time.
-        choices: how probabilities are asked for.
         context: longest prompt and answer together, in tokens; None to ask the server.
-        tokens: counts the tokens of a question; None to ask the server.
     """
 
     def __init__(
@@ -102,16 +84,7 @@ class EndpointModel:
         return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, at most `concurrency` in flight; results come in order of completion.
-
-        Args:
-            requests: the questions.
-            on_result: called in this thread, once for each request.
-
-        Raises:
-            MissingError: The endpoint cannot answer any request; those finished before were delivered.
-            UsageError: The endpoint does not know the model, or rejects these requests; likewise.
-        """
+        """Answers all requests, at most `concurrency` in flight; results come in order of completion."""
 
         def deliver(request: Request, outcome: Completion | CallFailed) -> None:
             on_result(_result(request.key, outcome))
@@ -120,16 +93,7 @@ class EndpointModel:
             run_calls(settings, requests, self._ask, deliver)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are; results come in order of completion.
-
-        Args:
-            requests: the questions, each with its continuations.
-            on_result: called in this thread, once for each request.
-
-        Raises:
-            MissingError: As in `generate`.
-            UsageError: The endpoint gives no log-probabilities, or not in the way these questions need; says what to use.
-        """
+        """Says how probable the continuations of each request are; results come in order of completion."""
 
         def deliver(request: Request, outcome: ChoiceScores | CallFailed) -> None:
             on_result(_scored(request.key, outcome))
@@ -139,12 +103,7 @@ class EndpointModel:
             run_calls(settings, requests, asker.ask, deliver)
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests before they are asked; None for all when neither folder nor server tells.
-
-        Raises:
-            MissingError: The server has to be asked, and nothing answers.
-            UsageError: The folder's tokenizer cannot be used.
-        """
+        """Measures requests before they are asked; None for all when neither folder nor server tells."""
         with self.asking() as settings:
             return self.meter.measure(settings, requests)
 
@@ -188,17 +147,7 @@ def _scored(key: str, outcome: ChoiceScores | CallFailed) -> Answer | Failure:
 
 
 def alias_variables(alias: str) -> tuple[str, str]:
-    """Names the environment variables of a host alias.
-
-    Args:
-        alias: letters, digits, `-` and `_`, as in `openai-api/<alias>/<model>`.
-
-    Returns:
-        The variable of the base URL, and that of the key.
-
-    Raises:
-        UsageError: The alias cannot stand in a variable's name.
-    """
+    """Names the environment variables of a host alias."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", alias):
         raise UsageError(f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}.")
     stem = alias.upper().replace("-", "_")
@@ -206,20 +155,7 @@ def alias_variables(alias: str) -> tuple[str, str]:
 
 
 def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
-    """Puts an endpoint's settings together from arguments and environment.
-
-    Args:
-        alias: the host alias.
-        model: name under which the server knows the model.
-        values: arguments as `read_options` returns them; `base_url` goes before the environment.
-
-    Returns:
-        The settings.
-
-    Raises:
-        MissingError: A variable that is needed is not set; says how to set it.
-        UsageError: The base URL is not usable.
-    """
+    """Puts an endpoint's settings together from arguments and environment."""
     url_name, key_name = alias_variables(alias)
     key_name = values.get("api_key_env", key_name)
     base_url = values.get("base_url") or os.environ.get(url_name, "")
@@ -263,11 +199,7 @@ def sampling_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Picks from the arguments what `EndpointModel` takes besides the endpoint.
-
-    Raises:
-        MissingError: No tokenizer lies in the folder named.
-    """
+    """Picks from the arguments what `EndpointModel` takes besides the endpoint."""
     folder = values.get("tokenizer")
     return {
         "sampling": sampling_of(values),
@@ -282,16 +214,8 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
 def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
     """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet.
 
-    Args:
-        name: the model's name, prefix included; the model part may hold slashes.
-        options: model arguments (`TESTED_OPTIONS`).
-
     Returns:
         The model. Whether its `endpoint` may be sent to is the caller's to ask the guard.
-
-    Raises:
-        UsageError: The name, an argument or the base URL does not follow its form.
-        MissingError: The base URL or the key is not set, or no tokenizer is in the folder named; says what to do.
     """
     alias, _, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not alias or not model:
@@ -307,14 +231,7 @@ _Text = tuple[Message, ...] | str
 
 
 class FolderTokens:
-    """Counts tokens with a tokenizer on this machine, laid out by its own chat template.
-
-    Args:
-        folder: of the tokenizer; of the whole model, often.
-
-    Raises:
-        MissingError: No tokenizer lies there.
-    """
+    """Counts tokens with a tokenizer on this machine, laid out by its own chat template."""
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "tokenizer_config.json").is_file():
@@ -329,11 +246,7 @@ class FolderTokens:
         return Checkpoint(folder=self._folder, label=self._folder.name, revision="").context()
 
     def counts(self, texts: Sequence[_Text]) -> list[int]:
-        """Counts tokens.
-
-        Raises:
-            UsageError: The tokenizer does not load here, or has no chat template.
-        """
+        """Counts tokens."""
         from medical_tasks.models.checkpoint import quiet_libraries
 
         with quiet_libraries(logging.ERROR):
@@ -373,8 +286,6 @@ class LengthMeter:
 
     Args:
         context: longest prompt and answer together, in tokens; None to ask the server.
-        tokens: counts them; None to ask the server.
-        generated: tokens the server must leave room for behind a request's text.
     """
 
     def __init__(
@@ -393,19 +304,7 @@ class LengthMeter:
         return self._context is None or self._tokens is None
 
     def measure(self, settings: ChatSettings, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests.
-
-        Args:
-            settings: the endpoint.
-            requests: what is going to be asked.
-
-        Returns:
-            One length each; None where it cannot be known.
-
-        Raises:
-            MissingError: Nothing answers at the endpoint.
-            UsageError: The tokenizer of the folder cannot be used.
-        """
+        """Measures requests."""
         nothing: list[Length | None] = [None] * len(requests)
         if not requests or self._unknown:
             return nothing
@@ -476,11 +375,7 @@ def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int |
 async def _fetch(
     client: ChatClient, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
 ) -> Any:
-    """Asks one of the server's addresses; None when it has none such, or refuses.
-
-    Raises:
-        CallFailed: Nothing answers at all.
-    """
+    """Asks one of the server's addresses; None when it has none such, or refuses."""
     try:
         return await client.fetch(path, body, texts=texts)
     except CallFailed as failed:

@@ -26,21 +26,6 @@ from medical_tasks.models.base import ChoiceScores, Request
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.spec import Message
 
-__all__ = [
-    "ALTERNATIVES",
-    "APART",
-    "MALFORMED",
-    "MISSING",
-    "ChoiceAsker",
-    "ChoiceSettings",
-    "OddScoresError",
-    "is_letter",
-    "read_continuation",
-    "read_first_token",
-    "read_prompt",
-]
-
-
 Way = Literal["top", "prompt"]
 ALTERNATIVES: Final = 20
 """Tokens named for the answer's first one: the most that OpenAI, and vLLM as it comes, name."""
@@ -74,11 +59,7 @@ class ChoiceSettings:
         return named | ({} if self.alternatives == ALTERNATIVES else {"top_logprobs": str(self.alternatives)})
 
     def way_of(self, continuations: Sequence[str]) -> Way:
-        """Chooses the way for a question.
-
-        Raises:
-            UsageError: `top` was demanded, and a continuation is more than one letter.
-        """
+        """Chooses the way for a question."""
         letters = all(map(is_letter, continuations))
         if self.way == "top" and not letters:
             raise UsageError(
@@ -95,8 +76,6 @@ class ChoiceAsker:
     nothing will ever come and the run ends; otherwise the failure is that question's alone.
 
     Args:
-        settings: the endpoint.
-        choices: how to ask.
         sampling: the model's; of it only counts whether the server takes a temperature, since nothing is sampled.
     """
 
@@ -112,7 +91,6 @@ class ChoiceAsker:
 
         Raises:
             CallFailed: No answer for this request.
-            UsageError: The endpoint can answer no such request; says what to use instead.
         """
         way = self._choices.way_of(request.continuations)
         try:
@@ -166,11 +144,7 @@ class ChoiceAsker:
         return await client.complete(messages, max_tokens=1, logprobs=logprobs, extra={**self._body, **fields})
 
     async def _prove(self, client: ChatClient, way: Way) -> None:
-        """Finds out, once, whether the server can be asked in this way at all.
-
-        Raises:
-            UsageError: It cannot.
-        """
+        """Finds out, once, whether the server can be asked in this way at all."""
         async with self._lock:
             if way in self._proven:
                 return
@@ -230,12 +204,7 @@ _UNREADABLE: Final = "\ufffd"  # part of a character that several tokens make
 
 
 class OddScoresError(Exception):
-    """A reply does not say how probable the answers are.
-
-    Attributes:
-        reason: one of the three above.
-        detail: one line for a person.
-    """
+    """A reply does not say how probable the answers are."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -254,10 +223,6 @@ def read_first_token(entries: Sequence[Mapping[str, Any]] | None, letters: Seque
 
     The probabilities of a letter's spellings are added up: the letter alone, or with white space before or after it. Everything
     else means nothing, in particular tokens that hold more (`(A`, `A.`, `The`), and the letter in the other case.
-
-    Args:
-        entries: the answer's tokens as the server sent them.
-        letters: continuations of one letter each.
 
     Returns:
         The log-probability of each letter; None where no spelling of it is among the alternatives.
@@ -314,11 +279,7 @@ def _added(logprobs: Sequence[float]) -> float | None:
 
 
 def _logprob(value: Any) -> float:
-    """Checks a log-probability.
-
-    Raises:
-        OddScoresError: It is no number, not a number (nan), or above 0.
-    """
+    """Checks a log-probability."""
     if type(value) not in (int, float) or not value <= _TOLERANCE:  # nan is not
         shown = repr(value)[:20] if type(value) in (int, float) else type(value).__name__
         raise OddScoresError(MALFORMED, f"a log-probability must be a number up to 0, got {shown}")
@@ -331,9 +292,7 @@ def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> 
     With `prompt_logprobs=0` vLLM names the prompt's own token at each place and no other: `{"1234": {"logprob": ...}}`, and null
     for the first one, before which nothing stands.
 
-    Args:
-        entries: as the server sent them, one a token.
-        prompt_tokens: length of the prompt by the server's own count, None when it does not say.
+    `prompt_tokens`: length of the prompt by the server's own count, None when it does not say.
 
     Returns:
         For each token a pair of its id and what is said of it; None for the first.
@@ -358,11 +317,6 @@ def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> 
 
 def read_continuation(context: Sequence[Any], whole: Sequence[Any], continuation: str) -> Score:
     """Adds up the log-probabilities of what stands behind a context.
-
-    Args:
-        context: `read_prompt` of the chat, ready for an answer.
-        whole: `read_prompt` of the chat with the continuation as its answer.
-        continuation: its text.
 
     Raises:
         OddScoresError: The context's tokens are not the first ones of the whole, or what follows them is not the continuation.

@@ -25,28 +25,10 @@ from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import Checkpoint, fingerprint
 from medical_tasks.models.opener import decoding
 
-__all__ = [
-    "ChoicePrompt",
-    "LocalModel",
-    "LocalSetup",
-    "Prompt",
-    "make_identity",
-    "open_layout",
-    "plan_chunks",
-    "read_answer",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """A request as the model gets it.
-
-    Attributes:
-        request: the question.
-        text: the rendered chat.
-        tokens: the text's token ids, special tokens included.
-        stop: the request's stop sequences and those of the layout.
-    """
+    """A request as the model gets it."""
 
     request: Request
     text: str
@@ -62,10 +44,6 @@ def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Pr
 
     lighteval cuts prompts silently at the token count of the prompt with the most *characters*, plus the answer length. A
     text of many tokens and few characters (numbers, other scripts) can be over that; such prompts get another chunk.
-
-    Args:
-        prompts: what to answer.
-        size: most prompts a chunk, None for no limit.
 
     Yields:
         Non-empty chunks that hold each prompt once.
@@ -90,13 +68,7 @@ def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Pr
 
 @dataclass(frozen=True, kw_only=True)
 class ChoicePrompt:
-    """A request with continuations as the model gets it.
-
-    Attributes:
-        request: the question.
-        tokens: the rendered chat's token ids, special tokens included.
-        continuations: token ids of each continuation, at least one each.
-    """
+    """A request with continuations as the model gets it."""
 
     request: Request
     tokens: tuple[int, ...]
@@ -110,12 +82,7 @@ class ChoicePrompt:
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceText:
-    """One text to be scored: a prompt and one of its continuations.
-
-    Attributes:
-        prompt: the prompt.
-        index: which of its continuations.
-    """
+    """One text to be scored: a prompt and one of its continuations."""
 
     prompt: ChoicePrompt
     index: int
@@ -130,10 +97,6 @@ def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[li
     """Lays texts out, those of the longest prompt first and those of one prompt together, and cuts them into chunks.
 
     The order depends on the prompts alone, so that every process of a distributed run makes the same chunks.
-
-    Args:
-        prompts: what to score.
-        size: most texts a chunk, None for no limit.
 
     Yields:
         Non-empty chunks that hold each text once. A prompt's texts can stand in two chunks.
@@ -156,12 +119,7 @@ def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
 
 @contextlib.contextmanager
 def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> Iterator[None]:
-    """Lets lighteval's model score our token ids for the documents of `choice_docs`.
-
-    Args:
-        inner: lighteval's model.
-        texts: those of the documents.
-    """
+    """Lets lighteval's model score our token ids for the documents of `choice_docs`."""
     by_label = dict(zip(_labels(len(texts)), texts, strict=True))
 
     def encode(context: str, continuations: list[str], pairwise: bool = False) -> tuple[list[list[int]], ...]:
@@ -179,10 +137,6 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> Iterator[None]:
 def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
     """Reads lighteval's responses.
 
-    Args:
-        texts: what was scored.
-        responses: lighteval's, one a text.
-
     Returns:
         The sum of each continuation's log-probabilities; nan where the model's numbers broke down.
 
@@ -199,12 +153,7 @@ def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list
 
 
 def scored_answer(prompt: ChoicePrompt, logprobs: Sequence[float]) -> Answer | Failure:
-    """Makes the answer of a prompt of which all continuations are scored.
-
-    Args:
-        prompt: the prompt.
-        logprobs: one for each continuation, in order.
-    """
+    """Makes the answer of a prompt of which all continuations are scored."""
     key = prompt.request.key
     if any(math.isnan(logprob) for logprob in logprobs):
         detail = "the model computed nan; float16 is too narrow for some models: give dtype=bfloat16 or float32"
@@ -233,17 +182,7 @@ _Made = TypeVar("_Made", Prompt, ChoicePrompt)
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSetup:
-    """What is known of a local model before its weights are loaded.
-
-    Attributes:
-        name: the name the user gave.
-        identity: everything that makes its answers what they are.
-        layout: how prompts are written.
-        tokenizer: of transformers.
-        ends: token ids that end an answer.
-        context: longest prompt and answer together, in tokens.
-        log_level: from which level on the libraries may log.
-    """
+    """What is known of a local model before its weights are loaded."""
 
     name: str
     identity: Mapping[str, str]
@@ -255,11 +194,7 @@ class LocalSetup:
 
 
 def open_layout(checkpoint: Checkpoint, name: str, values: Mapping[str, Any]) -> tuple[Any, ChatLayout]:
-    """Loads the tokenizer and finds out how its prompts are written.
-
-    Raises:
-        UsageError: The tokenizer does not load here, or has no end token.
-    """
+    """Loads the tokenizer and finds out how its prompts are written."""
     import transformers
 
     try:
@@ -290,15 +225,8 @@ def make_identity(
 
     Batch and chunk sizes, the number of processes and the place of the files are left out: they are meant to change nothing.
 
-    Args:
-        checkpoint: the model's folder.
-        values: model arguments read.
-        backend: `hf` or `vllm`.
-        dtype: type of the weights while running.
-        layout: how prompts are written.
-        engines: packages that compute the answer, each with how many parts of its version count. A resumed run asks again
-            after these parts change, and not after a small update; full versions stand in the recipe.
-        more: what only this backend has.
+    `engines`: packages that compute the answer, each with how many parts of its version count. A resumed run asks again
+    after these parts change, and not after a small update; full versions stand in the recipe.
     """
     versions = []
     for package, parts in engines.items():
@@ -328,12 +256,6 @@ def read_answer(
 
     A row of a batch goes on after its end token until all rows have ended, and lighteval knows one end token where a
     model may have several; so the end is looked for here.
-
-    Args:
-        prompt: what was asked.
-        tokens: what came, padding included.
-        ends: token ids that end an answer.
-        decode: from ids to text, special tokens left out.
     """
     kept = list(tokens)
     end = next((place for place, token in enumerate(kept) if token in ends), None)
@@ -349,12 +271,7 @@ def read_answer(
 
 
 class LocalModel(ABC):
-    """A model in this process, behind lighteval.
-
-    Args:
-        setup: what was found out before loading.
-        is_main: False in all but the first process of a distributed run.
-    """
+    """A model in this process, behind lighteval."""
 
     endpoint: str | None = None
     inner: Any
@@ -373,13 +290,8 @@ class LocalModel(ABC):
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, longest prompts first; a chunk's answers are handed over as soon as it is done.
 
-        Args:
-            requests: the same in every process.
-            on_result: called in the main process only.
-
         Raises:
             RuntimeError: The processes were given different requests, or lighteval changed a prompt.
-            UsageError: The GPU's memory does not suffice for the batch size.
         """
         prompts = self._askable(requests, self._prompt, on_result)
         if not prompts:
@@ -400,13 +312,8 @@ class LocalModel(ABC):
         Continuations have the tokens that `ChatLayout.answer_tokens` gives them. An answer is handed over with the chunk that
         holds the last of its continuations. It depends on batches and processes only as far as floating-point sums do.
 
-        Args:
-            requests: the same in every process, each with continuations.
-            on_result: called in the main process only.
-
         Raises:
             RuntimeError: The processes were given different requests, or lighteval scored other tokens.
-            UsageError: The GPU's memory does not suffice for the batch size.
         """
         prompts = self._askable(requests, self._choice_prompt, on_result)
         if not prompts:

@@ -15,12 +15,6 @@ from typing import Any
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Model
 
-__all__ = [
-    "CHAT_OPTIONS", "COUNT", "FLAG", "HF_OPTIONS", "KINDS", "LOG_LEVELS", "NEUTRAL_ARGS", "SAMPLING", "SECONDS",
-    "TESTED_OPTIONS", "VLLM_OPTIONS", "WORD", "Reader", "decoding", "open_model", "parse_model_args", "read_options",
-]  # fmt: skip
-
-
 KINDS: dict[str, str] = {
     "hf": "hf/PATH_OR_REPO: a local model through lighteval's transformers backend",
     "vllm": "vllm/PATH_OR_REPO: a local model through lighteval's vLLM backend (second environment)",
@@ -42,15 +36,7 @@ NEUTRAL_ARGS = frozenset(
 
 
 def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, str]:
-    """Reads `k=v,k=v`; a value with commas stands in double quotes.
-
-    Args:
-        text: what the user gave.
-        option: under which option, for messages.
-
-    Raises:
-        UsageError: A part has no `=`, a name stands twice, or a quote is open.
-    """
+    """Reads `k=v,k=v`; a value with commas stands in double quotes."""
     import csv
 
     if not text.strip():
@@ -79,17 +65,7 @@ def _quote_fields(text: str) -> str:
 
 
 def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model:
-    """Opens the model under test.
-
-    Args:
-        name: for example `hf/models/llama`.
-        options: settings of its backend.
-        log_dir: where a server started for the run writes its log.
-
-    Raises:
-        UsageError: Unknown kind of model, or bad options.
-        MissingError: A package, key, file or server is not there; says how to get it.
-    """
+    """Opens the model under test."""
     kind, slash, rest = name.partition("/")
     if kind not in KINDS or not slash or not rest:
         kinds = "\n".join(f"  {line}" for line in KINDS.values())
@@ -202,20 +178,7 @@ TESTED_OPTIONS: Mapping[str, Reader] = {
 def read_options(
     options: Mapping[str, str], readers: Mapping[str, Reader], *, model: str, what: str = "model"
 ) -> dict[str, Any]:
-    """Reads model arguments.
-
-    Args:
-        options: name to text, as given.
-        readers: the names this model takes.
-        model: the model's name, for messages.
-        what: whose arguments they are, for messages: `model`, or `judge`.
-
-    Returns:
-        Name to value, for the names given.
-
-    Raises:
-        UsageError: A name is unknown, or a text does not follow its rule.
-    """
+    """Reads model arguments."""
     unknown = [name for name in options if name not in readers]
     if unknown:
         raise UsageError(
@@ -305,14 +268,7 @@ VLLM_OPTIONS: Mapping[str, Reader] = {
 
 
 def decoding(values: Mapping[str, Any]) -> str:
-    """Says in one line how the next token is chosen, for the model's identity.
-
-    Args:
-        values: the arguments read.
-
-    Returns:
-        `greedy`, or the settings given; a repetition penalty stands with either.
-    """
+    """Says in one line how the next token is chosen, for the model's identity."""
     if not values.get("temperature"):
         penalty = values.get("repetition_penalty")
         return "greedy" if penalty is None else f"greedy, repetition_penalty={penalty:g}"

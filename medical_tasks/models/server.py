@@ -27,21 +27,6 @@ from medical_tasks.models.endpoint import EndpointModel, FolderTokens, asked_of,
 from medical_tasks.models.managed_server import HOST, ManagedServer, answers_chat, free_port
 from medical_tasks.models.opener import CHAT_OPTIONS, COUNT, SECONDS, TESTED_OPTIONS, WORD, Reader, read_options
 
-__all__ = [
-    "SERVED_OPTIONS",
-    "TRANSFORMERS",
-    "ServedModel",
-    "find_vllm",
-    "gpu_nodes",
-    "open_served",
-    "read_flags",
-    "vllm_context",
-    "vllm_version",
-    "wants_cpu",
-    "writes_as_folder",
-]
-
-
 VLLM = "vllm-server"
 TRANSFORMERS = "transformers-server"
 
@@ -70,15 +55,7 @@ _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELE
 
 
 class ServerPlan:
-    """How a server is started and asked; nothing of it depends on the port but what is made from it.
-
-    Attributes:
-        command: from port to command line.
-        settings: from base URL to the endpoint's settings.
-        environment: further variables for the server.
-        start_timeout: seconds until it must answer.
-        log: file for its output.
-    """
+    """How a server is started and asked; nothing of it depends on the port but what is made from it."""
 
     def __init__(
         self,
@@ -113,10 +90,6 @@ class ServedModel:
     """A managed server and the endpoint model in front of it. Implements `models.base.Model`.
 
     Args:
-        name: the name the user gave.
-        plan: how to start and ask the server.
-        asked: what `EndpointModel` takes besides name and endpoint (`endpoint.asked_of`).
-        backend: `vllm-server` or `transformers-server`.
         identity: what makes the answers what they are; no path of this machine, no port.
         measures: whether the server can tell how long its context and a question are.
     """
@@ -152,13 +125,7 @@ class ServedModel:
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, starting the server when it does not run yet.
 
-        Args:
-            requests: the questions.
-            on_result: called in this thread, once for each request, in order of completion.
-
-        Raises:
-            MissingError: The server does not start, or has ended.
-            UsageError: The server rejects the model or the requests.
+        `on_result`: called in this thread, once for each request, in order of completion.
         """
         if requests:
             with self.asking():
@@ -167,25 +134,14 @@ class ServedModel:
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are, starting the server when it does not run yet.
 
-        Args:
-            requests: the questions, each with its continuations.
-            on_result: called in this thread, once for each request, in order of completion.
-
-        Raises:
-            MissingError: The server does not start, or has ended.
-            UsageError: The server gives no log-probabilities, or not in the way these questions need; says what to use.
+        `on_result`: called in this thread, once for each request, in order of completion.
         """
         if requests:
             with self.asking():
                 self._model.loglikelihood(requests, on_result)
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests by the model's own folder; a server is started for it only where that does not tell.
-
-        Raises:
-            MissingError: The server has to be asked, and does not start.
-            UsageError: The folder's tokenizer cannot be used, and the server counts no tokens.
-        """
+        """Measures requests by the model's own folder; a server is started for it only where that does not tell."""
         if not requests or (self._model.meter.needs_server and not self._measures):
             return [None] * len(requests)
         if not self._model.meter.needs_server:
@@ -195,11 +151,7 @@ class ServedModel:
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
-        """Starts the server when it does not run yet, and gives the settings to ask it with.
-
-        Raises:
-            MissingError: The server does not start, or has ended while it was asked.
-        """
+        """Starts the server when it does not run yet, and gives the settings to ask it with."""
         if self._server is None:
             self._server = self._start()
         try:
@@ -229,17 +181,8 @@ class ServedModel:
 def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel | ServedModel:
     """Opens `vllm-server/<name>` or `transformers-server/<path>`. No server is started yet.
 
-    Args:
-        name: the model's name, kind included; a folder or a repository follows it.
-        options: model arguments. `base_url` makes `vllm-server/` use a server that already runs.
-        log_dir: folder for the server's log; a private one, since a server may quote questions in it.
-
-    Returns:
-        The model.
-
-    Raises:
-        UsageError: The name or an argument does not follow its form.
-        MissingError: The server's program, the model or a GPU is not there; says how to get it.
+    `name`: the model's name, kind included; a folder or a repository follows it.
+    `log_dir`: folder for the server's log; a private one, since a server may quote questions in it.
     """
     kind, _, target = name.partition("/")
     if target and kind == VLLM:
@@ -365,9 +308,6 @@ def find_vllm(given: str | None = None) -> Path:
 
     Returns:
         The program: as given, or of `.env-vllm` in the working folder or beside the project, or from PATH.
-
-    Raises:
-        MissingError: There is none; says how to make the environment.
     """
     for source, named in (("executable", given), (VLLM_VARIABLE, os.environ.get(VLLM_VARIABLE))):
         if named:
@@ -403,11 +343,7 @@ def vllm_version(executable: Path) -> str:
 
 
 def find_transformers() -> Path:
-    """Finds the `transformers` program of this environment.
-
-    Raises:
-        MissingError: It is not installed; says how to install it.
-    """
+    """Finds the `transformers` program of this environment."""
     beside = Path(sys.executable).parent / "transformers"
     found = str(beside) if _is_program(beside) else shutil.which("transformers")
     if found is None:
@@ -428,11 +364,7 @@ def hub_cache() -> Path:
 
 
 def gpu_nodes(dev: Path = Path("/dev")) -> list[Path]:
-    """Lists the device nodes of GPUs that vLLM can use: NVIDIA, AMD (`kfd`), and either under WSL (`dxg`).
-
-    Args:
-        dev: folder of device nodes.
-    """
+    """Lists the device nodes of GPUs that vLLM can use: NVIDIA, AMD (`kfd`), and either under WSL (`dxg`)."""
     return sorted(node for pattern in ("nvidia[0-9]*", "kfd", "dxg") for node in dev.glob(pattern))
 
 
@@ -442,17 +374,7 @@ def wants_cpu(device: str | None, flags: list[str]) -> bool:
 
 
 def read_flags(text: str) -> list[str]:
-    """Splits the flags that are passed through to a server, as a shell would.
-
-    Args:
-        text: for example `--max-model-len 8192 --quantization fp8`.
-
-    Returns:
-        The words.
-
-    Raises:
-        UsageError: A quotation is open, or a flag is not the user's to set here.
-    """
+    """Splits the flags that are passed through to a server, as a shell would."""
     try:
         flags = shlex.split(text)
     except ValueError as error:
@@ -473,10 +395,6 @@ def writes_as_folder(flags: list[str]) -> bool:
 
 def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
     """Works out the longest prompt and answer together that vLLM takes.
-
-    Args:
-        flags: of `vllm serve`, as `read_flags` returns them.
-        checkpoint: the model.
 
     Returns:
         `--max-model-len`, else what the model's files say; None where only the server knows.
