@@ -8,7 +8,6 @@ verdict is for the question to say. Every request, retries included, asks the bu
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -22,21 +21,14 @@ from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import PREFIX, open_endpoint
-from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
+from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, numbers, read_options
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, open_served
 
 CONCURRENCY: Final = 32
 """Requests in flight when none are named: judged statements are short."""
 
 
-def _price(text: str) -> float:
-    value = float(text)
-    if not (value >= 0 and math.isfinite(value)):
-        raise ValueError(text)
-    return value
-
-
-_PRICE: Reader = (_price, "USD for a million tokens, from 0")
+_PRICE: Reader = (numbers(float, 0), "USD for a million tokens, from 0")
 CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {
     "n_choices": FLAG,
     "price_in": _PRICE,

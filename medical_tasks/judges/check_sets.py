@@ -111,43 +111,31 @@ class CheckSetSource:
     batched: bool = False
 
 
-def anli_set(
-    source: Path,
-    *,
-    round_name: str | None = None,
-    split: str = "test",
-    ways: int = 3,
-    style: str = STYLE,
-    most: int | None = None,
-) -> CheckSet:
-    """ANLI, one round or all."""
-    files = find_anli(source, round_name=round_name, split=split)
+def _read_anli(request: CheckRequest) -> CheckSet:
+    split = request.split or "test"
+    files = find_anli(request.needed("anli", _OFFICIAL), round_name=request.round, split=split)
     averages = _ANLI_AVERAGE if set(files.values()) == set(ROUNDS) else {}
-    pairs = read_anli(files)
-    return _nli_set("anli", pairs, ways=ways, style=style, most=most, source=_hashes(files), averages=averages)
+    return _nli_set("anli", request, read_anli(files), source=_hashes(files), averages=averages)
 
 
-def mednli_set(
-    source: Path, *, split: str = "test", ways: int = 3, style: str = STYLE, most: int | None = None
-) -> CheckSet:
-    """MedNLI."""
-    path = find_mednli(source, split=split)
-    source_hash = {path.name: file_sha256(path)}
-    return _nli_set("mednli", read_mednli(path), ways=ways, style=style, most=most, source=source_hash)
+def _read_mednli(request: CheckRequest) -> CheckSet:
+    path = find_mednli(request.needed("mednli", _OFFICIAL), split=request.split or "test")
+    return _nli_set("mednli", request, read_mednli(path), source={path.name: file_sha256(path)})
 
 
-def nli_set(
-    anli: Path, mednli: Path, *, split: str = "test", ways: int = 3, style: str = STYLE, most: int | None = None
-) -> CheckSet:
+def _read_both(request: CheckRequest) -> CheckSet:
     """ANLI's three rounds and MedNLI together, with the means that DocLens reports (tables 1 and 4)."""
-    files, path = find_anli(anli, split=split), find_mednli(mednli, split=split)
+    anli, split = request.needed("nli", _OFFICIAL), request.split or "test"
+    if request.mednli is None:
+        raise UsageError("judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl")
+    files, path = find_anli(anli, split=split), find_mednli(request.mednli, split=split)
     if set(files.values()) != set(ROUNDS):
         raise UsageError(f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder anli_v1.0.")
     pairs = [*read_anli(files), *(replace(pair, group=MEDNLI) for pair in read_mednli(path))]
     if len({pair.id for pair in pairs}) < len(pairs):
         raise UsageError(f"{path}: has ids of {anli}. Give MedNLI's own file to --mednli.")
     hashes = {**_hashes(files), path.name: file_sha256(path)}
-    return _nli_set("nli", pairs, ways=ways, style=style, most=most, source=hashes, averages=_AVERAGES)
+    return _nli_set("nli", request, pairs, source=hashes, averages=_AVERAGES)
 
 
 def _hashes(files: Mapping[Path, str]) -> dict[str, str]:
@@ -156,19 +144,18 @@ def _hashes(files: Mapping[Path, str]) -> dict[str, str]:
 
 def _nli_set(
     name: str,
+    request: CheckRequest,
     labelled: Sequence[LabelledPair],
     *,
-    ways: int,
-    style: str,
-    most: int | None,
     source: Mapping[str, str],
     averages: Mapping[str, Sequence[str]] | None = None,
 ) -> CheckSet:
+    ways, style = request.ways or 3, request.style or STYLE
     # Hypotheses about one premise are not independent.
     every = [
         CheckPair(id=pair.id, gold=pair.label, cluster=pair.premise, group=pair.group, ratings=()) for pair in labelled
     ]
-    pairs = subset(every, most)
+    pairs = subset(every, request.max_pairs)
     kept = {pair.id for pair in pairs}
     questions = [nli_question(pair, ways=ways, style=style) for pair in labelled if pair.id in kept]
 
@@ -189,30 +176,6 @@ def _nli_set(
 
 
 _NLI_OPTIONS: Final = frozenset({"ways", "split", "style"})
-
-
-def _asked(request: CheckRequest) -> dict[str, Any]:
-    return {
-        "ways": request.ways or 3,
-        "split": request.split or "test",
-        "style": request.style or STYLE,
-        "most": request.max_pairs,
-    }
-
-
-def _read_anli(request: CheckRequest) -> CheckSet:
-    return anli_set(request.needed("anli", _OFFICIAL), round_name=request.round, **_asked(request))
-
-
-def _read_mednli(request: CheckRequest) -> CheckSet:
-    return mednli_set(request.needed("mednli", _OFFICIAL), **_asked(request))
-
-
-def _read_both(request: CheckRequest) -> CheckSet:
-    anli = request.needed("nli", _OFFICIAL)
-    if request.mednli is None:
-        raise UsageError("judge-check nli needs both: --source anli_v1.0 --mednli mli_test_v1.jsonl")
-    return nli_set(anli, request.mednli, **_asked(request))
 
 
 _OFFICIAL: Final = "its official files"

@@ -11,15 +11,14 @@ al. 2022). It is asked in two ways:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Label, Pair
 from medical_tasks.judges.windows import text_windows
-from medical_tasks.models.encoder import AFTER_PADDING, UNBOUNDED
+from medical_tasks.models.encoder import AFTER_PADDING, UNBOUNDED, Row, pad
 
 Columns = dict[str, list[int]]
 """What a model reads of each token, by the name of its argument."""
@@ -83,20 +82,8 @@ class Form(ABC):
         }
 
     def tensors(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """Pads rows on the right to the longest, and masks the padding."""
-        import torch
-
-        longest = max(map(len, rows))
-        fill = {"input_ids": self.tokenizer.pad_token_id or 0}
-        made = {
-            name: torch.tensor(
-                [row.columns[name] + [fill.get(name, 0)] * (longest - len(row)) for row in rows],
-                device=self.model.device,
-            )
-            for name in rows[0].columns
-        }
-        mask = [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
-        return {**made, "attention_mask": torch.tensor(mask, device=self.model.device)}
+        """Rows as the model reads them."""
+        return pad(rows, padding=self.tokenizer.pad_token_id, device=self.model.device)
 
 
 SMALLEST_ROOM = 32
@@ -140,82 +127,6 @@ def _windows(form: Form, pair: Pair, longest: int, cut: _Cut) -> list[Columns] |
             return made
         room -= excess  # sentences were counted one by one; joined they can be some tokens more
     return None
-
-
-CPU_TOKENS = 2048
-"""Tokens a batch, padding included, on a CPU: larger ones leave its caches."""
-
-GPU_TOKENS = 32768
-"""Tokens a batch on a GPU. Where that is too much, the batch is halved."""
-
-Probabilities = Sequence[Sequence[float]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One window of one pair, as the model reads it.
-
-    Attributes:
-        columns: what the model reads of each token: `input_ids`, and for some models `token_type_ids`.
-    """
-
-    pair: int
-    columns: dict[str, list[int]] = field(compare=False)
-
-    def __len__(self) -> int:
-        """Tokens, special ones included."""
-        return len(self.columns["input_ids"])
-
-
-class Batches:
-    """Reads rows in batches, and finds out how large these can be.
-
-    Args:
-        tokens: most tokens a batch, padding included; a row that is longer is read alone.
-        rows: most rows a batch, instead of tokens; None for no such limit.
-    """
-
-    def __init__(
-        self,
-        score: Callable[[Sequence[Row]], Probabilities],
-        *,
-        memory_full: tuple[type[Exception], ...],
-        tokens: int,
-        rows: int | None = None,
-    ) -> None:
-        self._score = score
-        self._memory_full = memory_full
-        self.tokens = tokens
-        self.rows = rows
-
-    def read(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Sequence[float]]]:
-        """Scores all rows, longest first."""
-        ordered = sorted(rows, key=len, reverse=True)
-        place = 0
-        while place < len(ordered):
-            batch = ordered[place : place + self._size(len(ordered[place]))]
-            try:
-                scores = self._score(batch)
-            except self._memory_full as error:
-                self._halve(batch, error)
-                continue
-            yield from zip(batch, scores, strict=True)
-            place += len(batch)
-
-    def _size(self, longest: int) -> int:
-        return self.rows if self.rows is not None else max(1, self.tokens // longest)
-
-    def _halve(self, batch: Sequence[Row], error: Exception) -> None:
-        """Halves the limit; later batches are of rows no longer than these, so that it holds for them."""
-        if len(batch) == 1:
-            raise UsageError(
-                f"the device's memory does not suffice for one pair of {len(batch[0])} tokens: "
-                f"{str(error).splitlines()[0]} Give a smaller max_length, or dtype=bfloat16; what was decided is kept."
-            ) from error
-        if self.rows is not None:
-            self.rows = len(batch) // 2
-        else:
-            self.tokens = len(batch) // 2 * len(batch[0])
 
 
 def longest_input(config: Mapping[str, Any], tokenizer: Any, wanted: int | None, *, model: str) -> int:

@@ -15,7 +15,6 @@ alone, which runs nothing, and what training left in it is not brought into memo
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import logging
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -27,14 +26,19 @@ import numpy as np
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_bytes
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, model_files, quiet_libraries
+from medical_tasks.models.checkpoint import Checkpoint, model_files, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     Batches,
+    Opened,
     Row,
     check_packages,
     device,
+    engine,
+    fill_network,
+    find_folder,
     first_line,
+    linear_layer,
     load_tokenizer,
     longest_text,
     pad,
@@ -105,18 +109,18 @@ class _Files:
             "chunk_words": str(CHUNK_WORDS),
             "max_length": str(self.longest),
             "dtype": "float32",
-            "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+            "engine": engine(),
         }
 
 
-class AlignScore:
+class AlignScore(Opened["AlignNetwork"]):
     """A checkpoint in this process, made by `open_alignscore`."""
 
     def __init__(self, network: AlignNetwork, identity: dict[str, str], *, files: _Files) -> None:
+        super().__init__(network, identity["model"])
         self.identity = identity
         self.truncated = 0
         """How many distinct pairs were longer than the model takes, and were cut, in the last call of `score`."""
-        self._network: AlignNetwork | None = network
         self._rules = files.rules
         self._longest = files.longest
         self._batches = Batches(self.identity["model"], network.device)
@@ -139,14 +143,6 @@ class AlignScore:
         scores = dict(zip(pairs, self._read(list(pairs), mode.removesuffix("_sp")), strict=True))
         return [best_and_mean([[scores[chunk, part] for chunk in chunks] for part in parts]) for chunks, parts in asked]
 
-    def close(self) -> None:
-        """Frees the memory it holds."""
-        import torch
-
-        self._network = None
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-
     def _parts(self, context: str, claim: str, mode: Mode) -> tuple[list[str], list[str]]:
         if not mode.endswith("_sp"):
             return [context], [claim]
@@ -154,9 +150,7 @@ class AlignScore:
         return chunk_context(context, sentences), split_sentences(claim, rules=self._rules)
 
     def _read(self, pairs: Sequence[tuple[str, str]], head: str) -> list[float]:
-        network = self._network
-        if network is None:
-            raise RuntimeError(f"{self.identity['model']} was closed")
+        network = self._loaded
         self.truncated = 0
         if not pairs:
             return []
@@ -192,12 +186,10 @@ def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
 
 def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | Punkt) -> _Files:
     check_packages("AlignScore")
-    file, folder = Path(checkpoint).expanduser(), Path(backbone).expanduser()
+    file = Path(checkpoint).expanduser()
     if not file.is_file():
         raise MissingError(f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {_STEPS}")
-    if not (folder / "config.json").is_file():
-        raise MissingError(f"{backbone}: no folder with a config.json, a backbone of AlignScore is expected. {_STEPS}")
-    found = find_checkpoint(str(folder.resolve()), revision=None)
+    found = find_folder(backbone, f", a backbone of AlignScore is expected. {_STEPS}")
     return _Files(checkpoint=file, backbone=found, rules=_rules(sentences), longest=longest_text(found))
 
 
@@ -266,28 +258,19 @@ class AlignNetwork:
     """
 
     def __init__(self, checkpoint: Path, backbone: Path) -> None:
-        import torch
-
         state, trained_on = _read_checkpoint(checkpoint)
         with quiet_libraries(logging.ERROR):
             self.tokenizer = load_tokenizer(backbone.name, backbone, fast=True)
             self._model = _load_network(checkpoint, backbone, state, trained_on)
         self._heads: dict[str, Any] = {}
         for mode, (layer, outputs) in HEADS.items():
-            weight, bias = (state.get(f"{layer}.{part}") for part in ("weight", "bias"))
             width = int(self._model.config.hidden_size)
-            if (
-                weight is None
-                or bias is None
-                or tuple(weight.shape) != (outputs, width)
-                or tuple(bias.shape) != (outputs,)
-            ):
+            self._heads[mode] = linear_layer(state, layer, inputs=width, outputs=outputs)
+            if self._heads[mode] is None:
                 raise UsageError(
                     f"{checkpoint.name}: its {layer} must have {outputs} outputs of {width} inputs. Give a checkpoint of "
                     "AlignScore and the folder of its backbone."
                 )
-            self._heads[mode] = torch.nn.Linear(width, outputs)
-            self._heads[mode].load_state_dict({"weight": weight.float(), "bias": bias.float()})
         self.device = device()
         for part in (self._model, *self._heads.values()):
             part.to(self.device).eval()
@@ -345,19 +328,16 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
 
 def _load_network(checkpoint: Path, backbone: Path, state: Mapping[str, Any], trained_on: str) -> Any:
     """The backbone with the checkpoint's weights in it."""
-    import torch
     import transformers
 
     said = f" It was trained on {trained_on}." if trained_on else ""
     try:
         config = transformers.AutoConfig.from_pretrained(str(backbone), local_files_only=True, trust_remote_code=False)
-        with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced
-            model = transformers.AutoModel.from_config(config, trust_remote_code=False)
         weights = {
             key.removeprefix(_BACKBONE): value.float() for key, value in state.items() if key.startswith(_BACKBONE)
         }
         weights.pop(_NOT_LOADED, None)
-        missing, strange = model.load_state_dict(weights, strict=False)
+        model, missing, strange = fill_network(config, weights)
     except LOAD_ERRORS as error:
         raise UsageError(
             f"{checkpoint.name} does not fit the backbone {backbone.name}: {first_line(error)}{said} Give that model's folder."

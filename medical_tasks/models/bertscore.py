@@ -14,20 +14,22 @@ wants 0 to be the least gives `floor=0`.
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.errors import UsageError
+from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     Batches,
+    Opened,
     Row,
     check_packages,
     device,
+    engine,
+    find_folder,
     load_model,
     load_tokenizer,
     longest_text,
@@ -104,16 +106,16 @@ def bertscore_identity(folder: str | Path, *, layer: int, max_length: int | None
     return _identity(checkpoint, layer, longest)
 
 
-class BertScorer:
+class BertScorer(Opened[Any]):
     """A checkpoint in this process, made by `open_bertscore`."""
 
     def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str], *, max_length: int) -> None:
+        super().__init__(model.to(device()), identity["model"])
         self.identity = dict(identity)
         self.max_length = max_length
         self.truncated = 0
         """How many distinct texts were longer than `max_length`, and were cut, in the last call of `score`."""
         self._device = device()
-        self._model: Any = model.to(self._device)
         self._tokenizer = tokenizer
         self._lead = " " if model.config.model_type in _LEADING_SPACE else ""
         self._batches = Batches(self.identity["model"], self._device)
@@ -140,18 +142,9 @@ class BertScorer:
             found.update((pair, self._compare(*(states.get(text) for text in pair))) for pair in block)
         return [_best([found[text.strip(), one.strip()] for one in known]) for text, known in segments]
 
-    def close(self) -> None:
-        """Frees the memory it holds."""
-        import torch
-
-        self._model = None
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-
     def _rows(self, texts: Sequence[str]) -> dict[str, Row]:
         """Tokenises texts, cut where they are too long; `counts` says which tokens are of the text."""
-        if self._model is None:
-            raise RuntimeError(f"{self.identity['model']} was closed")
+        _ = self._loaded
         self.truncated = 0
         if not texts:
             return {}
@@ -180,7 +173,7 @@ class BertScorer:
         columns = pad(rows, padding=self._tokenizer.pad_token_id, device=self._device)
         counts = columns.pop("counts").cpu().bool()
         with torch.inference_mode():
-            states = self._model(**columns).last_hidden_state.float()
+            states = self._loaded(**columns).last_hidden_state.float()
             states = torch.nn.functional.normalize(states, dim=-1).cpu()
         if not states.isfinite().all():
             raise UsageError(f"{self.identity['model']} gives numbers that are not finite. Download it again.")
@@ -212,14 +205,11 @@ def _best(scores: Sequence[BertScore]) -> BertScore:
 
 def _find(folder: str | Path, layer: int, max_length: int | None) -> tuple[Checkpoint, int]:
     check_packages("BERTScore")
-    place = Path(folder).expanduser()
-    if not (place / "config.json").is_file():
-        raise MissingError(
-            f"{folder}: no folder with a config.json. Nothing is downloaded here. On a machine with internet: `hf download "
-            "distilbert/distilbert-base-uncased --local-dir models/distilbert-base-uncased` (or another encoder); then bring the "
-            "folder here and give its path."
-        )
-    checkpoint = find_checkpoint(str(place.resolve()), revision=None)
+    checkpoint = find_folder(
+        folder,
+        ". Nothing is downloaded here. On a machine with internet: `hf download distilbert/distilbert-base-uncased --local-dir "
+        "models/distilbert-base-uncased` (or another encoder); then bring the folder here and give its path.",
+    )
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if layer < 0 or (layers is not None and layer > int(layers)):
         raise UsageError(f"layer={layer}: {checkpoint.label} has layers 0 to {layers}.")
@@ -235,5 +225,5 @@ def _identity(checkpoint: Checkpoint, layer: int, longest: int) -> dict[str, str
         "idf": "false",
         "max_length": str(longest),
         "dtype": "float32",
-        "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+        "engine": engine(),
     }

@@ -1,6 +1,6 @@
 """BLEURT by the user's checkpoint: how well a text says what its reference says, by a regression trained on people's ratings.
 
-    bleurt_scores("models/BLEURT-20", [(reference, candidate), ...])
+    open_bleurt("models/BLEURT-20").score([(reference, candidate), ...])
 
 Source: Sellam et al. (2020), BLEURT: Learning robust metrics for text generation, https://aclanthology.org/2020.acl-main.704; Pu
 et al. (2021) for BLEURT-20; reference implementation https://github.com/google-research/bleurt. A folder is either a PyTorch
@@ -22,7 +22,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
-import importlib.metadata
 import importlib.util
 import io
 import logging
@@ -33,16 +32,22 @@ from typing import Any, Final, Protocol
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     Batches,
+    Opened,
     Row,
     check_packages,
     device,
+    engine,
+    fill_network,
+    find_folder,
     first_line,
+    linear_layer,
     longest_text,
     pad,
+    read_tensors,
     readable,
 )
 
@@ -62,29 +67,17 @@ class BleurtScorer(Protocol):
     """How many distinct pairs were too long, and were cut, in the last call of `score`; -1 where nobody counts."""
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Scores pairs of reference and candidate, in order."""
+        """Scores pairs of reference and candidate, in order. Empty texts are scored like any other."""
 
     def close(self) -> None:
         """Frees the memory it holds."""
 
 
-def bleurt_scores(
-    folder: str | Path, pairs: Sequence[tuple[str, str]], *, max_length: int | None = None
-) -> list[float]:
-    """Scores candidates.
+def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtScorer:
+    """Opens a checkpoint.
 
-    `pairs`: reference and candidate of each item. Empty texts are scored like any other.
     `max_length`: most tokens of a pair, special ones included, instead of what the checkpoint says.
     """
-    scorer = open_bleurt(folder, max_length=max_length)
-    try:
-        return scorer.score(pairs)
-    finally:
-        scorer.close()
-
-
-def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtScorer:
-    """Opens a checkpoint."""
     found = _find(folder, max_length)
     if isinstance(found, Path):
         return _Authors(found)
@@ -98,32 +91,23 @@ def bleurt_identity(folder: str | Path, *, max_length: int | None = None) -> dic
     return _authors_identity(found) if isinstance(found, Path) else _identity(found, _longest(found, max_length))
 
 
-class _Conversion:
+class _Conversion(Opened["BleurtNetwork"]):
     """A conversion to PyTorch in this process."""
 
     def __init__(self, network: BleurtNetwork, identity: dict[str, str], *, longest: int) -> None:
+        super().__init__(network, identity["model"])
         self.identity = identity
         self.truncated = 0
-        self._network: BleurtNetwork | None = network
         self._longest = longest
         self._batches = Batches(identity["model"], network.device)
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        network = self._network
-        if network is None:
-            raise RuntimeError(f"{self.identity['model']} was closed")
+        network = self._loaded
         distinct = _distinct(pairs)
         self.truncated = 0
         rows = self._rows(network, distinct)
         scores = dict(zip(distinct, self._batches.read(rows, network.score), strict=True))
         return _finite([scores[reference, candidate] for reference, candidate in pairs], self.identity["model"])
-
-    def close(self) -> None:
-        import torch
-
-        self._network = None
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
 
     def _rows(self, network: BleurtNetwork, pairs: Sequence[tuple[str, str]]) -> list[Row]:
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
@@ -187,9 +171,7 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
             )
         return place.resolve()
     check_packages("BLEURT")
-    if not (place / "config.json").is_file():
-        raise MissingError(f"{folder}: no folder with a config.json, a checkpoint of BLEURT is expected. {_STEPS}")
-    found = find_checkpoint(str(place.resolve()), revision=None)
+    found = find_folder(folder, f", a checkpoint of BLEURT is expected. {_STEPS}")
     check_layout(found)
     return found
 
@@ -215,7 +197,7 @@ def _identity(checkpoint: Checkpoint, longest: int) -> dict[str, str]:
         "fingerprint": fingerprint(checkpoint.folder),
         "max_length": str(longest),
         "dtype": "float32",
-        "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+        "engine": engine(),
     }
 
 
@@ -345,23 +327,19 @@ class BleurtNetwork:
     """The loaded checkpoint, in float32."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        import torch
-
         layout = check_layout(checkpoint)
         self.device = device()
         with quiet_libraries(logging.ERROR):
             self.tokens = open_tokens(checkpoint.label, checkpoint.folder)
             state = _read_weights(checkpoint)
             self._model = _encoder(checkpoint, layout, state).eval().to(self.device)
-        weight, bias = (state.get(f"classifier.{part}") for part in ("weight", "bias"))
         width = int(self._model.config.hidden_size)
-        if weight is None or bias is None or tuple(weight.shape) != (1, width):
+        head = linear_layer(state, "classifier", inputs=width, outputs=1)
+        if head is None:
             raise UsageError(
                 f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} numbers)."
             )
-        self._head = torch.nn.Linear(width, 1)
-        self._head.load_state_dict({"weight": weight.float(), "bias": bias.float()})
-        self._head.eval().to(self.device)
+        self._head = head.to(self.device)
 
     def score(self, rows: Sequence[Row]) -> list[float]:
         """Reads some pairs together."""
@@ -386,23 +364,16 @@ def check_layout(checkpoint: Checkpoint) -> str:
 
 
 def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
-    """The tensors of all files; torch's own ones are read as tensors alone, which runs nothing."""
-    import torch
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     files = sorted(checkpoint.folder.glob("*.safetensors")) or sorted(checkpoint.folder.glob("pytorch_model*.bin"))
     if not files:
         raise MissingError(
             f"{checkpoint.label}: no weights (*.safetensors or pytorch_model*.bin). Download it again, with all of its files."
         )
-    refused = torch.serialization.pickle.UnpicklingError
     state: dict[str, Any] = {}
     try:
         for file in files:
-            safe = file.suffix == ".safetensors"
-            state.update(load_file(file) if safe else torch.load(file, map_location="cpu", weights_only=True))
-    except (*LOAD_ERRORS, SafetensorError, TypeError, AttributeError, EOFError, refused) as error:
+            state.update(read_tensors(file))
+    except (ValueError, TypeError) as error:
         raise UsageError(
             f"{checkpoint.label}: its weights do not load ({first_line(error)}). Download it again."
         ) from error
@@ -411,7 +382,6 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> Any:
     """The encoder with the checkpoint's weights in it."""
-    import torch
     import transformers
 
     prefix = f"{layout}."
@@ -421,9 +391,7 @@ def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> A
         if key.startswith(prefix) and key.removeprefix(prefix) not in _NOT_LOADED
     }
     try:
-        with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced
-            model = transformers.AutoModel.from_config(_config(checkpoint, layout), trust_remote_code=False)
-        missing, strange = model.load_state_dict(weights, strict=False)
+        model, missing, strange = fill_network(_config(checkpoint, layout), weights)
     except LOAD_ERRORS as error:
         raise UsageError(
             f"{checkpoint.label} does not load with transformers {transformers.__version__}: {first_line(error)}"

@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import UNIX_SCHEME, is_loopback_host, is_loopback_number, read_address
-from medical_tasks.models.chat_reply import AttemptError, Backoff, Choice, Reply, quoted_from, read_error, read_reply
+from medical_tasks.models.chat_reply import AttemptError, Backoff, Reply, quoted_from, read_error, read_reply
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
@@ -113,20 +113,10 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Completion:
-    """What a call brought.
+class Completion(Reply):
+    """What a call brought; `attempts`: requests sent for it."""
 
-    Attributes:
-        choices: the answers, at least one; fewer than `n` when the server ignores `n`.
-        output_tokens: tokens generated over all choices, None when the server does not say.
-        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it; None when it says nothing.
-    """
-
-    choices: tuple[Choice, ...]
-    prompt_tokens: int | None
-    output_tokens: int | None
     attempts: int
-    prompt_logprobs: Sequence[Any] | None = None
 
     @property
     def text(self) -> str:
@@ -263,13 +253,7 @@ class ChatClient:
         reply, attempts = await self._with_retries(
             _Errand(send=send, read=read, tokens=_total, texts=texts), spending=spending
         )
-        return Completion(
-            choices=reply.choices,
-            prompt_tokens=reply.prompt_tokens,
-            output_tokens=reply.output_tokens,
-            attempts=attempts,
-            prompt_logprobs=reply.prompt_logprobs,
-        )
+        return Completion(**vars(reply), attempts=attempts)
 
     async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()) -> Any:
         """Asks the server at another of its addresses; with the same guard, limits and retries as `complete`.

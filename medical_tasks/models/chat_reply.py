@@ -98,10 +98,10 @@ def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
         raise AttemptError("empty choices", f"HTTP 200 without an answer{told}", retry=True)
     usage = body.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    output_tokens = _count(usage.get("completion_tokens"))
+    output_tokens = whole_number(usage.get("completion_tokens"))
     return Reply(
         choices=tuple(_read_choice(choice, output_tokens) for choice in choices),
-        prompt_tokens=_count(usage.get("prompt_tokens")),
+        prompt_tokens=whole_number(usage.get("prompt_tokens")),
         output_tokens=output_tokens,
         prompt_logprobs=_read_prompt_logprobs(body),
     )
@@ -226,8 +226,9 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def whole_number(value: object, least: int = 0) -> int | None:
+    """A count of tokens as a server says it; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= least else None
 
 
 class Backoff:

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_text
 
-_REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
+REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequence_length", "seq_length")
 
 
@@ -84,7 +84,7 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
         if revision is not None:
             raise UsageError(f"revision={revision}: {target} is a folder, and a folder has no revisions; leave it out.")
         found = Checkpoint(folder=path.resolve(), label=path.resolve().name, revision="")
-    elif path.is_absolute() or target.startswith((".", "~")) or not _REPOSITORY.fullmatch(target):
+    elif path.is_absolute() or target.startswith((".", "~")) or not REPOSITORY.fullmatch(target):
         raise MissingError(f"{target}: no such folder. Give a folder with a model in it, or a repository (org/name).")
     else:
         folder = _download(target, revision or "main")

@@ -15,10 +15,8 @@ averaged over the tokens of the text.
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,18 +27,21 @@ import numpy.typing as npt
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
-from medical_tasks.models.checkpoint import Checkpoint, find_checkpoint, fingerprint, quiet_libraries
+from medical_tasks.models.checkpoint import REPOSITORY, Checkpoint, find_checkpoint, fingerprint, quiet_libraries
 from medical_tasks.models.encoder import (
     LOAD_ERRORS,
     Batches,
+    Opened,
     Row,
     check_packages,
     device,
+    engine,
     first_line,
     load_model,
     load_tokenizer,
     longest_text,
     pad,
+    read_tensors,
     readable,
 )
 
@@ -54,8 +55,6 @@ REVISIONS: Final[Mapping[str, str]] = {
     CLINICAL_BERT: "d5892b39a4adaed74b92212a44081509db72f87b",
 }
 """The revision of each checkpoint that is meant; messages name it. Whichever is used, identities hold a hash of its weights."""
-
-_REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
 def open_embedder(
@@ -84,15 +83,15 @@ def embedder_identity(
     return _identity(checkpoint, layout, longest_text(checkpoint, max_length, asked=layout.max_length))
 
 
-class Embedder:
+class Embedder(Opened["Network"]):
     """A checkpoint in this process, made by `open_embedder`."""
 
     def __init__(self, network: Network, identity: Mapping[str, str], *, max_length: int, lower_case: bool) -> None:
+        super().__init__(network, identity["model"])
         self.identity = dict(identity)
         self.max_length = max_length
         self.truncated = 0
         """How many of the texts embedded so far were longer than `max_length`, and were cut; equal texts count once."""
-        self._network: Network | None = network
         self._lower_case = lower_case
         self._batches = Batches(self.identity["model"], network.device)
         self._cut: set[str] = set()
@@ -119,14 +118,6 @@ class Embedder:
         wanted = [place.get(text.lower() if self._lower_case else text, len(distinct)) for text in stripped]
         return found[wanted]
 
-    def close(self) -> None:
-        """Frees the memory it holds."""
-        import torch
-
-        self._network = None
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-
     def _rows(self, texts: Sequence[str]) -> dict[int, Row]:
         """Tokenises texts, cut where they are too long; those without a token are not there."""
         if not texts:
@@ -150,12 +141,6 @@ class Embedder:
             number: {name: made[name][number] for name in made} for number, ids in enumerate(made["input_ids"]) if ids
         }
 
-    @property
-    def _loaded(self) -> Network:
-        if self._network is None:
-            raise RuntimeError(f"{self.identity['model']} was closed")
-        return self._network
-
 
 def _find(target: str | Path, revision: str | None, example: str) -> tuple[Checkpoint, Layout]:
     """Finds a checkpoint and reads what it is made of."""
@@ -178,7 +163,7 @@ def _cached(target: str, revision: str | None, example: str) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
-    named = _REPOSITORY.fullmatch(target) is not None and not target.startswith(".")
+    named = REPOSITORY.fullmatch(target) is not None and not target.startswith(".")
     if named:
         try:
             return Path(snapshot_download(target, revision=revision or "main", local_files_only=True))
@@ -205,7 +190,7 @@ def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str,
         "lower_case": str(layout.lower_case).lower(),
         "normalised": "true",
         "dtype": "float32",
-        "engine": f"transformers {importlib.metadata.version('transformers').split('.')[0]}",
+        "engine": engine(),
     }
     return identity | ({"revision": checkpoint.revision} if checkpoint.revision else {})
 
@@ -433,18 +418,14 @@ def _pool(states: Any, mask: Any, pooling: Pooling) -> Any:
 
 
 def _make_dense(name: str, layer: Dense) -> Any:
-    """Loads a dense layer; torch's own files are read as tensors alone, which runs nothing."""
     import torch
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
 
     linear = torch.nn.Linear(layer.inputs, layer.outputs, bias=layer.bias)
-    unreadable = torch.serialization.pickle.UnpicklingError  # what torch raises where more than tensors would be read
     safe, other = layer.folder / "model.safetensors", layer.folder / "pytorch_model.bin"
     try:
-        found = load_file(safe) if safe.is_file() else torch.load(other, map_location="cpu", weights_only=True)
+        found = read_tensors(safe if safe.is_file() else other)
         linear.load_state_dict({key.removeprefix("linear."): value.float() for key, value in found.items()})
-    except (*LOAD_ERRORS, SafetensorError, AttributeError, EOFError, unreadable) as error:
+    except (*LOAD_ERRORS, AttributeError) as error:
         raise UsageError(
             f"{name}: its dense layer {layer.folder.name} does not load: {first_line(error)} Download it again, with all of its "
             "folders."

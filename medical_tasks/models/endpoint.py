@@ -32,7 +32,9 @@ from medical_tasks.models.chat_client import (
     encodable,
     encodable_chat,
 )
+from medical_tasks.models.chat_reply import whole_number
 from medical_tasks.models.checkpoint import Checkpoint, check_config
+from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
 from medical_tasks.models.opener import TESTED_OPTIONS, read_options
 from medical_tasks.spec import Message
@@ -254,18 +256,14 @@ class FolderTokens:
 
     @cached_property
     def _count(self) -> Callable[[_Text], int]:
-        import transformers
-
         from medical_tasks.models.chat_template import ChatLayout
 
         check_config(self._folder)
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(str(self._folder), local_files_only=True)
-        except (ValueError, OSError, ImportError, KeyError) as error:
-            raise UsageError(
-                f"tokenizer={self._folder} does not load with transformers {transformers.__version__}: {error}\nAnother folder "
-                "is named with --model-args tokenizer=FOLDER."
-            ) from error
+        tokenizer = open_tokenizer(
+            f"tokenizer={self._folder}",
+            self._folder,
+            "\nAnother folder is named with --model-args tokenizer=FOLDER.",
+        )
         if tokenizer.chat_template is None:
             raise UsageError(
                 f"tokenizer={self._folder} has no chat template, so that it cannot tell how long a chat is. Give the folder of "
@@ -349,7 +347,7 @@ def _served_context(settings: ChatSettings) -> int | None:
     async def ask(client: ChatClient, _: str) -> int | None:
         return _context_in(await _fetch(client, _MODELS), settings.model)
 
-    run_calls(settings, [_MODELS], ask, lambda _, outcome: found.append(_whole_number(outcome)))
+    run_calls(settings, [_MODELS], ask, lambda _, outcome: found.append(whole_number(outcome, 1)))
     return found[0]
 
 
@@ -366,9 +364,9 @@ def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int |
             body |= {"messages": list(text), "add_generation_prompt": True}
             said = [message["content"] for message in text]
         reply = await _fetch(client, _TOKENIZE, body, texts=said)
-        return _whole_number(reply.get("count") if isinstance(reply, dict) else None)
+        return whole_number(reply.get("count") if isinstance(reply, dict) else None, 1)
 
-    run_calls(settings, range(len(texts)), ask, lambda index, outcome: found.update({index: _whole_number(outcome)}))
+    run_calls(settings, range(len(texts)), ask, lambda index, outcome: found.update({index: whole_number(outcome, 1)}))
     return [found[index] for index in range(len(texts))]
 
 
@@ -389,10 +387,5 @@ def _context_in(reply: Any, model: str) -> int | None:
     listed = reply.get("data") if isinstance(reply, dict) else None
     for entry in listed if isinstance(listed, list) else []:
         if isinstance(entry, dict) and entry.get("id") == model:
-            return _whole_number(entry.get("max_model_len"))
+            return whole_number(entry.get("max_model_len"), 1)
     return None
-
-
-def _whole_number(value: object) -> int | None:
-    """A number of tokens, from 1; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None

@@ -23,6 +23,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import Checkpoint, fingerprint
+from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import decoding
 
 
@@ -195,15 +196,8 @@ class LocalSetup:
 
 def open_layout(checkpoint: Checkpoint, name: str, values: Mapping[str, Any]) -> tuple[Any, ChatLayout]:
     """Loads the tokenizer and finds out how its prompts are written."""
-    import transformers
-
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(checkpoint.folder), local_files_only=True)
-    except (ValueError, OSError, ImportError, KeyError) as error:
-        raise UsageError(
-            f"{name}: its tokenizer does not load with transformers {transformers.__version__}: {error}\n"
-            "A tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
-        ) from error
+    hint = "\nA tokenizer saved by transformers 5 does not load in 4: then save it again with the version in use."
+    tokenizer = open_tokenizer(name, checkpoint.folder, hint)
     if tokenizer.eos_token is None:
         raise UsageError(
             f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers."

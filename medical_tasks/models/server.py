@@ -15,6 +15,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -54,23 +55,15 @@ _TIDY_S = 10.0  # until a crashed server's workers are gone as well
 _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
 
+@dataclass(frozen=True, kw_only=True)
 class ServerPlan:
     """How a server is started and asked; nothing of it depends on the port but what is made from it."""
 
-    def __init__(
-        self,
-        *,
-        command: Callable[[int], list[str]],
-        settings: Callable[[str], ChatSettings],
-        environment: Mapping[str, str],
-        start_timeout: float,
-        log: Path,
-    ) -> None:
-        self.command = command
-        self.settings = settings
-        self.environment = {**_SILENT, **environment}
-        self.start_timeout = start_timeout
-        self.log = log
+    command: Callable[[int], list[str]]
+    settings: Callable[[str], ChatSettings]
+    environment: Mapping[str, str]
+    start_timeout: float
+    log: Path
 
     def server(self) -> tuple[ManagedServer, ChatSettings]:
         """Returns a server on a free port, not started, and the settings to ask it."""
@@ -81,7 +74,7 @@ class ServerPlan:
             ready=lambda: answers_chat(settings.base_url, settings.model, api_key=settings.api_key),
             log=self.log,
             timeout=self.start_timeout,
-            environment=self.environment,
+            environment={**_SILENT, **self.environment},
         )
         return server, settings
 
