@@ -14,8 +14,6 @@ from medical_tasks.judges.base import LABELS, Budget, Call, NoReply, OnReply, Pa
 from medical_tasks.judges.base import Unreadable as Unreadable
 from medical_tasks.judges.budget import estimate_chat
 
-__all__ = ["ScriptedBackend", "TableJudge", "question", "read_word"]
-
 Script = Callable[[Call], str | Reply | NoReply | BaseException]
 
 

@@ -20,7 +20,8 @@ from medical_tasks.judges.base import LABELS, Label, NoReply, Reply
 from medical_tasks.judges.nli import NliJudge, combine, find_family, open_nli, read_label, read_labels
 from medical_tasks.judges.nli_models import Columns, Form, answer_tokens, longest_input
 from medical_tasks.judges.windows import cut_windows, plan_windows, sentence_spans, text_windows
-from tests.judges.tiny_nli import NLI_LABELS, answers, make_classifier, make_true, pairs
+from medical_tasks.models.encoder import Row
+from tests.judges.tiny_nli import answers, make_classifier, make_true, pairs
 
 # Probabilities are compared with those of one pair alone: on a GPU as well, they are made on the CPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -122,7 +123,7 @@ def test_long_premises_are_read_in_windows_of_which_each_fits(models: dict[str, 
     judge = open_it(models["bert"])
     assert judge.identity["max_length"] == "128"
     form = judge._loaded
-    seen: list[Columns] = []
+    seen: list[Row] = []
     score = form.score
     form.score = lambda rows: seen.extend(rows) or score(rows)  # type: ignore[method-assign, func-returns-value]
     got = answers(judge, LONG)
@@ -163,13 +164,13 @@ class StubForm(Form):
         both = zip(premises, hypotheses, strict=True)
         return [{"input_ids": [*self.ids(premise), 0, *self.ids(given)]} for premise, given in both]
 
-    def score(self, rows: Sequence[Columns]) -> list[list[float]]:
+    def score(self, rows: Sequence[Row]) -> list[list[float]]:
         import torch
 
         if len(rows) > self.room:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
         self.batches.append(len(rows))
-        return [self.one(row["input_ids"]) for row in rows]
+        return [self.one([*row["input_ids"]]) for row in rows]
 
     def one(self, ids: list[int]) -> list[float]:
         cut = ids.index(0)
@@ -583,8 +584,3 @@ def test_longest_input(config: dict[str, object], own: int, wanted: int | None, 
 def test_a_longest_input_that_nobody_knows() -> None:
     with pytest.raises(UsageError, match="give max_length"):
         longest_input({}, SimpleNamespace(model_max_length=10**30), None, model="nli/m")
-
-
-def test_label_tables_of_the_tests_are_what_they_say() -> None:
-    assert {read_label(name) for name in NLI_LABELS.values()} == {"contradiction", "neutral", "entailment"}
-    assert read_label(TWO[1]) == "not_entailment"

@@ -9,8 +9,6 @@ from medical_tasks.models.base import Answer, ChoiceScores, Failure, Model, Requ
 from tests.models.local_runs import reference
 from tests.models.toy_texts import TEXTS
 
-__all__ = ["CHOICES", "LETTERS", "choose", "results", "scores", "summed"]
-
 LETTERS = ("A", "B", "C", "D", "E")
 
 

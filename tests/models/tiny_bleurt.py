@@ -10,8 +10,6 @@ from typing import Any
 
 from tests.models.tiny_embedder import write_json
 
-__all__ = ["CONFIG", "LIMIT", "PAIRS", "deterministic", "make_bleurt", "make_pieces", "make_word_bleurt"]
-
 LIMIT = 32
 """Most tokens of a pair."""
 

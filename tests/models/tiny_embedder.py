@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LIMIT", "TEXTS", "WIDTH", "make_bert", "make_layout", "write_json"]
-
 LIMIT = 24
 WIDTH = 32
 TEXTS = (

@@ -21,8 +21,6 @@ from typing import Any
 from tests.fault_server import Fault
 from tests.models.local_runs import reference
 
-__all__ = ["Asked", "ToyServer", "logprob_rows", "together"]
-
 Asked = tuple[str, Mapping[str, Any]]
 """Path and body of a request; an empty body when the address was read."""
 
