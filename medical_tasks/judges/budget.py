@@ -36,12 +36,7 @@ def estimate_chat(messages: Sequence[Message]) -> int:
 
 
 class RunBudget:
-    """What a run may still spend. Implements `judges.base.Budget`; safe to ask from several threads.
-
-    Args:
-        max_tokens: most tokens, prompt and reply together, None for no limit. What is under way counts with its estimate,
-            so the limit is never exceeded as long as no request takes more than was estimated for it.
-    """
+    """What a run may still spend; implements `judges.base.Budget`. Thread-safe; requests in flight count with their estimate."""
 
     def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
         for name, limit in (("--max-judge-calls", max_calls), ("--max-judge-tokens", max_tokens)):
@@ -83,10 +78,7 @@ class RunBudget:
             return True
 
     def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
-        """Ends one admitted request.
-
-        `used`: tokens it really took, 0 when it never arrived; None when unknown, which books the estimate.
-        """
+        """Ends one admitted request; `used` is 0 if it never arrived, None if unknown, which books the estimate."""
         wanted = prompt_tokens + output_tokens
         with self._lock:
             if wanted > self._reserved:
@@ -123,23 +115,16 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What is about to be asked. What depends on these verdicts is not foreseen.
-
-    Attributes:
-        calls: replies to be asked for; the most counts every vote and every re-ask.
-        prompt_tokens: estimated, when every reply can be read; None for a judge that reads no prompts.
-        output_tokens: the longest replies that are allowed, when every one can be read; None likewise.
-        prices: USD for a million tokens read and written, None when unknown.
-    """
+    """What is about to be asked. What depends on these verdicts is not foreseen."""
 
     judge: str
     label: str
     verdicts: int
     stored: int
-    calls: Span
-    prompt_tokens: Span | None
-    output_tokens: Span | None
-    prices: tuple[float, float] | None = None
+    calls: Span  # replies to be asked for; the most counts every vote and every re-ask
+    prompt_tokens: Span | None  # estimated, when every reply can be read; None for a judge that reads no prompts
+    output_tokens: Span | None  # the longest replies that are allowed, when every one can be read; None likewise
+    prices: tuple[float, float] | None = None  # USD for a million tokens read and written, None when unknown
 
     @property
     def cost(self) -> tuple[float, float] | None:
@@ -170,10 +155,7 @@ class Forecast:
 
 
 def make_forecast(cases: Sequence[Case], *, judge: str, label: str, prices: tuple[float, float] | None) -> Forecast:
-    """Makes the forecast of what is still undecided.
-
-    `cases`: every question of the round, with what the store knew already taken in.
-    """
+    """Forecasts what is still undecided; the cases have already taken in what the store knows."""
     calls, prompts, outputs = [0, 0], [0, 0], [0, 0]
     seen: set[str] = set()
     for case in cases:

@@ -27,10 +27,7 @@ _ENDS: Final = frozenset({"stop", "eos", "eos_token", "stop_sequence", "end_turn
 
 
 def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
-    """Says whether a reply ended before the model ended it: at its length, by a filter, by an error.
-
-    `finish`: why it ended, in the server's words; "" (for inspect `unknown`) when it does not say. Then the tokens tell.
-    """
+    """Says whether a reply was cut by its length, a filter or an error; without a finish reason its tokens decide."""
     said = finish.strip().casefold()
     if said in ("", "unknown"):
         return tokens is not None and tokens >= longest
@@ -39,34 +36,24 @@ def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How every question is asked.
-
-    Attributes:
-        reasks: most re-asks of a reply that is cut or unreadable, a vote.
-    """
+    """How every question is asked."""
 
     identity: Mapping[str, str]
     reads: Literal["prompt", "pair"]
     votes: int
-    reasks: int
+    reasks: int  # most re-asks of a reply that is cut or unreadable, a vote
 
 
 @dataclass(slots=True)
 class Thread:
-    """One vote.
-
-    Attributes:
-        messages: the chat so far, ending with what is to be answered.
-        value: the vote in a tuple, which tells a vote of None from none.
-        problem: why there is no vote, as a reason of `Unscored`; None while there is one or may be.
-    """
+    """One vote."""
 
     vote: int
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # the chat so far, ending with what is to be answered
     key: str
     reasks: int = 0
-    value: tuple[Any] | None = None
-    problem: str | None = None
+    value: tuple[Any] | None = None  # the vote in a tuple, which tells a vote of None from none
+    problem: str | None = None  # why there is no vote, as a reason of `Unscored`; None while there is one or may be
     text: str = ""
 
     @property
@@ -105,10 +92,7 @@ class Case:
         return [] if self.outcome is not None else [thread for thread in self.threads if thread.waits]
 
     def hear(self, thread: Thread, reply: Mapping[str, Any]) -> None:
-        """Takes a reply.
-
-        `reply`: as the store has it: `text` and `finish` of a judge that reads prompts, `label` of one of entailment.
-        """
+        """Takes a reply as the store has it: `text` and `finish`, or the `label` of an entailment model."""
         question, label = self.question, reply["label"]
         thread.text = reply["text"]
         if label is not None:
@@ -197,20 +181,13 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Not certain yet.
+    """Not certain yet."""
 
-    Attributes:
-        needed: fewest further votes with which it could become certain; 0 when no further votes could make it so.
-    """
-
-    needed: int
+    needed: int  # fewest further votes with which it could become certain; 0 when no further votes could make it so
 
 
 def decide(votes: Sequence[Any | None], k: int) -> Decided | Undecided:
-    """Decides by the mode of `k` votes of which some may be known.
-
-    `votes`: those asked for so far, by number; None for one that could not be had. Values are compared with `==`.
-    """
+    """Decides by the mode of `k` votes, of which some may be known; None stands for a vote that could not be had."""
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     if len(votes) > k:

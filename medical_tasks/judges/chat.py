@@ -42,16 +42,12 @@ _Group = tuple[Call, ...]
 
 
 class ChatPlace(Protocol):
-    """What a chat judge asks; `models.endpoint.EndpointModel` and `models.server.ServedModel` are two.
-
-    Attributes:
-        sampling: body fields that decide the reply; a `seed` is the first vote's.
-    """
+    """What a chat judge asks; `models.endpoint.EndpointModel` and `models.server.ServedModel` are two."""
 
     name: str
     identity: Mapping[str, str]
     endpoint: str | None
-    sampling: Mapping[str, Any]
+    sampling: Mapping[str, Any]  # body fields that decide the reply; a `seed` is the first vote's
 
     def asking(self) -> AbstractContextManager[ChatSettings]:
         """Makes sure that somebody answers, and gives the settings to ask with."""
@@ -62,11 +58,7 @@ class ChatPlace(Protocol):
 
 
 class ChatJudge:
-    """A judge asked over HTTP. Implements `judges.base.Backend`.
-
-    Args:
-        n_choices: whether votes on one question share a request (`n`); a server that does not take it is asked singly.
-    """
+    """A judge asked over HTTP; implements `judges.base.Backend`. With `n_choices` the votes on a question share one request."""
 
     comparable = True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -89,13 +81,9 @@ class ChatJudge:
         self._shares = n_choices
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
-        """Asks for all replies; they are delivered in order of completion.
+        """Asks for all replies, delivered in order of completion.
 
-        `budget`: asked before each request. When it says no, and nothing under way can change that, the call ends with
-        `budget spent`.
-
-        Raises:
-            RefusedError: The data guard does not let the text go there.
+        A call ends with `budget spent` when nothing in flight can free any.
         """
         if not calls:
             return
@@ -182,10 +170,7 @@ def _reply(call: Call, completion: Completion, number: int) -> Reply:
 
 
 class _Desk:
-    """The budget as one round of calls sees it: a no is final only when none of their own requests is under way.
-
-    What is under way is reserved with its upper estimate, most of which comes back.
-    """
+    """The budget as one round of calls sees it: a refusal is final only when none of their own requests is in flight."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -234,13 +219,7 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
 
 
 def read_chat_options(name: str, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Takes a chat judge's arguments apart.
-
-    Returns:
-        Arguments for opening its model, as text; and the judge's own: `n_choices`, `varies` (the server's replies differ also
-        at temperature 0, so that votes mean something), and `prices` (USD for a million tokens
-        read and written) when both are given.
-    """
+    """Splits a chat judge's arguments: those for opening its model, as text, and the judge's own values."""
     kind = name.partition("/")[0]
     readers = {**SERVED_OPTIONS.get(kind, CHAT_OPTIONS), **CHAT_JUDGE_OPTIONS}
     values = read_options(options, readers, model=name, what="judge")
@@ -270,11 +249,7 @@ class LocalJudge:
         self._model = model
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
-        """Asks for all replies; they are delivered as the model's batches end.
-
-        What the budget does not admit at first is tried again when what was admitted has ended, since that takes less than
-        was reserved for it.
-        """
+        """Asks for all replies, delivered batch by batch; calls that the budget refuses are tried again after each batch."""
         waiting = list(calls)
         while waiting:
             admitted: dict[str, Call] = {}

@@ -49,22 +49,18 @@ def _mednli_subject(name: str) -> Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSet:
-    """Labelled pairs and how a judge is asked about them.
-
-    Attributes:
-        ask: asks a judge, in one of two modes, for the label of each pair in order.
-        raters: names of those who labelled, where each is compared with the judge.
-        averages: name of a mean of several groups' accuracies to the groups.
-    """
+    """Labelled pairs and how a judge is asked about them."""
 
     name: str
     pairs: Sequence[CheckPair]
+    # asks a judge, in one of two modes, for the label of each pair in order
     ask: Callable[[Judge, Mode], Sequence[str | Unscored]]
     ways: int
     views: Sequence[View] = NLI
     source: Mapping[str, str]
     prompts: Mapping[str, Any]
-    raters: Sequence[str] = ()
+    raters: Sequence[str] = ()  # names of those who labelled, where each is compared with the judge
+    # name of a mean of several groups' accuracies to the groups
     averages: Mapping[str, Sequence[str]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
 
@@ -96,19 +92,14 @@ class CheckRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSetSource:
-    """A set of labelled pairs before it is read.
-
-    Attributes:
-        takes: fields of `CheckRequest` that it takes beside those that all do.
-        task: the task whose way of judging is checked, by the `format`; None for sets of no benchmark.
-        batched: whether the judge can be asked about several pairs at once.
-    """
+    """A set of labelled pairs before it is read."""
 
     read: Callable[[CheckRequest], CheckSet]
-    takes: frozenset[str]
+    takes: frozenset[str]  # fields of `CheckRequest` that it takes beside those that all do
     subjects: Sequence[Subject] = ()
+    # the task whose way of judging is checked, by the `format`; None for sets of no benchmark
     task: Callable[[str | None], TaskSpec] | None = None
-    batched: bool = False
+    batched: bool = False  # whether the judge can be asked about several pairs at once
 
 
 def _read_anli(request: CheckRequest) -> CheckSet:

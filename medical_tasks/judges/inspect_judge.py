@@ -80,11 +80,7 @@ class InspectJudge:
         self._model: Model | None = None if self.endpoint is None else self._open()
 
     def answer(self, calls: Sequence[Call], budget: Budget, on_reply: OnReply) -> None:
-        """Asks for all replies, at most `concurrency` at once; they are delivered in order of completion.
-
-        Raises:
-            RefusedError: Text of a credentialed source is held: where a provider sends it cannot be seen from here.
-        """
+        """Asks for all replies, at most `concurrency` at once; refused while credentialed text is held."""
         if self.endpoint is not None:
             policy.require_visible_endpoint(self.name, "judge")
         if not calls:
@@ -258,10 +254,8 @@ class _LoopThread:
     ) -> Generator[Any, None, None]:
         """Runs something that brings results one by one, and yields them in the calling thread.
 
-        Leaving the iterator early, by an exception as well, cancels what is still under way.
-
-        Raises:
-            BaseException: What `work` raises, after the results it brought before; the first when there are several.
+        Leaving the iterator early cancels what is in flight. What `work` raises is raised after the results it brought
+        before.
         """
         results: queue.SimpleQueue[tuple[Any] | None] = queue.SimpleQueue()
 

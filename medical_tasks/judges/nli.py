@@ -35,10 +35,7 @@ _CALLS_AT_ONCE = 4096  # sorted by length together
 
 
 def open_nli(name: str, options: Mapping[str, str]) -> Backend:
-    """Opens a local model as judge.
-
-    `name`: `nli/` and a folder or a repository of the Hub, which is downloaded unless `HF_HUB_OFFLINE` is set.
-    """
+    """Opens `nli/` and a folder or a repository of the Hub, which is downloaded unless `HF_HUB_OFFLINE` is set."""
     target = name.removeprefix("nli/")
     if target == name or not target:
         raise UsageError(f"{name!r}: name the judge nli/ and a folder or a repository, as in nli/models/true-t5.")
@@ -187,13 +184,7 @@ def read_label(name: str) -> Label | None:
 
 
 def read_labels(config: Mapping[str, object], given: str | None, *, model: str) -> tuple[Label, ...]:
-    """Finds what the outputs of a classifier mean.
-
-    `given`: the option `labels`, which goes before the config; None when it was not given.
-
-    Returns:
-        The label of each output, in order: all three of a three-way model, or both of a two-way model.
-    """
+    """Finds what the outputs of a classifier mean, in order; the option `labels` goes before the config."""
     names = _config_names(config)
     if given is not None:
         listed = [name.strip() for name in given.split(",")]
@@ -222,12 +213,11 @@ def _config_names(config: Mapping[str, object]) -> list[str]:
 
 
 def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
-    """Makes one label of the windows of a premise.
+    """Combines the windows of a premise into one label.
 
-    Each window says what it holds most likely (at a tie: the more cautious, entailment last). Entailment, if a window says
-    so with a probability at least as high as that of any window that says contradiction; else contradiction, if a window
-    says so; else neutral. Windows that are neutral decide nothing: what a statement needs stands in one place.
-    Two-way: entailment, if the largest probability of entailment among the windows is above one half.
+    Each window votes for its most likely label (at a tie the more cautious). Entailment wins if a window is at least as sure
+    of it as any is of contradiction; then contradiction; then neutral. With two labels, entailment needs a probability above
+    one half.
     """
     surest: dict[Label, float] = {}
     for row in windows:
@@ -243,14 +233,7 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
 
 
 def load_form(name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]) -> tuple[Form, str]:
-    """Loads tokenizer and weights.
-
-    Weights go to the accelerators where there are any (accelerate's `device_map="auto"`, which spreads a model that is
-    larger than one), else to the CPU. Code that a repository brings is never run.
-
-    Returns:
-        The model with its way of being asked, and the type of its weights.
-    """
+    """Loads tokenizer and weights, onto the accelerators where there are any; returns the form and the type of its weights."""
     import torch
 
     config = checkpoint.read("config.json")

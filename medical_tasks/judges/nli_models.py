@@ -25,11 +25,7 @@ Columns = dict[str, list[int]]
 
 
 class Form(ABC):
-    """A loaded model with its way of being asked.
-
-    Args:
-        max_length: most tokens it is given at once, special ones included; None for no bound.
-    """
+    """A loaded model with its way of being asked; `max_length` counts special tokens, and None is no bound."""
 
     def __init__(self, model: Any, tokenizer: Any, *, labels: tuple[Label, ...], max_length: int | None) -> None:
         self.model = model
@@ -51,11 +47,7 @@ class Form(ABC):
         return [len(columns["input_ids"]) for columns in self.tokenize(list(texts), add_special_tokens=False)]
 
     def tokenize(self, *texts: list[str], add_special_tokens: bool = True) -> list[Columns]:
-        """Calls the tokenizer.
-
-        What looks like a special token in a judged text must not end or divide it. Most tokenizers can be told to take it
-        for text; those of T5's kind find it among their pieces all the same, and there it is left out.
-        """
+        """Calls the tokenizer. Special tokens inside a judged text are read as text or, by tokenizers of T5's kind, left out."""
         if not texts[0]:
             return []
         made = self.tokenizer(
@@ -95,11 +87,7 @@ _Cut = Callable[[str, int], list[str]]
 
 
 def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
-    """Tokenises pairs, and cuts premises that are too long into windows.
-
-    Returns:
-        For each pair its rows, one a window; None when the hypothesis leaves no room for a window of the premise.
-    """
+    """Tokenises pairs, one row a window of the premise; None where the hypothesis leaves no room for a window."""
     whole = form.encode([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
     longest = form.max_length
     if longest is None:
@@ -171,13 +159,9 @@ _TRUE_LABELS: tuple[Label, ...] = ("entailment", "not_entailment")
 
 
 def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
-    """Finds the step at which `1` and `0` part.
+    """Finds the step at which `1` and `0` part: the tokens both begin with, and the next token of each.
 
-    T5's own vocabulary has one token for `1` and two for `0`, a blank and the digit: then the first tokens decide. Where
-    both begin with the same tokens, the decoder is given those, and the step after them decides.
-
-    Returns:
-        The tokens both begin with, and the next token of `1` and of `0`.
+    T5's own vocabulary has one token for `1` and two for `0`, a blank and the digit: then the first tokens decide.
     """
     yes, no = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0"))
     shared = 0

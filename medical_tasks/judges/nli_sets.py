@@ -1,15 +1,11 @@
 """ANLI and MedNLI, the labelled pairs to check a judge on, and the plain question of entailment about them.
 
-    ANLI    Nie et al. (2020), https://github.com/facebookresearch/anli: anli_v1.0/R1|R2|R3/train|dev|test.jsonl, a line
-            {"uid", "context", "hypothesis", "label": "e" | "n" | "c", ...}
-    MedNLI  Romanov and Shivade (2018), https://physionet.org/content/mednli/: mli_train|dev|test_v1.jsonl, a line
-            {"pairID", "sentence1", "sentence2", "gold_label": "entailment" | "neutral" | "contradiction", ...}.
-            Its premises are sentences of MIMIC-III notes: credentialed, they stay on this machine
+    ANLI    Nie et al. (2020), https://github.com/facebookresearch/anli: anli_v1.0/R1|R2|R3/train|dev|test.jsonl
+    MedNLI  Romanov and Shivade (2018), https://physionet.org/content/mednli/: mli_train|dev|test_v1.jsonl; credentialed
 
-DocLens reports its judges on both (its appendix A.1, tables 4 and 5). Benchmarks ask their judges in their own words; this
-question is for pairs that belong to no benchmark. Texts are given as JSON strings, so that a verdict or an instruction in them is
-text to be judged. The reply is asked for in one of four styles: a JSON object or a line, after a reason or without one (DocLens,
-section 3.5 and tables 1, 4 and 5, where a worked example of each class precedes the question; here there is none).
+DocLens reports its judges on both (its appendix A.1, tables 4 and 5). Texts are given as JSON strings, so that a verdict or
+an instruction in them is text to be judged. The reply has one of four styles, as in DocLens (section 3.5 and tables 1, 4 and
+5, where a worked example of each class precedes the question; here there is none).
 """
 
 from __future__ import annotations
@@ -50,13 +46,7 @@ class LabelledPair:
 
 
 def find_anli(source: Path, *, round_name: str | None = None, split: str = "test") -> dict[Path, str]:
-    """Finds the files of ANLI.
-
-    `split`: `train`, `dev` or `test`; of a single file it is up to the file.
-
-    Returns:
-        Each file with its round ("" for a file whose folder is named after none).
-    """
+    """Finds the files of ANLI, each with its round ("" for a file whose folder is named after none)."""
     source = source.expanduser()
     if source.is_file() or (source.is_dir() and (source / f"{split}.jsonl").is_file()):
         path = source if source.is_file() else source / f"{split}.jsonl"
@@ -77,10 +67,7 @@ def find_anli(source: Path, *, round_name: str | None = None, split: str = "test
 
 
 def find_mednli(source: Path, *, split: str = "test") -> Path:
-    """Finds the file of MedNLI.
-
-    `split`: `train`, `dev` or `test`; of a single file it is up to the file.
-    """
+    """Finds the file of MedNLI, or of one split in its folder."""
     source = source.expanduser()
     path = source / f"mli_{split}_v1.jsonl" if source.is_dir() else source
     if not path.is_file():
@@ -217,13 +204,9 @@ _LABELS: Final[dict[int, tuple[Label, ...]]] = {
 
 
 def nli_question(pair: LabelledPair, *, ways: int = 3, style: str = STYLE) -> Question:
-    """Makes the question whether a premise entails a hypothesis.
+    """Makes the question whether a premise entails a hypothesis; the values of its verdicts are labels.
 
-    `style`: one of `STYLES`; makes no difference to a judge that reads the pair alone.
-
-    Returns:
-        A question whose verdicts' values are labels. A judge of two classes may answer the question of three with
-        `not_entailment`, which is all that it knows.
+    A judge of two classes may answer the question of three with `not_entailment`.
     """
     labels = _LABELS[ways]
     form, again = _FORMS[style]

@@ -55,10 +55,7 @@ def open_session(
     label: str = "",
     must_read: bool = False,
 ) -> Iterator[JudgeSession]:
-    """Opens a judge for the length of a `with` block.
-
-    `must_read`: whether it has to read prompts, which judges of entailment do not.
-    """
+    """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts."""
     backend = open_judge(name, args, votes=options.votes, log_dir=log_dir)
     try:
         if must_read and backend.reads != "prompt":
@@ -105,10 +102,7 @@ _SAMPLING = ("openai-api", "vllm-server", "transformers-server", "hf", "vllm", "
 
 
 def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir: Path) -> Backend:
-    """Opens a judge. Nothing is sent anywhere yet, but what can be checked is checked.
-
-    `options`: arguments of its kind. With several votes and no `temperature` it is 1: votes at 0 are all the same.
-    """
+    """Opens a judge. Nothing is sent yet, but what can be checked is; with several votes the default temperature is 1."""
     kind, slash, rest = name.partition("/")
     if kind not in JUDGE_KINDS or (kind == "lexical") == bool(slash) or (slash and not rest):
         kinds = "\n".join(f"  {line}" for line in JUDGE_KINDS.values())
@@ -150,12 +144,7 @@ _Waiting = dict[str, list[tuple[Case, Thread]]]
 
 @dataclass(slots=True)
 class SessionStats:
-    """What a session did so far.
-
-    Attributes:
-        saved: votes that decided questions did not need, against asking all of them.
-        estimated: whether some of the tokens are estimates, because the judge did not say.
-    """
+    """What a session did so far."""
 
     asked: int = 0
     decided: int = 0
@@ -163,11 +152,11 @@ class SessionStats:
     from_store: int = 0
     replies: int = 0
     calls: int = 0
-    saved: int = 0
+    saved: int = 0  # votes that decided questions did not need, against asking all of them
     reasked: int = 0
     prompt_tokens: int = 0
     output_tokens: int = 0
-    estimated: bool = False
+    estimated: bool = False  # whether some of the tokens are estimates, because the judge did not say
 
 
 def require_votes(name: str, votes: int, *, samples: bool) -> None:
@@ -180,11 +169,7 @@ def require_votes(name: str, votes: int, *, samples: bool) -> None:
 
 
 class JudgeSession:
-    """A judge as benchmarks see it. Implements `judges.base.Judge`; use from one thread.
-
-    Args:
-        budget: what may be spent, when several sessions share it; by default one is made from the options.
-    """
+    """A judge as benchmarks see it; implements `judges.base.Judge`. Use from one thread. Several sessions may share a budget."""
 
     def __init__(
         self,
@@ -230,13 +215,10 @@ class JudgeSession:
         self._backend.close()
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Decides all questions, in order.
+        """Decides all questions, in order. Questions that ask the same share their replies.
 
-        First the votes that every question needs at least, all together; then what could not be read is asked again, and
-        where the votes so far leave it open, further votes. Questions that ask the same share their replies.
-
-        Returns:
-            An outcome for each. A judge of entailment leaves a question without `pair` unscored.
+        First come the votes that every question needs at least, all together; then re-asks, and further votes where the mode
+        is open.
         """
         longest = self._options.reply_tokens
         if longest is not None:

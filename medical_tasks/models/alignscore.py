@@ -63,11 +63,10 @@ _STEPS = (
 def open_alignscore(
     checkpoint: str | Path, *, backbone: str | Path, sentences: str | Path | Punkt = "medical"
 ) -> AlignScore:
-    """Opens a checkpoint.
+    """Opens a checkpoint; `backbone` is the folder with configuration and tokenizer of the model it was trained on.
 
-    `backbone`: folder with `config.json` and tokenizer of the model it was trained on.
-    `sentences`: how texts are split: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, with which the splits are
-    those of the authors' code.
+    `sentences`: how texts are split: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as the authors' code
+    does.
     """
     files = _find(checkpoint, backbone, sentences)
     return AlignScore(AlignNetwork(files.checkpoint, files.backbone.folder), files.identity(), files=files)
@@ -76,12 +75,7 @@ def open_alignscore(
 def alignscore_identity(
     checkpoint: str | Path, *, backbone: str | Path, sentences: str | Path | Punkt = "medical"
 ) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights.
-
-    Returns:
-        `model`, `weights` (SHA-256 of the file, as `sha256sum` prints it), `backbone` (a hash of its configuration and tokenizer),
-        `sentences`, `max_length` and more.
-    """
+    """Says what decides the numbers, for the recipe; reads the files and loads no weights."""
     return _find(checkpoint, backbone, sentences).identity()
 
 
@@ -126,11 +120,9 @@ class AlignScore(Opened["AlignNetwork"]):
         self._batches = Batches(self.identity["model"], network.device)
 
     def score(self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp") -> list[float]:
-        """Scores claims; equal pairs of chunk and sentence are read once.
+        """Scores claims, 0-1 (`reg` modes are unbounded); equal pairs of chunk and sentence are read once.
 
-        Returns:
-            One number a claim; 0-1, and without bounds in the modes of the regression. A claim without words has 0 in every mode:
-            it says nothing that its context could bear out. An empty context is read as it is.
+        A claim without words has 0 in every mode. An empty context is read as it is.
         """
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
@@ -204,10 +196,9 @@ def _rules(sentences: str | Path | Punkt) -> Rules:
 
 
 def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
-    """How many tokens of each side stay.
+    """How many tokens of each side stay: the context is cut at its end, down to one token.
 
-    The context alone is cut, at its end, as long as a token of it is left. Where the claim leaves no room for one, both are cut:
-    the longer one until they are equal, then both.
+    Where the claim leaves no room for one, both are cut: the longer one until they are equal, then both.
     """
     if context + claim <= room:
         return context, claim
@@ -221,10 +212,7 @@ def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
 
 
 def cut_pair(sides: Sequence[int | None], longest: int) -> list[int]:
-    """The places of a tokenised pair's tokens that stay.
-
-    `sides`: for each token whether it is of the first text (0), of the second (1), or special (None).
-    """
+    """The places of a tokenised pair's tokens that stay; `sides`: of the context (0), the claim (1) or special (None)."""
     context, claim = sides.count(0), sides.count(1)
     left = dict(zip((0, 1), kept_lengths(context, claim, longest - (len(sides) - context - claim)), strict=True))
     places = []
@@ -251,11 +239,7 @@ _NOT_LOADED = "embeddings.position_ids"
 
 
 class AlignNetwork:
-    """The loaded checkpoint, in float32.
-
-    Args:
-        backbone: folder with the backbone's `config.json` and tokenizer; its weights, if any, are not read.
-    """
+    """The loaded checkpoint, in float32; of the backbone's folder only configuration and tokenizer are read."""
 
     def __init__(self, checkpoint: Path, backbone: Path) -> None:
         state, trained_on = _read_checkpoint(checkpoint)
@@ -287,10 +271,7 @@ class AlignNetwork:
         )
 
     def score(self, rows: Sequence[Row], mode: str) -> list[float]:
-        """Reads some rows together.
-
-        `mode`: `nli` and `bin`: the probability of being aligned, 0-1; `reg`: the regression's number, without bounds.
-        """
+        """Reads some rows together: `nli` and `bin` give the probability of being aligned, `reg` a number without bounds."""
         import torch
 
         columns = pad(rows, padding=self.tokenizer.pad_token_id, device=self.device)

@@ -20,42 +20,31 @@ from medical_tasks.spec import Message
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One question to a model.
+    """One question to a model."""
 
-    Attributes:
-        key: content address of the question for this model (`store.request_key`); unique in a run.
-        continuations: when there are any, nothing is generated: asked is how probable each of them is as the answer.
-    """
-
-    key: str
+    key: str  # content address of the question for this model (`store.request_key`); unique in a run
     messages: tuple[Message, ...]
     max_new_tokens: int
     stop: tuple[str, ...] = ()
+    # when there are any, nothing is generated: asked is how probable each of them is as the answer
     continuations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Length:
-    """How much of a model's context a request takes.
-
-    Attributes:
-        room: tokens there are for it: the context, less the longest answer asked for.
-    """
+    """How much of a model's context a request takes."""
 
     tokens: int
-    room: int
+    room: int  # tokens there are for it: the context, less the longest answer asked for
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A model's finished answer.
-
-    Attributes:
-        text: the answer, without the prompt; may truly be empty when the model said nothing. For a request with
-            continuations `ChoiceScores.to_text()`.
-    """
+    """A model's finished answer."""
 
     key: str
+    # the answer, without the prompt; may truly be empty when the model said nothing. For a request with continuations
+    # `ChoiceScores.to_text()`
     text: str
     prompt_tokens: int | None = None
     output_tokens: int | None = None
@@ -64,14 +53,10 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A request that finally got no answer.
-
-    Attributes:
-        reason: short class of the failure, counted in coverage (`http 500`, `timeout`, `prompt too long`, ...).
-    """
+    """A request that finally got no answer."""
 
     key: str
-    reason: str
+    reason: str  # short class of the failure, counted in coverage (`http 500`, `timeout`, `prompt too long`, ...)
     detail: str
 
 
@@ -79,19 +64,14 @@ OnResult = Callable[[Answer | Failure], None]
 
 
 class Model(Protocol):
-    """A model under test.
-
-    Attributes:
-        identity: everything that makes its answers what they are (weights fingerprint, dtype, generation settings, served
-            name); part of every request key and of the recipe. Never a secret.
-        endpoint: base URL the text is sent to, or None when the model runs in this process.
-        is_main: False in all but the first process of a distributed run; only the main one writes and prints.
-    """
+    """A model under test."""
 
     name: str
+    # everything that makes its answers what they are (weights fingerprint, dtype, generation settings, served name);
+    # part of every request key and of the recipe. Never a secret
     identity: Mapping[str, str]
-    endpoint: str | None
-    is_main: bool
+    endpoint: str | None  # base URL the text is sent to, or None when the model runs in this process
+    is_main: bool  # False in all but the first process of a distributed run; only the main one writes and prints
 
     def share(self, keys: list[str]) -> list[str]:
         """Returns the main process's list of texts in every process (the list itself when there is one process)."""
@@ -124,17 +104,13 @@ _LARGEST_NUMBER = 2**53  # whole numbers of JSON can be too large for a float
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceScores:
-    """What a model says of the choices of one item.
+    """What a model says of the choices of one item."""
 
-    Attributes:
-        logprobs: natural logarithm of the probability of each choice's tokens after the prompt, summed; None where a server
-            tells the most probable tokens only and the choice is not among them.
-        below: no log-probability that is None is above this; None when all are known.
-    """
-
+    # natural logarithm of the probability of each choice's tokens after the prompt, summed; None where a server tells
+    # the most probable tokens only and the choice is not among them
     logprobs: tuple[float | None, ...]
     tokens: tuple[int, ...]
-    below: float | None = None
+    below: float | None = None  # no log-probability that is None is above this; None when all are known
 
     def __post_init__(self) -> None:
         known = [value for value in self.logprobs if value is not None]

@@ -1,15 +1,13 @@
 """BERTScore by any encoder on this machine's disk: how close the tokens of two texts are in one of its layers.
 
     scorer = open_bertscore("models/distilbert-base-uncased", layer=4)
-    score = scorer.score(["No sign of a fracture."], ["There is no fracture."])[0]
-    score.f1, score.rescaled(DISTILBERT_LAYER_4).f1
+    scorer.score(["No sign of a fracture."], ["There is no fracture."])[0].rescaled(DISTILBERT_LAYER_4).f1
 
-Source: Zhang et al. (2020), BERTScore: Evaluating text generation with BERT, https://arxiv.org/abs/1904.09675, sections 3 and 4;
-reference implementation https://github.com/Tiiiger/bert_score (0.3.13), without weights of rarity (idf).
+Source: Zhang et al. (2020), https://arxiv.org/abs/1904.09675, sections 3 and 4; reference implementation
+https://github.com/Tiiiger/bert_score (0.3.13), without weights of rarity (idf).
 
-A text without a token scores 0 in all three numbers, and so does everything that is compared with one. Nothing is clamped:
-rescaled, that 0 is below 0 (-1.51 with the baselines below), as in the reference. Who averages over items that can be empty and
-wants 0 to be the least gives `floor=0`.
+A text without a token scores 0 in all three numbers. Nothing is clamped: rescaled, that 0 is below 0 (-1.51 with the
+baselines below), as in the reference; `floor=0` makes 0 the least.
 """
 
 from __future__ import annotations
@@ -60,13 +58,9 @@ DISTILBERT_LAYER_4: Final = Baseline(precision=0.6019937, recall=0.6019904, f1=0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertScore:
-    """What a prediction and its reference share.
+    """What a prediction and its reference share."""
 
-    Attributes:
-        precision: mean over the prediction's tokens of the closest token's cosine.
-    """
-
-    precision: float
+    precision: float  # mean over the prediction's tokens of the closest token's cosine
     recall: float
     f1: float
 
@@ -88,9 +82,8 @@ _NOTHING: Final = BertScore(precision=0.0, recall=0.0, f1=0.0)
 
 
 def open_bertscore(folder: str | Path, *, layer: int, max_length: int | None = None) -> BertScorer:
-    """Opens a checkpoint; nothing is downloaded.
+    """Opens a checkpoint without downloading; layers behind `layer` (0: the embeddings) are not loaded.
 
-    `layer`: whose states are compared; 0 are the embeddings. Layers behind it are not loaded.
     `max_length`: cut texts at this many tokens, special ones included, instead of where the checkpoint says.
     """
     checkpoint, longest = _find(folder, layer, max_length)
@@ -121,14 +114,9 @@ class BertScorer(Opened[Any]):
         self._batches = Batches(self.identity["model"], self._device)
 
     def score(self, predictions: Sequence[str], references: Sequence[References]) -> list[BertScore]:
-        """Compares predictions with references.
+        """Compares predictions with references; of several references each number is the best one's.
 
-        Args:
-            predictions: one text an item. White space at both ends plays no part.
-            references: one text, or several, an item; of several each number is the best one's, also where these differ.
-
-        Returns:
-            Raw scores in order, the same to 1e-5 whatever other items there are.
+        Raw scores in order, the same to 1e-5 in every batch. White space at both ends is ignored.
         """
         segments = as_segments(predictions, references)
         pairs = list(dict.fromkeys((text.strip(), one.strip()) for text, known in segments for one in known))

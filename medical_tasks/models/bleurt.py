@@ -1,20 +1,15 @@
-"""BLEURT by the user's checkpoint: how well a text says what its reference says, by a regression trained on people's ratings.
+"""BLEURT by the user's checkpoint: how well a text says what its reference says, by a regression trained on human ratings.
 
     open_bleurt("models/BLEURT-20").score([(reference, candidate), ...])
 
-Source: Sellam et al. (2020), BLEURT: Learning robust metrics for text generation, https://aclanthology.org/2020.acl-main.704; Pu
-et al. (2021) for BLEURT-20; reference implementation https://github.com/google-research/bleurt. A folder is either a PyTorch
-conversion, which is read here and needs torch and transformers alone, or one of the authors' checkpoints, which their package
-runs with TensorFlow. Numbers are around 0-1 and have no bounds. Nothing is downloaded.
+Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al. (2021) for BLEURT-20; reference
+implementation https://github.com/google-research/bleurt. A folder is a PyTorch conversion, or one of the authors'
+checkpoints, which their package runs with TensorFlow. Numbers are around 0-1 without bounds. Nothing is downloaded.
 
-A row is `[CLS] reference [SEP] candidate [SEP]`. A pair that is too long loses last tokens one by one, always of the longer side,
-and of the candidate where both are as long. The network is an encoder, BERT's pooling of the first token and one linear output, in
-one of these layouts, by `model_type` of `config.json`:
-
-    bleurt      that of bleurt-pytorch (lucadiliello/BLEURT-20 and others): `bleurt.*`, `classifier.*`. With an `embedding_size`,
-                as BLEURT-20 has it, the encoder is RemBERT's, whose projection is called otherwise there; without one it is BERT's
-    bert        BertForSequenceClassification with one label (Elron/bleurt-base-512): `bert.*`, `classifier.*`
-    rembert     RemBertForSequenceClassification with one label: `rembert.*`, `classifier.*`
+A row is `[CLS] reference [SEP] candidate [SEP]`. A pair that is too long loses last tokens one by one, always of the longer
+side, and of the candidate at a tie. The network is an encoder, BERT's pooling of the first token and one linear output.
+Layouts by `model_type`: `bleurt` (bleurt-pytorch: `bleurt.*`, `classifier.*`; with an `embedding_size` RemBERT's encoder,
+else BERT's), `bert` (BertForSequenceClassification with one label) and `rembert`.
 """
 
 from __future__ import annotations

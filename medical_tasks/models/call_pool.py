@@ -1,9 +1,8 @@
 """Thousands of calls to one endpoint from ordinary, synchronous code.
 
-The calls run in an event loop on a thread of their own, so this works the same in a script, in a notebook whose loop is
-already running, and under Ctrl-C: the first waits for the requests that are under way, which may be paid for, and keeps what they
-give; the second ends at once. Results come back to the calling thread as they finish. A slot is free again when its result was
-taken, not when it came: whatever ends the process, no more than `concurrency` results are lost.
+The calls run in an event loop on a thread of their own, so this works in a script, in a notebook and under Ctrl-C: the first
+waits for the requests in flight, the second ends at once. A slot is free again when its result was taken, not when it came:
+no more than `concurrency` results are ever lost.
 """
 
 from __future__ import annotations

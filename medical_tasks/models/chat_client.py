@@ -1,12 +1,11 @@
-"""A client for any OpenAI-compatible `/v1/chat/completions`: bounded, patient, and honest about what it did not get.
+"""A client for any OpenAI-compatible `/v1/chat/completions`.
 
-A call returns a `Completion` or raises `CallFailed` with the class of the failure; there is no third outcome, so an
-empty text is always something the model said. Retries are this module's own: the library's would multiply with them
-and cannot be bounded in time.
+A call returns a `Completion` or raises `CallFailed` with the class of the failure, so an empty text is always something the
+model said. Retries are this module's own: the library's cannot be bounded in time.
 
-The HTTP client goes to the endpoint named, and to nothing else. It follows no redirects. Requests to this machine never take a
-proxy. While credentialed text is held (`guard.protect`), a proxy is a further host that sees the text: it must be allowed like the
-endpoint itself, and every single request asks the guard once more by the address that is really connected to.
+The HTTP client follows no redirects, and requests to this machine never take a proxy. While credentialed text is held
+(`guard.protect`), a proxy must be allowed like the endpoint itself, and every request asks the guard again by the address
+really connected to.
 """
 
 from __future__ import annotations
@@ -138,13 +137,9 @@ class Spending(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class _Errand(Generic[Result]):
-    """A request that can be sent again, and how its answer is read.
+    """A request that can be sent again, and how its answer is read."""
 
-    Attributes:
-        send: sends it once, and returns the body of a success.
-    """
-
-    send: Callable[[AsyncOpenAI], Awaitable[str]]
+    send: Callable[[AsyncOpenAI], Awaitable[str]]  # sends it once, and returns the body of a success
     read: Callable[[str], Result]
     tokens: Callable[[Result], int | None]
     texts: Sequence[str]

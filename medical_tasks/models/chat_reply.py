@@ -33,31 +33,22 @@ _NOT_OFFERED = 501  # the server will not do it later either
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """One of the answers to a call.
+    """One of the answers to a call."""
 
-    Attributes:
-        text: the answer; "" only when the model truly said nothing.
-        logprobs: token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None when there are none.
-    """
-
-    text: str
+    text: str  # the answer; "" only when the model truly said nothing
     finish: str = ""
+    # token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None when there are none
     logprobs: tuple[Mapping[str, Any], ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """A well-formed answer body.
+    """A well-formed answer body."""
 
-    Attributes:
-        choices: at least one; fewer than asked for when the server ignores `n`.
-        output_tokens: tokens generated over all choices, None when the server does not say.
-        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it; None when it says nothing.
-    """
-
-    choices: tuple[Choice, ...]
+    choices: tuple[Choice, ...]  # at least one; fewer than asked for when the server ignores `n`
     prompt_tokens: int | None = None
-    output_tokens: int | None = None
+    output_tokens: int | None = None  # tokens generated over all choices, None when the server does not say
+    # what the server says of the prompt's own tokens, as it sent it; None when it says nothing
     prompt_logprobs: Sequence[Any] | None = None
 
 

@@ -1,14 +1,8 @@
-"""From chat messages to the one text a local model reads.
+"""From chat messages to the one text a local model reads, by the tokenizer's own chat template.
 
-lighteval knows one system prompt a model and no dialogues, so messages are rendered here, by the tokenizer's own chat
-template, and handed over as plain text. Three things go wrong easily, and are settled here once for every prompt:
-
-- **The beginning token.** A template writes it, and a tokenizer may add another. The text and `add_special_tokens` are such
-  that there is exactly one, or none when neither the template nor the tokenizer has it.
-- **The system message.** Some templates refuse it and some drop it without a word. Then its text goes before the first
-  user message.
-- **Today's date.** Some templates write it into the prompt, so that a run would not be repeatable. `TEMPLATE_DAY` is put
-  in its place.
+lighteval knows one system prompt a model and no dialogues, so messages are rendered here, for every prompt with exactly one
+beginning token (or none where the model has none), with the system text before the first user message where the template
+refuses or drops it, and with `TEMPLATE_DAY` for today's date, so that a run can be repeated.
 """
 
 from __future__ import annotations
@@ -106,12 +100,7 @@ class ChatLayout:
             self._prefix = bos if adds_bos else ""
 
     def render(self, messages: Sequence[Message]) -> str:
-        """Renders a chat, ready for the model's answer.
-
-        Args:
-            messages: ends with a message of the user, or of the model, which then takes another turn. Messages of the model
-                that follow each other are one, since many templates want turns to alternate.
-        """
+        """Renders a chat that ends with the user's or the model's message; consecutive messages of the model are joined."""
         if not messages or messages[-1]["role"] == "system":
             raise ValueError("a chat must end with a message of the user or of the model")
         if not self._templated:
@@ -126,14 +115,9 @@ class ChatLayout:
     def answer_tokens(self, text: str, answers: Sequence[str]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
         """Token ids of a rendered text, and those that answers have after it.
 
-        The text's are always those of the text alone, as the model gets them when it writes an answer itself, and so the
-        same for all answers. An answer's, `gap` before it, are those that text and answer written together have more. Where
-        the tokenizer joins the end of the text with the beginning of the answer there are none; then they are the ids that
-        the answer has behind a line break, provided that after the text's ids they read as the answer.
-
-        Returns:
-            The text's, and each answer's; an empty tuple for an answer that has none of its own: one that is empty, or of which
-            no ids after the text's read as it does.
+        The text's are those of the text alone. An answer's, `gap` before it, are those that both written together have more.
+        Where the tokenizer joins the two, they are the ids that the answer has behind a line break, if they read as the
+        answer; else the tuple is empty.
         """
         wholes = [f"{text}{self.gap}{answer}" for answer in answers]
         rows = self._tokenizer([text, *wholes], add_special_tokens=self.add_special_tokens, verbose=False)["input_ids"]

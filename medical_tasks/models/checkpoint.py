@@ -1,9 +1,8 @@
 """A model's folder on this machine: found by what the user named, identified by one hash, loaded without noise.
 
-A checkpoint is a local folder, or a repository of the Hub. Its fingerprint covers configuration, tokenizer and weights. Small files
-are hashed whole. Of a large safetensors file the hash takes its size, its header (names, types, shapes and places of all tensors)
-and the first bytes of every tensor; of another large file, blocks spread over its length. A 100 GB model takes a second or two, and
-any training changes it. It is no protection against someone who forges a file on purpose.
+The fingerprint covers configuration, tokenizer and weights. Small files are hashed whole; of a large safetensors file the
+size, the header and the first bytes of every tensor; of another large file, blocks spread over its length. Any training
+changes it; it does not protect against forgery on purpose.
 """
 
 from __future__ import annotations
@@ -28,14 +27,10 @@ _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_sequen
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """A model on this machine's disk.
-
-    Attributes:
-        label: repository, or the folder's own name: what is told about it without naming places on this machine.
-    """
+    """A model on this machine's disk."""
 
     folder: Path
-    label: str
+    label: str  # repository, or the folder's own name: what is told about it without naming places on this machine
     revision: str
 
     def read(self, file: str) -> Mapping[str, Any]:
@@ -183,10 +178,7 @@ def model_files(folder: Path) -> list[Path]:
 
 
 def fingerprint(folder: Path) -> str:
-    """Hashes a model folder.
-
-    Times, owners, links and the folder's own name play no part.
-    """
+    """Hashes a model folder; times, owners, links and the folder's own name do not count."""
     files = model_files(folder)
     if not any(path.suffix in (".safetensors", ".bin") for path in files):
         raise MissingError(
@@ -269,9 +261,8 @@ def quiet_libraries(level: int) -> Iterator[None]:
 def without_cache_and_bars(module: ModuleType) -> Iterator[None]:
     """Takes the response cache and the progress bars out of one of lighteval's model modules.
 
-    lighteval's cache has no switch. Its mere creation makes a folder inside the model's own, it re-uses answers after a
-    prompt has changed, and the processes of a distributed run overwrite each other's. Here every finished answer is in the
-    store already. The bars have no switch either.
+    lighteval's cache has no switch: it makes a folder inside the model's, re-uses answers after a prompt has changed, and is
+    overwritten by the processes of a distributed run.
     """
     cache, bars = module.SampleCache, module.tqdm
 

@@ -4,13 +4,11 @@
     vectors = embedder.embed(["No known allergies.", "Allergic to penicillin."])
     float(vectors[0] @ vectors[1])
 
-Vectors have length 1, so that a dot product is the cosine. Text longer than the checkpoint takes is cut at its end, as
-Sentence-BERT does, and counted. A text without a word has the vector of zeros: it says nothing, so it is like nothing, and
-its cosine with everything is 0 and not that of a checkpoint's idea of an empty line.
+Vectors have length 1, so a dot product is the cosine. Longer texts are cut at their end, as Sentence-BERT does, and counted.
+A text without a word has the vector of zeros, and so cosine 0 with everything.
 
-A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084; https://www.sbert.net) lists a
-transformer, its pooling and the layers after it. Any other folder is a transformer alone, such as ClinicalBERT: its states are
-averaged over the tokens of the text.
+A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) lists a transformer, its pooling
+and the layers after it. Any other folder is a transformer alone, whose states are averaged over the tokens.
 """
 
 from __future__ import annotations
@@ -73,12 +71,7 @@ def open_embedder(
 def embedder_identity(
     target: str | Path, *, revision: str | None = None, max_length: int | None = None, example: str = MINILM
 ) -> dict[str, str]:
-    """Says what of a checkpoint makes its vectors what they are; loads no weights.
-
-    Returns:
-        `model` (repository or folder's name), `weights` and the layers' fingerprints, `pooling`, `max_length`, and more. The
-        device is not in it: float32 differs between devices in the last digits.
-    """
+    """Says what decides a checkpoint's vectors, for the recipe; loads no weights."""
     checkpoint, layout = _find(target, revision, example)
     return _identity(checkpoint, layout, longest_text(checkpoint, max_length, asked=layout.max_length))
 
@@ -97,12 +90,7 @@ class Embedder(Opened["Network"]):
         self._cut: set[str] = set()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds texts; equal ones are read once.
-
-        Returns:
-            Shape (texts, dimensions), each of length 1, and zeros where there is no text; the same numbers to 1e-5 whatever
-            other texts there are.
-        """
+        """Embeds texts: shape (texts, dimensions), each of length 1, or zeros without text; the same to 1e-5 in every batch."""
         network = self._loaded
         stripped = [text.strip() for text in texts]
         distinct = list(dict.fromkeys(text.lower() if self._lower_case else text for text in stripped if text))
@@ -231,19 +219,15 @@ class Dense:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How texts become vectors.
-
-    Attributes:
-        layers: what comes behind, in order; `normalize` divides by the length.
-        max_length: longest text the checkpoint asks for, in tokens with special ones; None: what the transformer takes.
-        lower_case: whether texts are put into small letters before the tokenizer sees them.
-    """
+    """How texts become vectors."""
 
     transformer: Path
     pooling: Pooling = "mean"
+    # what comes behind, in order; `normalize` divides by the length
     layers: tuple[Dense | Literal["normalize"], ...] = ()
+    # longest text the checkpoint asks for, in tokens with special ones; None: what the transformer takes
     max_length: int | None = None
-    lower_case: bool = False
+    lower_case: bool = False  # whether texts are put into small letters before the tokenizer sees them
 
 
 def read_layout(folder: Path) -> Layout:
@@ -383,14 +367,7 @@ class Network:
         """Numbers a vector has."""
 
     def vectors(self, rows: Sequence[Row]) -> Any:
-        """Reads some rows together, padded to the longest of them.
-
-        Args:
-            rows: what the tokenizer made of each text, at least one token each.
-
-        Returns:
-            A tensor on the CPU, float32, shape (rows, width), each of length 1 (or 0, where a network gives zeros).
-        """
+        """Reads some rows together: a float32 tensor on the CPU, shape (rows, width), each of length 1, or zeros."""
         import torch
 
         padding = self.tokenizer.pad_token_id

@@ -34,10 +34,7 @@ _TOKENS_ELSEWHERE = 32768
 
 
 def check_packages(name: str, *packages: str) -> None:
-    """Says how to get the packages when one is missing.
-
-    `packages`: what it needs, all of the extra `local-judges`; torch and transformers by default.
-    """
+    """Says how to get the packages, by default torch and transformers, when one is missing."""
     wanted = packages or ("torch", "transformers")
     missing = [package for package in wanted if importlib.util.find_spec(package) is None]
     if missing:
@@ -130,10 +127,7 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
 
 
 def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: int | None = None) -> int:
-    """Most tokens an input can have, special ones included: what is wanted, or what tokenizer and positions allow.
-
-    `asked`: what a layout around the checkpoint asks for, instead of its tokenizer.
-    """
+    """Most tokens an input can have: `wanted`, else what the layout (`asked`) or tokenizer and positions allow."""
     positions = checkpoint.context()
     if positions is not None and checkpoint.setting("model_type") in AFTER_PADDING:
         padding = checkpoint.setting("pad_token_id")
@@ -152,13 +146,7 @@ def longest_text(checkpoint: Checkpoint, wanted: int | None = None, *, asked: in
 
 
 def pad(rows: Sequence[Row], *, padding: int | None, device: Any) -> dict[str, Any]:
-    """Pads rows on the right to the longest of them.
-
-    `padding`: the padding's token; any one does where a tokenizer has none, since padding is masked.
-
-    Returns:
-        The columns and `attention_mask` as tensors of shape (rows, tokens of the longest).
-    """
+    """Pads rows on the right to the longest, as tensors with an `attention_mask`, which makes any padding token do."""
     import torch
 
     longest = max(len(row["input_ids"]) for row in rows)

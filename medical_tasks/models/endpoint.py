@@ -1,12 +1,8 @@
 """A model behind an OpenAI-compatible endpoint: `openai-api/<host alias>/<model>`.
 
-The alias stands for a host, as in inspect: for `my-host` the address is read from `MY_HOST_BASE_URL` and the key from
-`MY_HOST_API_KEY`. The endpoint applies the chat template; questions are sent as messages.
-
-How much of the context a question takes is measured before it is asked. The number of tokens comes from a tokenizer in a folder, or
-from the server (`/tokenize`, vLLM's). The context comes from the user, from the server's list of models (vLLM's `max_model_len`),
-or from the folder's `config.json`. Where one of the two cannot be had, lengths are unknown, and no text is sent a second time to
-find out.
+As in inspect, the alias `my-host` reads the address from `MY_HOST_BASE_URL` and the key from `MY_HOST_API_KEY`. The endpoint
+applies the chat template. Questions are measured with a tokenizer in a folder or by the server (`/tokenize`, vLLM's), and
+the context comes from the user, the server's list of models or the folder's `config.json`; otherwise lengths are unknown.
 """
 
 from __future__ import annotations
@@ -44,14 +40,10 @@ _NO_KEY = "none"  # sent where no key is known; servers that check keys answer 4
 
 
 class EndpointModel:
-    """A model under test that answers over HTTP. Implements `models.base.Model`.
+    """A model under test that answers over HTTP; implements `models.base.Model`.
 
-    Args:
-        sampling: fields of the request body that decide the answer (`temperature`, `top_p`, `seed`); a field left out
-            is the server's to choose.
-        identity: more that makes the answers what they are; the default is the base URL. A server started for the run
-            gives its own, without the port, which is another one each time.
-        context: longest prompt and answer together, in tokens; None to ask the server.
+    `sampling`: fields of the request body that decide the answer. `identity`: instead of the base URL, for servers started
+    for the run, whose port changes.
     """
 
     def __init__(
@@ -214,11 +206,7 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
-    """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet.
-
-    Returns:
-        The model. Whether its `endpoint` may be sent to is the caller's to ask the guard.
-    """
+    """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet; asking the guard is up to the caller."""
     alias, _, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not alias or not model:
         raise UsageError(f"an endpoint model is named openai-api/<host alias>/<model>, got {name!r}.")
@@ -280,11 +268,7 @@ class FolderTokens:
 
 
 class LengthMeter:
-    """Measures requests to one model.
-
-    Args:
-        context: longest prompt and answer together, in tokens; None to ask the server.
-    """
+    """Measures requests to one model; a `context` of None is asked of the server."""
 
     def __init__(
         self, *, context: int | None, tokens: FolderTokens | None, generated: Callable[[Request], int]

@@ -1,23 +1,13 @@
 """Local models through lighteval: `hf/<folder or repository>` with transformers, `vllm/<folder or repository>` with vLLM.
 
-`hf/` runs under accelerate in one process, or in several that share the work (each with the whole model)::
+`hf/` runs under accelerate, in one process or several (torchrun). `vllm/` starts its own workers, never under torchrun, and
+needs the second environment (`make env-vllm`). lighteval's model classes are used without its task registry and pipeline:
+nothing is scanned or downloaded. docs/models_local.md describes the options.
 
-    medical-tasks run --tasks medcalc --model hf/models/llama
-    torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc --model hf/models/llama
-
-`vllm/` uses the GPUs of this machine and starts its own worker processes, so it is run by the plain command, never under torchrun.
-vLLM and the newest transformers cannot be in one environment: it needs the second one (`make env-vllm`)::
-
-    medical-tasks run --tasks medcalc --model vllm/models/llama-70b --model-args tensor_parallel_size=4
-
-lighteval's model classes are used as they are, without its task registry and pipeline: nothing is scanned or downloaded, and
-both major versions of huggingface_hub will do. docs/models_local.md describes the options.
-
-For log-likelihoods, lighteval's transformers backend takes logits over the whole vocabulary at every position of every text and
-computes log-probabilities of them all, in the model's own type, although it reads those of the continuation alone. For a prompt of
-8,000 tokens and a vocabulary of 128,000 that is 4 GB a text in float32, and again as much for the logarithms. Here the model
-computes those of the last positions only, and they are made float32 before anything is summed: half-precision log-probabilities
-are off in the second or third digit.
+For log-likelihoods, lighteval's transformers backend computes logits and log-probabilities over the whole vocabulary at
+every position, in the model's own type: 4 GB a text for 8,000 tokens and a vocabulary of 128,000, twice. Here the model
+computes those of the last positions only, and they are made float32 before anything is summed: in half precision they are
+off in the second or third digit.
 """
 
 from __future__ import annotations

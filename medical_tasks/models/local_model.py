@@ -1,12 +1,9 @@
-"""What models that run in this process share: rendering, chunks, length checks, and reading answers back.
+"""What models in this process share: rendering, chunks, length checks, and reading answers back.
 
-A backend only answers, or scores, a chunk of prompts with lighteval. Everything a user can notice is decided here, so that
-`hf/` and `vllm/` ask the same text, refuse the same prompts and end an answer at the same place.
-
-For probabilities of choices, lighteval gets one document for each continuation, so that its batches count texts and not questions,
-and our token ids instead of its own. Its own rule differs between backends and from the rule by which prompts are written: it
-encodes prompt and continuation apart, and hands white space at the prompt's end (the line break with which most chat templates
-end) over to the continuation.
+A backend only answers, or scores, a chunk of prompts with lighteval, so `hf/` and `vllm/` ask the same text, refuse the same
+prompts and end an answer at the same place. For probabilities of choices, lighteval gets one document for each continuation,
+and our token ids: its own rule differs between backends, encodes prompt and continuation apart, and hands white space at the
+prompt's end over to the continuation.
 """
 
 from __future__ import annotations
@@ -38,16 +35,11 @@ class Prompt:
 
 
 def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Prompt]]:
-    """Sorts prompts by length, longest first, and cuts them into chunks.
+    """Sorts prompts by length, longest first, and cuts them into chunks of one answer length and one set of stop sequences.
 
-    A chunk has one answer length and one set of stop sequences. The order depends on the prompts alone, so that every
-    process of a distributed run makes the same chunks.
-
-    lighteval cuts prompts silently at the token count of the prompt with the most *characters*, plus the answer length. A
-    text of many tokens and few characters (numbers, other scripts) can be over that; such prompts get another chunk.
-
-    Yields:
-        Non-empty chunks that hold each prompt once.
+    The order depends on the prompts alone, so every process of a distributed run makes the same chunks. lighteval silently
+    cuts prompts at the token count of the prompt with the most *characters*, plus the answer length; prompts over that get
+    another chunk.
     """
     groups: dict[tuple[int, tuple[str, ...]], list[Prompt]] = {}
     for prompt in prompts:
@@ -95,13 +87,7 @@ class ChoiceText:
 
 
 def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[list[ChoiceText]]:
-    """Lays texts out, those of the longest prompt first and those of one prompt together, and cuts them into chunks.
-
-    The order depends on the prompts alone, so that every process of a distributed run makes the same chunks.
-
-    Yields:
-        Non-empty chunks that hold each text once. A prompt's texts can stand in two chunks.
-    """
+    """Cuts texts into chunks, those of the longest prompt first and those of one prompt together, alike in every process."""
     ordered = sorted(prompts, key=lambda prompt: (-prompt.longest, prompt.request.key))
     texts = [ChoiceText(prompt=prompt, index=index) for prompt in ordered for index in range(len(prompt.continuations))]
     step = size or len(texts)
@@ -136,14 +122,7 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> Iterator[None]:
 
 
 def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
-    """Reads lighteval's responses.
-
-    Returns:
-        The sum of each continuation's log-probabilities; nan where the model's numbers broke down.
-
-    Raises:
-        RuntimeError: What was scored is not what was meant.
-    """
+    """Sums of each continuation's log-probabilities (nan where the numbers broke down); raises if other tokens were scored."""
     found: list[float] = []
     for text, response in zip(texts, responses, strict=True):
         if (_ids(response.input_tokens), _ids(response.output_tokens)) != (text.prompt.tokens, text.continuation):
@@ -215,12 +194,9 @@ def make_identity(
     engines: Mapping[str, int],
     **more: str,
 ) -> dict[str, str]:
-    """Collects what makes a local model's answers what they are.
+    """Collects what makes a local model's answers what they are; batches, processes and places change nothing.
 
-    Batch and chunk sizes, the number of processes and the place of the files are left out: they are meant to change nothing.
-
-    `engines`: packages that compute the answer, each with how many parts of its version count. A resumed run asks again
-    after these parts change, and not after a small update; full versions stand in the recipe.
+    `engines`: packages that compute the answer, each with how many parts of its version count.
     """
     versions = []
     for package, parts in engines.items():
@@ -282,11 +258,7 @@ class LocalModel(ABC):
         return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, longest prompts first; a chunk's answers are handed over as soon as it is done.
-
-        Raises:
-            RuntimeError: The processes were given different requests, or lighteval changed a prompt.
-        """
+        """Answers all requests, longest prompts first; a chunk's answers are handed over as soon as it is done."""
         prompts = self._askable(requests, self._prompt, on_result)
         if not prompts:
             return
@@ -301,14 +273,7 @@ class LocalModel(ABC):
                     on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable each continuation of each request is, longest prompts first.
-
-        Continuations have the tokens that `ChatLayout.answer_tokens` gives them. An answer is handed over with the chunk that
-        holds the last of its continuations. It depends on batches and processes only as far as floating-point sums do.
-
-        Raises:
-            RuntimeError: The processes were given different requests, or lighteval scored other tokens.
-        """
+        """Says how probable each continuation is, longest prompts first; an answer comes with the chunk of its last one."""
         prompts = self._askable(requests, self._choice_prompt, on_result)
         if not prompts:
             return

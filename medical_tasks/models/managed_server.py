@@ -34,15 +34,9 @@ def free_port() -> int:
 
 
 class ManagedServer:
-    """One server process with all it starts, under a supervisor that outlives no one.
+    """One server process with all it starts; however this process ends (`kill -9` included), the server ends.
 
-    Use as a context manager, or `start` and `stop`. However this process ends (`kill -9` included), the server ends.
-
-    Args:
-        ready: says whether the server answers; asked again and again. What it raises ends the start.
-        log: file for the server's output, begun anew, readable by its owner alone.
-        environment: variables added to this process's own; those that would point a server at this process's packages
-            are left out.
+    `ready` is asked again and again, and what it raises ends the start. The log is readable by its owner alone.
     """
 
     def __init__(
@@ -73,10 +67,8 @@ class ManagedServer:
         self.stop()
 
     def running(self, *, patience: float = 0.0) -> bool:
-        """Says whether the server was started and has not ended.
-
-        Args:
-            patience: seconds to wait for an end that may be under way: after a crash its workers are still tidied up.
+        """Says whether the server runs; `patience` waits for an end under way, while a crashed server's workers are tidied
+        up.
         """
         if self._process is None:
             return False
@@ -155,12 +147,9 @@ _SHOWN_CHARACTERS = 500
 
 
 def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float = 120.0) -> bool:
-    """Asks a server for a one-token answer.
+    """Asks a server for a one-token answer; False when it is not ready (nothing listens, or 5xx, 404 or 429 while it loads).
 
     A chat is the only sure sign: some servers list no models, or answer their health check while the model still loads.
-
-    Returns:
-        True when it answered; False when it is not ready (nothing listens, or 5xx, 404 or 429 while it loads).
     """
     parts = urlsplit(base_url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)

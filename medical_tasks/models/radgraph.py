@@ -44,11 +44,7 @@ _INSTALL = "pip install 'radgraph==0.1.18'"
 def f1_radgraph(
     folder: str | Path, pairs: Sequence[tuple[str, str]], *, reward: Reward = "partial", exact_case: bool = False
 ) -> list[float]:
-    """Scores reports.
-
-    Returns:
-        F1 of each pair, 0-1. Where a text is blank it is 0, and no model reads it.
-    """
+    """Scores reports by F1, 0-1. A blank text scores 0, and no model reads it."""
     if reward not in REWARDS:
         raise ValueError(f"reward must be one of {', '.join(REWARDS)}; got {reward!r}")
     both = [pair for pair in pairs if all(text.strip() for text in pair)]
@@ -62,11 +58,7 @@ def f1_radgraph(
 
 
 def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[str, Any]]:
-    """Finds the entities of reports and their relations.
-
-    Returns:
-        An annotation a text, as the package makes it; a blank text has no entities.
-    """
+    """Finds the entities of reports and their relations, as the package gives them; a blank text has none."""
     place = _find(folder)
     found: list[Mapping[str, Any]] = [{"entities": {}} for _ in texts]
     wanted = [number for number, text in enumerate(texts) if text.strip()]
@@ -251,11 +243,7 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
 
 @contextlib.contextmanager
 def staged(found: RadGraphFolder) -> Iterator[Path]:
-    """Makes the cache folder in which the package looks for a model, with the encoder named by its path; it is gone behind it.
-
-    Yields:
-        What is given to the package as `model_cache_dir`.
-    """
+    """Makes the temporary `model_cache_dir` in which the package looks for a model, with the encoder named by its path."""
     changed = json.loads(json.dumps(found.config))
     for path in _ENTRIES:
         _entry(changed, path)["model_name"] = str(found.place / _ENCODER)

@@ -80,11 +80,9 @@ class ServerPlan:
 
 
 class ServedModel:
-    """A managed server and the endpoint model in front of it. Implements `models.base.Model`.
+    """A managed server and the endpoint model in front of it; implements `models.base.Model`.
 
-    Args:
-        identity: what makes the answers what they are; no path of this machine, no port.
-        measures: whether the server can tell how long its context and a question are.
+    `measures`: whether the server can tell its context and how long a question is.
     """
 
     def __init__(
@@ -116,19 +114,13 @@ class ServedModel:
         return keys
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, starting the server when it does not run yet.
-
-        `on_result`: called in this thread, once for each request, in order of completion.
-        """
+        """Answers all requests, starting the server when it does not run yet."""
         if requests:
             with self.asking():
                 self._model.generate(requests, on_result)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are, starting the server when it does not run yet.
-
-        `on_result`: called in this thread, once for each request, in order of completion.
-        """
+        """Says how probable the continuations of each request are, starting the server when it does not run yet."""
         if requests:
             with self.asking():
                 self._model.loglikelihood(requests, on_result)
@@ -172,11 +164,7 @@ class ServedModel:
 
 
 def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel | ServedModel:
-    """Opens `vllm-server/<name>` or `transformers-server/<path>`. No server is started yet.
-
-    `name`: the model's name, kind included; a folder or a repository follows it.
-    `log_dir`: folder for the server's log; a private one, since a server may quote questions in it.
-    """
+    """Opens `vllm-server/<name>` or `transformers-server/<path>`; no server is started yet. `log_dir` must be private."""
     kind, _, target = name.partition("/")
     if target and kind == VLLM:
         values = read_options(options, {**_VLLM_OPTIONS, **_TESTED}, model=name)
@@ -294,14 +282,7 @@ _MULTIPLES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20,
 
 
 def find_vllm(given: str | None = None) -> Path:
-    """Finds the `vllm` program, which lives in an environment of its own.
-
-    Args:
-        given: path from the model arguments; goes before all else, then the variable `MEDICAL_TASKS_VLLM`.
-
-    Returns:
-        The program: as given, or of `.env-vllm` in the working folder or beside the project, or from PATH.
-    """
+    """Finds the `vllm` program: as given, `MEDICAL_TASKS_VLLM`, `.env-vllm` in the working folder or the project, or PATH."""
     for source, named in (("executable", given), (VLLM_VARIABLE, os.environ.get(VLLM_VARIABLE))):
         if named:
             if not _is_program(Path(named)):
@@ -326,10 +307,7 @@ def _is_program(path: Path) -> bool:
 
 
 def vllm_version(executable: Path) -> str:
-    """Reads vLLM's version from its environment's metadata, `unknown` where there is none.
-
-    The program itself takes many seconds to say it.
-    """
+    """Reads vLLM's version from its environment's metadata (the program needs many seconds); `unknown` where there is none."""
     environment = executable.resolve().parent.parent
     found = sorted(environment.glob("lib/python3*/site-packages/vllm-*.dist-info"))
     return found[-1].name.removeprefix("vllm-").removesuffix(".dist-info") if found else "unknown"
@@ -387,11 +365,7 @@ def writes_as_folder(flags: list[str]) -> bool:
 
 
 def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
-    """Works out the longest prompt and answer together that vLLM takes.
-
-    Returns:
-        `--max-model-len`, else what the model's files say; None where only the server knows.
-    """
+    """The longest prompt and answer together: `--max-model-len`, else by the model's files; None where only the server knows."""
     values = [
         flag.partition("=")[2] if "=" in flag else following
         for flag, following in pairwise([*flags, ""])

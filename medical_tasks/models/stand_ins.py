@@ -32,10 +32,7 @@ GoldResponse = Callable[[TaskSpec, Item], str]
 
 
 def baseline_responses(name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> list[str]:
-    """Answers every item without a model.
-
-    `gold_response`: the benchmark's own way to write an item's gold as a model would.
-    """
+    """Answers every item without a model; `gold_response` writes an item's gold as a model would."""
     if name == "reference":
         return [gold_response(task, item) for item in items]
     if name == "empty":
@@ -80,11 +77,9 @@ END_AT = 1.93
 
 
 def make_toy_model(folder: Path, texts: Sequence[str], *, seed: int = 0) -> Path:
-    """Makes a tiny random causal language model that knows the words of `texts`.
+    """Makes a tiny random causal language model that knows the words of `texts`, in an empty folder.
 
     The same texts, seed and package versions give the same files, byte for byte.
-
-    `folder`: where config, tokenizer and safetensors go; made when absent, must be empty otherwise.
     """
     if not any(text.strip() for text in texts):
         raise UsageError("texts: the toy's tokenizer needs at least one text that is not blank; got none")
